@@ -16,7 +16,7 @@ ARGS ?=
 RESOLVE := pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --strip-extras --no-header --no-emit-index-url --no-emit-find-links pyproject.toml
 STAGES := synth attacker swap round cellkey suppress census1980 noise topdown randomize tabulate \
-  ingest capacity audit slivers frontier reconstruct estimate solvar claims prove contributions \
+  ingest capacity audit slivers frontier reconstruct estimate solvar claims joint prove contributions \
   confidence leave-one-out attribute link risk score compare report
 
 .PHONY: help env dev demo nation state run status verify $(STAGES) \

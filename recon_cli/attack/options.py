@@ -52,6 +52,20 @@ class ClaimOptions:
 
 
 @dataclass(frozen=True)
+class JointOptions:
+    """How hard to try.
+
+    Attributes:
+        seed: For the solver's own choices.
+        unit_seconds: Deterministic seconds for each place, for both parts together and again for
+            each by itself.
+    """
+
+    seed: int
+    unit_seconds: float
+
+
+@dataclass(frozen=True)
 class ConfidenceOptions:
     """How confidence is measured.
 

@@ -55,7 +55,7 @@ PURPOSES: Mapping[str, Sequence[str]] = {
     "Run": ("run", "status", "purge"),
     "Stages": ("ingest", "reconstruct", "solvar", "link", "score", "report"),
     "Ask": (
-        *("show", "verify", "audit", "slivers", "claims", "check", "prove"),
+        *("show", "verify", "audit", "slivers", "claims", "joint", "check", "prove"),
         *("contributions", "leave-one-out", "attribute", "confidence", "estimate"),
     ),
     "Protect": ("protect", "compare", "account", "export"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +13,7 @@ import polars as pl
 from recon_cli.attack.question import Question, RegionData, missing_units
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.partner import Partner
 from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Folder, Piece, Staging
@@ -51,20 +52,25 @@ class Asked:
     Attributes:
         staging: Where answers go.
         records: Reads records, where the question starts from some.
+        partner: What reads the other release, where the question is about two.
     """
 
     question: Question
     work: Path
     staging: Staging
     records: Records | None = None
+    partner: Partner | None = None
 
     def read(self, piece: Piece) -> RegionData:
         """What is known of a piece."""
         at = piece.partition, piece.span
         published = read_published(self.work, self.question.release, *at)
+        partner = None if self.partner is None else self.partner.read(piece)
+        data = RegionData(published, partition=piece.partition, partner=partner)
         if self.records is None:
-            return RegionData(published, partition=piece.partition)
-        return RegionData(published, *self.records.read(piece), partition=piece.partition)
+            return data
+        microdata, missing = self.records.read(piece)
+        return replace(data, microdata=microdata, missing=missing)
 
 
 def ask_piece(asked: Asked, piece: Piece, tick: OnProgress) -> None:

@@ -120,6 +120,16 @@ CLAIMS = Stage(
     can_shard=True,
     purpose="Find what is true of people in every solution, on any of their columns.",
 )
+#: Its partner is a run of its own.
+JOINT = Stage(
+    "joint",
+    reads=("tables", "geounits"),
+    folders=("joint", "joint_partner", "joint_units"),
+    section="joint",
+    function="recon_cli.stages.joint:joint",
+    can_shard=True,
+    purpose="Find who is in every solution of two releases together, of people and of households.",
+)
 #: ``proofs`` has a row a statement, and beside it the texts that anybody can check.
 PROVE = Stage(
     "prove",
@@ -240,6 +250,7 @@ STAGES = (
     ESTIMATE,
     SOLVAR,
     CLAIMS,
+    JOINT,
     PROVE,
     CONTRIBUTIONS,
     CONFIDENCE,

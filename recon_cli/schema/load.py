@@ -103,7 +103,7 @@ def _digest(said: Mapping[str, Any]) -> str:
 def _build(spec: ReleaseSpec, digest: str) -> Release:
     features = {name: _feature(name, form) for name, form in spec.features.items()}
     recodes = {name: build_recode(name, form, features) for name, form in spec.recodes.items()}
-    terms = _Terms(features, recodes)
+    terms = Terms(features, recodes)
     tables = [table for family in spec.families for table in _tables(family, terms)]
     return Release(
         name=spec.release,
@@ -173,17 +173,12 @@ def extend_release(
             for zero in release.structural_zeros
         ),
     )
-    terms = _Terms({each.name: each for each in extended.features}, {})
+    terms = Terms({each.name: each for each in extended.features}, {})
     rules = tuple(
         _structural_zero(form, terms, f"structural_zeros[{at}]")
         for at, form in enumerate(structural_zeros)
     )
     return replace(extended, structural_zeros=(*extended.structural_zeros, *rules))
-
-
-def _extended(table: Table, full: tuple[int, ...]) -> Table:
-    cells = [cell._replace(masks=(*cell.masks, *full)) for cell in table.cells]
-    return replace(table, cells=tuple(cells))
 
 
 def _attack(form: AttackSpec | None) -> AttackKeys | None:
@@ -192,7 +187,7 @@ def _attack(form: AttackSpec | None) -> AttackKeys | None:
     return AttackKeys(tuple(form.exact), tuple(form.binned), tuple(form.gains))
 
 
-def _structural_zero(form: StructuralZeroSpec, terms: _Terms, where: str) -> StructuralZero:
+def _structural_zero(form: StructuralZeroSpec, terms: Terms, where: str) -> StructuralZero:
     full = tuple(feature.full for feature in terms.features.values())
     zero = StructuralZero(
         terms.narrow(full, form.when, f"{where}.when"),
@@ -310,13 +305,14 @@ def _values(feature: Feature, form: ChoiceSpec | list[Value], where: str) -> int
 
 
 @dataclass(frozen=True)
-class _Terms:
+class Terms:
     """The features and recodes that cells may refer to."""
 
     features: dict[str, Feature]
     recodes: dict[str, Recode]
 
     def index(self, name: str, where: str) -> int:
+        """The place of a feature."""
         names = list(self.features)
         if name not in names:
             raise SchemaError(f"{where}: no feature {name!r} (features: {', '.join(names)})")
@@ -344,7 +340,7 @@ class _Terms:
         return tuple(narrowed)
 
 
-def _tables(family: FamilySpec, terms: _Terms) -> Iterator[Table]:
+def _tables(family: FamilySpec, terms: Terms) -> Iterator[Table]:
     for name, form in family.tables.items():
         where = f"tables.{name}"
         full = tuple(feature.full for feature in terms.features.values())
@@ -360,7 +356,7 @@ def _tables(family: FamilySpec, terms: _Terms) -> Iterator[Table]:
 
 
 def _cells(
-    items: list[CellSpec], masks: tuple[int, ...], terms: _Terms, where: str
+    items: list[CellSpec], masks: tuple[int, ...], terms: Terms, where: str
 ) -> list[tuple[tuple[int, ...], int | None]]:
     """Write out nested cell patterns: the predicate and tally of each cell, in order."""
     found: list[tuple[tuple[int, ...], int | None]] = []

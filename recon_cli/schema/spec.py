@@ -283,3 +283,41 @@ class ReleaseSpec(Spec):
     structural_zeros: list[StructuralZeroSpec] = Field(default_factory=list)
     families: list[FamilySpec]
     layouts: dict[str, Any] = Field(default_factory=dict)
+
+
+class LinkSpec(Spec):
+    """One link: exactly one of ``equal``, ``sum`` and ``presence``, each with a condition a part.
+
+    Attributes:
+        equal: As many records of the first part as of the second.
+        sum: As many of the first as the sizes of the second add up to.
+        presence: For each record of the second at least one of the first, and all together at most
+            as many as their sizes, less ``without`` each.
+        by: Feature or recode of the first part → one of the second: the link holds for each label
+            that both have.
+        size: Feature of the second part: how many of the first belong to it.
+        top: Its last value, if that stands for more, too.
+        without: How many of a size cannot be among those counted: 1 where the householder cannot.
+    """
+
+    equal: dict[Name, Condition] | None = None
+    sum: dict[Name, Condition] | None = None
+    presence: dict[Name, Condition] | None = None
+    by: dict[Name, Name] = {}
+    size: Name | None = None
+    top: int | None = None
+    without: Annotated[int, Field(ge=0)] = 0
+
+
+class JointSpec(Spec):
+    """Two releases of the same places, and how their records are linked.
+
+    Attributes:
+        joint: A name.
+        parts: What each part is called → the name of its release, two of them.
+        links: What holds in every place.
+    """
+
+    joint: Name
+    parts: dict[Name, Name]
+    links: Annotated[list[LinkSpec], Field(min_length=1)]

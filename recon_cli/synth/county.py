@@ -20,6 +20,7 @@ from recon_cli.synth.parameters import Nation
 from recon_cli.synth.person_keys import assign_person_keys, duplicate_households, duplicate_sources
 from recon_cli.synth.units import (
     FEATURES,
+    TYPES,
     in_words,
     living_of_members,
     occupied_units,
@@ -44,6 +45,7 @@ PERSONS = pl.Schema(
         "hispanic": pl.Boolean,
         "relationship": pl.String,
         "living": pl.String,
+        "home": pl.String,
         "data_defined": pl.Boolean,
         "r_keep": pl.Float64,
         "r": pl.Float64,
@@ -145,7 +147,8 @@ class _CountyGenerator:
             rng=self.rng("keys"),
         )
         units = self._units(homes, rows)
-        return CountyRecords(self._places(units), self._households(units), self._persons(rows))
+        persons = self._persons(rows, units)
+        return CountyRecords(self._places(units), self._households(units), persons)
 
     def _age_scores(self, homes: CountyHouseholds) -> FloatArray:
         """A standard normal score of each household, correlated within blocks and tracts."""
@@ -232,10 +235,14 @@ class _CountyGenerator:
             .cast(HOUSEHOLDS)
         )
 
-    def _persons(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _persons(self, rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
         home = pl.col("household")
+        kind = pl.Series(TYPES).gather(units["household_type"])
+        kinds = units.select("household").with_columns(kind=kind)
         return (
-            rows.with_columns(
+            rows.join(kinds, on="household", how="left", maintain_order="left")
+            .with_columns(
+                home=pl.coalesce("kind", "group_quarters"),
                 geoid_block=self.geoid.gather(rows["block"]),
                 household=pl.when(home >= 0).then(home + self.first_household),
                 sex=pl.when("male").then(pl.lit("male")).otherwise(pl.lit("female")),

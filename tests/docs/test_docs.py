@@ -22,6 +22,7 @@ from recon_cli.config import load_config
 from recon_cli.config.load import run_model
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.schema import load_release
+from recon_cli.schema.joint import load_joint
 from recon_cli.statement import load_protection
 from tests.support.command_line import recon
 from tests.support.pages import agrees, blocks, check, commands
@@ -139,6 +140,8 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
         path.write_text(block.text)
         if "features" in found:
             load_release(str(path))
+        elif "joint" in found:
+            load_joint(str(path), *(load_release(name) for name in found["parts"].values()))
         elif "strategy" in found:
             load_strategy(str(path), load_release("clinic_visits"))
         elif "statements" in found:

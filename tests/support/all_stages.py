@@ -72,6 +72,7 @@ frontier:
 reconstruct:
 solvar: {unit_seconds: 0.05}
 claims: {unit_seconds: 0.05}
+joint: {partner: recon.yaml, links: links.yaml}
 prove:
 contributions:
 confidence: {solutions: 5}
@@ -157,6 +158,10 @@ def _write_inputs(folder: Path) -> None:
     (folder / "stays.yaml").write_text(_SCHEMA)
     (folder / "strategy.yaml").write_text(_STRATEGY)
     (folder / "areas.yaml").write_text(_AREA_SCHEMA)
+    (folder / "links.yaml").write_text(
+        "joint: twice\nparts: {stay: stays, visit: stays}\nlinks:\n"
+        "  - {equal: {stay: {}, visit: {}}, by: {sex: sex}}\n"
+    )
     (folder / "lookup.csv").write_text("atom,ward,square\nx1,E5,S1\nx2,E5,S2\nx3,E6,S2\n")
     (folder / "areas.csv").write_text(
         "level,geoid,table,cell,count\nward,E5,T,1,14\nward,E5,T,2,8\nward,E5,T,3,6\n"

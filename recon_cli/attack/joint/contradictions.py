@@ -1,0 +1,126 @@
+"""Why two releases that are each possible are not possible together: a link, and tables of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.errors import ContradictionError
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.plan import Plan
+from recon_cli.model.predicates import Masks
+from recon_cli.model.program import IntegerProgram
+from recon_cli.schema import Release
+from recon_cli.schema.joint import JointRelease, Link
+from recon_cli.solve.feasibility import Feasibility, solve_program
+
+#: Tables of a part that a message lists.
+_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class JointRows:
+    """The program of one place.
+
+    Attributes:
+        own: Rows of both parts.
+        linking: Rows of links.
+        link: For each of these the number of its link.
+        label: And the places of its labels, see `recon_cli.model.links.LinkRows`.
+        upper: The most of each variable.
+    """
+
+    own: LinearConstraints
+    linking: LinearConstraints
+    link: IntArray
+    label: IntArray
+    upper: IntArray
+
+    def is_possible(self, kept: BoolArray, seed: int) -> bool:
+        """Whether a solution is not ruled out under some of the rows of links."""
+        at = np.flatnonzero(kept)
+        rows = LinearConstraints(
+            sparse.csr_array(sparse.vstack([self.own.A, self.linking.A[at]])),
+            np.concatenate([self.own.least, self.linking.least[at]]),
+            np.concatenate([self.own.most, self.linking.most[at]]),
+        )
+        program = IntegerProgram(rows, np.zeros_like(self.upper), self.upper)
+        return solve_program(program, seed).outcome is not Feasibility.INFEASIBLE
+
+
+def joint_contradiction(
+    joint: JointRelease, plans: tuple[Plan, ...], geoid: str, rows: JointRows, seed: int
+) -> ContradictionError:
+    """The error for a place whose two parts no records can have together.
+
+    It names links none of which can be left out: without any of them there are solutions, or none
+    is ruled out.
+    """
+    kept = np.ones(len(rows.link), dtype=bool)
+    groups: list[IntArray] = [
+        np.flatnonzero(rows.link == number) for number in np.unique(rows.link).tolist()
+    ]
+    for group in (*groups, *np.arange(len(kept))[:, None]):
+        if not kept[group].any():
+            continue
+        fewer = kept.copy()
+        fewer[group] = False
+        if not rows.is_possible(fewer, seed):
+            kept = fewer
+    told = list(dict.fromkeys(_told(joint, plans, rows, np.flatnonzero(kept))))
+    unit = plans[0].release.geography.unit.name
+    return ContradictionError(
+        f"{unit} {geoid}: the counts of {joint.names[0]}s and of {joint.names[1]}s are possible, "
+        f"but not together under the links of {joint.name!r}: {'; '.join(told)}; are both releases "
+        "made from the same records, and does every link hold in them?"
+    )
+
+
+def _told(
+    joint: JointRelease, plans: Sequence[Plan], rows: JointRows, kept: IntArray
+) -> Iterator[str]:
+    """Each row that is needed, with the tables of both parts that are about it."""
+    for row in kept.tolist():
+        link = joint.links[int(rows.link[row])]
+        labels = [
+            pair[0].labels[at] for pair, at in zip(link.by, rows.label[row].tolist(), strict=False)
+        ]
+        by = ", ".join(
+            f"{pair[0].name} {label}" for pair, label in zip(link.by, labels, strict=True)
+        )
+        sides = " and ".join(
+            f"{name}s' {_tables(plan, _masks(link, side, labels, plan.release))}"
+            for side, (name, plan) in enumerate(zip(joint.names, plans, strict=True))
+        )
+        yield f"{link}{' of ' + by if by else ''}, between {sides}"
+
+
+def _masks(link: Link, side: int, labels: Sequence[object], release: Release) -> Masks:
+    """What a row counts of one part."""
+    masks = list(link.predicates[side])
+    for pair, label in zip(link.by, labels, strict=True):
+        groups = pair[side]
+        masks[release.feature_index[groups.feature]] &= groups.masks[groups.labels.index(label)]
+    return tuple(masks)
+
+
+def _tables(plan: Plan, masks: Masks) -> str:
+    """The tables that count these records, or else those that tell them from others."""
+    release, full = plan.release, plan.release.full
+    unit = release.geography.unit.name
+    here = [table for table in plan.tables if unit in table.levels]
+    exact = [
+        f"{table.name} cell {cell.number} ({table.codes[cell.number - 1]})"
+        for table in here
+        for cell in table.cells
+        if cell.masks == masks and cell.tally is None
+    ]
+    about = {f for f, mask in enumerate(masks) if mask != full[f]}
+    near = [table.name for table in here if about & release.distinguished_by(table.cells)]
+    names = exact or near or [table.name for table in here]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{'table' if len(names) == 1 else 'tables'} {', '.join(names[:_SHOWN])}{more}"

@@ -1,0 +1,146 @@
+"""One part of a joint release: its candidates, place by place, under its own counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.attack.variability.histogram import (
+    HistogramCells,
+    histogram_columns,
+    histogram_masks,
+    histogram_of,
+)
+from recon_cli.coverage import Coverage
+from recon_cli.explain.contradictions import contradiction
+from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.constraints import LinearConstraints, relax
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.links import LinkedPart, link_masks
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_relaxed_plan
+from recon_cli.model.system import System, build_system
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.schema.joint import JointRelease
+
+
+@dataclass(frozen=True)
+class PartInput:
+    """What a part's plan is made from.
+
+    Attributes:
+        tables: Those in use.
+    """
+
+    release: Release
+    tables: Sequence[Table]
+    coverage: Coverage
+
+
+@dataclass(frozen=True)
+class PartPlan:
+    """The static half of a part.
+
+    Attributes:
+        columns: The histogram columns that its tables tell apart.
+    """
+
+    plan: Plan
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, joint: JointRelease, side: int, given: PartInput) -> PartPlan:
+        """Of the first (0) or second part."""
+        release, tables, coverage = given.release, given.tables, given.coverage
+        columns = histogram_columns(release, tables, coverage)
+        masks = [*histogram_masks(release, columns), *link_masks(joint.links, release, side)]
+        return cls(make_relaxed_plan(release, tables, coverage, masks), columns)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part in one partition, each place alone: Eq. 4.9 of the 2010 study.
+
+    Attributes:
+        system: Of all places.
+        rows: Its relaxed rows.
+        bounds: What propagation proves of the part alone.
+        histogram: The histogram cells of its candidates.
+        geoids: Of its places.
+    """
+
+    made: PartPlan
+    counts: PartitionCounts
+    system: System
+    rows: LinearConstraints
+    bounds: Bounds
+    histogram: HistogramCells
+    geoids: pl.Series
+
+    @classmethod
+    def of(cls, made: PartPlan, published: Publication) -> Part:
+        """Of published counts.
+
+        Raises:
+            ContradictionError: They contradict each other.
+            SourceError: They are not exact.
+        """
+        published.require_exact("a joint release")
+        plan = made.plan
+        counts = arrange_counts(plan, published)
+        system = build_system(plan, counts, slice(0, len(counts.units)))
+        unit = system.candidates.unit
+        own = np.isin(system.row_geounit, system.units)
+        rows = relax(system.rows, own, unit)
+        bounds = propagate(rows)
+        suspects = system.suspects
+        if bounds.conflict.any():
+            inside = rows.A[np.flatnonzero(bounds.conflict)].nonzero()[1]
+            suspects = np.union1d(suspects, system.units[unit[inside]])
+        if len(suspects):
+            raise contradiction(plan, published, counts, suspects)
+        return cls(
+            made,
+            counts,
+            system,
+            rows,
+            bounds,
+            histogram_of(plan, system.candidates, made.columns),
+            counts.geoids.gather(system.units),
+        )
+
+    def numbered(self, geoids: pl.Series) -> IntArray:
+        """For each candidate the place of its unit in ``geoids``; −1 if it is not among them."""
+        table = pl.DataFrame({"geoid": geoids, "at": np.arange(len(geoids))})
+        found = pl.DataFrame({"geoid": self.geoids}).join(
+            table, on="geoid", how="left", maintain_order="left"
+        )
+        of_unit = found["at"].fill_null(-1).to_numpy().astype(np.int64)
+        numbered: IntArray = of_unit[self.system.candidates.unit]
+        return numbered
+
+    def linked(self, unit: IntArray) -> LinkedPart:
+        """What links need; ``unit`` as from `numbered`."""
+        return LinkedPart(self.made.plan, self.system.candidates, unit, self.bounds.upper)
+
+    @property
+    def is_bounded(self) -> BoolArray:
+        """For each place whether its counts bound all records that are there."""
+        return self.system.is_bounded & self.system.is_listed
+
+    def frame(self) -> pl.DataFrame:
+        """One row per histogram cell: the unit's geoid and the columns."""
+        return self.histogram.frame(self.made.plan, self.counts, self.system)
+
+
+def rows_within(rows: LinearConstraints, columns: IntArray) -> LinearConstraints:
+    """The rows that have any of some columns, of which none has others as well."""
+    A = sparse.csr_array(rows.A[:, columns])
+    keep = np.flatnonzero(np.diff(A.indptr) > 0)
+    return LinearConstraints(sparse.csr_array(A[keep]), rows.least[keep], rows.most[keep])

@@ -1,0 +1,103 @@
+"""Which records of both parts are in every joint solution? The question of `recon joint`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.joint.part import Part, PartInput, PartPlan
+from recon_cli.attack.joint.units import (
+    STATUSES,
+    JointCertainty,
+    certain_records,
+    find_certain,
+)
+from recon_cli.attack.options import JointOptions
+from recon_cli.attack.question import Answer, Question, RegionData
+from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.schema import Release
+from recon_cli.schema.joint import JointRelease
+
+
+@dataclass(frozen=True)
+class JointQuestion(Question):
+    """Which records of both parts are in every joint solution?
+
+    Attributes:
+        plans: Of each part.
+    """
+
+    joint: JointRelease
+    plans: tuple[PartPlan, PartPlan]
+    options: JointOptions
+
+    @classmethod
+    def of(
+        cls, joint: JointRelease, first: PartInput, second: PartInput, options: JointOptions
+    ) -> Self:
+        """For some tables of both."""
+        one, other = (PartPlan.of(joint, side, each) for side, each in enumerate((first, second)))
+        return cls(joint, (one, other), options)
+
+    @property
+    def release(self) -> Release:
+        """The first part's schema."""
+        return self.plans[0].plan.release
+
+    def ask(
+        self,
+        part: RegionData,
+        on_progress: OnProgress = ignore_progress,
+        quarantine: Quarantine = NO_QUARANTINE,
+    ) -> Answer:
+        """The rows of ``joint/``, ``joint_partner/`` and ``joint_units/``.
+
+        Raises:
+            ContradictionError: The counts of one part, or of both, contradict each other.
+            ValueError: Nothing is given of the second part.
+        """
+        if part.partner is None:
+            raise ValueError(f"partition {part.partition}: nothing is given of the other part")
+        parts = (
+            Part.of(self.plans[0], part.published),
+            Part.of(self.plans[1], part.partner),
+        )
+        found = find_certain(self.joint, parts, self.options, quarantine)
+        own, partner = (
+            pl.concat(certain_records(each, alone, together)).sort(each.frame().columns[:1])
+            for each, alone, together in zip(parts, found.alone, found.together, strict=True)
+        )
+        units = self._units(parts, found)
+        statuses = dict(units["status"].value_counts().iter_rows())
+        on_progress(units.height, int(found.records[0].sum()), statuses)
+        totals = {
+            name: int(units[name].sum()) for name in units.columns if units[name].dtype == pl.Int32
+        }
+        return Answer(
+            {"joint": own, "joint_partner": partner, "joint_units": units},
+            statuses=statuses,
+            totals={"units": units.height, **totals},
+        )
+
+    def _units(self, parts: tuple[Part, Part], found: JointCertainty) -> pl.DataFrame:
+        """A row a place."""
+        columns = [found.geoids.alias(self.release.geoid_column)]
+        for side, (name, part) in enumerate(zip(self.joint.names, parts, strict=True)):
+            at = found.geoids.search_sorted(part.geoids).cast(pl.Int64).to_numpy()
+            unit = at[part.histogram.unit]
+            numbers = {
+                "records": found.records[side],
+                "alone": np.bincount(unit, found.alone[side], len(found.geoids)),
+                "joint": np.bincount(unit, found.together[side], len(found.geoids)),
+            }
+            columns += [
+                pl.Series(f"{name}_{what}", number).cast(pl.Int32)
+                for what, number in numbers.items()
+            ]
+        columns.append(pl.Series("status", STATUSES).gather(found.status))
+        columns.append(pl.Series("seconds", found.seconds).round(6))
+        return pl.DataFrame(columns)

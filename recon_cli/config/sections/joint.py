@@ -1,0 +1,40 @@
+"""``joint:`` what two releases about the same places prove together of the records of both.
+
+Writes joint/ (a row for each record of the run's own kind that is in every joint solution, and
+whether its own tables prove it `alone` or only `joint` with the others), joint_partner/ (the
+same of the partner's records) and joint_units/. Both releases are ingested by runs of their own;
+how their records are linked, `links` says. Each place is taken alone, with coarser counts as upper
+ends. Both runs need tables/ (`recon ingest`), no reconstruction.
+
+Example:
+  recon joint -c persons.yaml
+  recon joint --set joint.partner=households.yaml --set joint.links=sf1_2010
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from recon_cli.config.model import ConfigPath, Section, place_release
+
+
+class Joint(Section):
+    """The section ``joint``.
+
+    Attributes:
+        partner: The config of the run that ingested the other release.
+        links: How the records of both are linked: ``sf1_2010``, or the path of a .yaml file
+            (docs/schema.md).
+        assumptions: Whether structural zeros that are assumptions count, of both.
+        unit_seconds: Budget of each place, in deterministic seconds, for both together and again
+            for each by itself.
+        seed: For the solver's own choices; default the run's seed.
+    """
+
+    partner: ConfigPath
+    links: Annotated[str, BeforeValidator(place_release)]
+    assumptions: bool = True
+    unit_seconds: Annotated[float, Field(gt=0)] = 10.0
+    seed: Annotated[int, Field(ge=0)] | None = None

@@ -1,0 +1,216 @@
+"""Links between two kinds of records as rows over the candidates of both.
+
+See *joint release* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.model.candidates import Candidates
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.plan import Plan
+from recon_cli.model.predicates import Masks
+from recon_cli.schema import Release
+from recon_cli.schema.joint import Link, LinkKind
+
+
+@dataclass(frozen=True)
+class LinkedPart:
+    """The candidates of one kind of records.
+
+    Attributes:
+        plan: Its grain resolves `link_masks`.
+        unit: For each candidate its place, in the numbering that both parts share.
+        upper: For each the most records.
+    """
+
+    plan: Plan
+    candidates: Candidates
+    unit: IntArray
+    upper: IntArray
+
+
+@dataclass(frozen=True)
+class LinkRows:
+    """What links say of the columns of both parts, the first part's first.
+
+    Attributes:
+        rows: With ends that are numbers.
+        unit: For each row its place.
+        link: The number of its link.
+        label: For each pair of groups of its link the label's place among the first part's; −1
+            beyond the last.
+    """
+
+    rows: LinearConstraints
+    unit: IntArray
+    link: IntArray
+    label: IntArray
+
+
+def link_masks(links: Sequence[Link], release: Release, side: int) -> list[Masks]:
+    """Predicates that a plan must distinguish so that links can be stated.
+
+    Args:
+        side: 0 for the first part, 1 for the second.
+    """
+    full = release.full
+    masks: dict[Masks, None] = {}
+    for link in links:
+        masks[link.predicates[side]] = None
+        for pair in link.by:
+            f = release.feature_index[pair[side].feature]
+            for group in pair[side].masks:
+                masks[(*full[:f], group, *full[f + 1 :])] = None
+        if side and link.size is not None:
+            f = link.size
+            for value in range(len(release.features[f].values)):
+                masks[(*full[:f], 1 << value, *full[f + 1 :])] = None
+    return list(masks)
+
+
+def link_rows(links: Sequence[Link], parts: tuple[LinkedPart, LinkedPart]) -> LinkRows:
+    """The rows of all links in all places: Eq. (link) of docs/method.md."""
+    first, second = parts
+    width = len(first.unit), len(second.unit)
+    upper = np.concatenate([first.upper, second.upper])
+    made = [
+        _Rows.of(number, link, parts, row)
+        for number, link in enumerate(links)
+        for row in _rows_of(link, second)
+    ]
+    matrices = [sparse.csr_array((0, sum(width)), dtype=np.int64)]
+    matrices += [each.matrix for each in made]
+    A = sparse.csr_array(sparse.vstack(matrices))
+    highest = sparse.csr_array((np.maximum(A.data, 0), A.indices, A.indptr), shape=A.shape) @ upper
+    none = np.empty(0, dtype=np.int64)
+    is_equal = np.concatenate([none.astype(bool), *(each.is_equal for each in made)])
+    depth = max((len(link.by) for link in links), default=0)
+    labels = [np.empty((0, depth), dtype=np.int64)]
+    for each in made:
+        beyond = ((0, 0), (0, depth - each.label.shape[1]))
+        labels.append(np.pad(each.label, beyond, constant_values=-1))
+    return LinkRows(
+        LinearConstraints(A, np.zeros(A.shape[0], dtype=np.int64), np.where(is_equal, 0, highest)),
+        np.concatenate([none, *(each.unit for each in made)]),
+        np.concatenate([none, *(np.full(len(each.unit), each.number) for each in made)]),
+        np.concatenate(labels),
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One inequality of a link: ``weights`` of both parts add up to no less than 0.
+
+    Attributes:
+        weights: Of the first part, and of each candidate of the second.
+        is_equal: Whether it is an equation where nothing in it stands for more.
+        is_void: Whether it says nothing where something in it stands for more.
+    """
+
+    weights: tuple[int, IntArray]
+    is_equal: bool
+    is_void: bool
+
+
+def _rows_of(link: Link, second: LinkedPart) -> Iterator[_Row]:
+    """The inequalities of a link."""
+    one = np.ones(len(second.unit), dtype=np.int64)
+    if link.kind is LinkKind.EQUAL or link.size is None:
+        yield _Row((1, -one), is_equal=True, is_void=False)
+        return
+    size = _sizes(link.size, second)
+    if link.kind is LinkKind.SUM:
+        yield _Row((1, -size), is_equal=True, is_void=False)
+        return
+    yield _Row((1, -one), is_equal=False, is_void=False)
+    yield _Row((-1, np.maximum(size - link.without, 0)), is_equal=False, is_void=True)
+
+
+def _sizes(feature: int, part: LinkedPart) -> IntArray:
+    """The size of each candidate."""
+    values = part.plan.release.features[feature].values
+    of_atom = np.array([int(values[v]) for v in part.plan.grain.lowest[feature]], dtype=np.int64)
+    sizes: IntArray = of_atom[part.candidates.atoms[:, feature]]
+    return sizes
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """One inequality of a link in all places and groups."""
+
+    number: int
+    matrix: sparse.csr_array
+    unit: IntArray
+    label: IntArray
+    is_equal: BoolArray
+
+    @classmethod
+    def of(cls, number: int, link: Link, parts: tuple[LinkedPart, LinkedPart], row: _Row) -> _Rows:
+        sizes = [len(pair[0].labels) for pair in link.by]
+        codes = [_codes(link, part, side, sizes) for side, part in enumerate(parts)]
+        inside = [np.flatnonzero(code >= 0) for code in codes]
+        cell = np.concatenate([inside[0], inside[1] + len(codes[0])])
+        first, second = row.weights
+        weight = np.concatenate([np.full(len(inside[0]), first), second[inside[1]]])
+        radix = int(np.prod(sizes, dtype=np.int64))
+        key = np.concatenate(
+            [
+                part.unit[mine] * radix + code[mine]
+                for part, mine, code in zip(parts, inside, codes, strict=True)
+            ]
+        )
+        keys, at = np.unique(key, return_inverse=True)
+        is_open = np.zeros(len(keys), dtype=bool)
+        is_open[at[len(inside[0]) :][_is_open(link, parts[1])[inside[1]]]] = True
+        said = np.flatnonzero(~is_open) if row.is_void else np.arange(len(keys))
+        matrix = sparse.csr_array(
+            (weight, (at, cell)), shape=(len(keys), len(codes[0]) + len(codes[1]))
+        )
+        unit, code = np.divmod(keys[said], max(radix, 1))
+        label = np.stack(np.unravel_index(code, sizes), axis=1) if sizes else code[:, None][:, :0]
+        return cls(
+            number,
+            sparse.csr_array(matrix[said]),
+            unit,
+            label.astype(np.int64),
+            ~is_open[said] & row.is_equal,
+        )
+
+
+def _is_open(link: Link, part: LinkedPart) -> BoolArray:
+    """Which candidates of the second part stand for larger ones, too, and may be there."""
+    if link.top is None or link.size is None:
+        return np.zeros(len(part.unit), dtype=bool)
+    is_top: BoolArray = (_sizes(link.size, part) == link.top) & (part.upper > 0)
+    return is_top
+
+
+def _codes(link: Link, part: LinkedPart, side: int, sizes: Sequence[int]) -> IntArray:
+    """For each candidate the combination of groups that it is counted in, −1 for none."""
+    grain, atoms = part.plan.grain, part.candidates.atoms
+    release = part.plan.release
+    counted = np.ones(len(part.unit), dtype=bool)
+    for f, mask in enumerate(link.predicates[side]):
+        if mask != release.full[f]:
+            within = np.zeros(grain.sizes[f], dtype=bool)
+            within[grain.within(f, mask)] = True
+            counted &= within[atoms[:, f]]
+    code = np.zeros(len(part.unit), dtype=np.int64)
+    for pair, size in zip(link.by, sizes, strict=True):
+        groups = pair[side]
+        f = release.feature_index[groups.feature]
+        label = np.full(grain.sizes[f], -1, dtype=np.int64)
+        for name, mask in zip(groups.labels, groups.masks, strict=True):
+            if name in pair[0].labels and name in pair[1].labels:
+                label[grain.within(f, mask)] = pair[0].labels.index(name)
+        of_cell = label[atoms[:, f]]
+        counted &= of_cell >= 0
+        code = code * size + of_cell
+    return np.where(counted & (part.unit >= 0), code, -1)

@@ -1,0 +1,243 @@
+"""Two releases about the same places, whose records are linked: people, and their households.
+
+A *link* is an equation or inequality that holds in every place between the numbers of two kinds of
+records: as many householders as occupied units, as many people as all households have together.
+
+See *joint release* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.schema.features import Recode
+from recon_cli.schema.load import Terms
+from recon_cli.schema.release import Release
+from recon_cli.schema.spec import Condition, JointSpec, LinkSpec
+from recon_cli.schema.validation import describe
+from recon_cli.strict_yaml import parse_yaml, read_text
+
+_JOINTS: Final = Path(__file__).parent / "joints"
+
+
+class LinkKind(StrEnum):
+    """How two numbers of records are linked."""
+
+    #: As many of one as of the other.
+    EQUAL = "equal"
+    #: As many of one as the others' sizes add up to.
+    SUM = "sum"
+    #: At least one for each of the others, and at most as many as are in them.
+    PRESENCE = "presence"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link, once for each combination of the groups that both parts tell apart.
+
+    Attributes:
+        predicates: Of each part the values that count, for every feature of its release.
+        by: Pairs of groups, one of each part; those with the same label belong together.
+        size: Place of the second part's feature whose values add up; None where none do.
+        top: The value of it that stands for itself and all above; None for none.
+        without: How many of the second part's size cannot be among those counted.
+        where: What messages call it.
+    """
+
+    kind: LinkKind
+    predicates: tuple[tuple[int, ...], tuple[int, ...]]
+    by: tuple[tuple[Recode, Recode], ...]
+    size: int | None
+    top: int | None
+    without: int
+    where: str
+
+    def __str__(self) -> str:
+        return self.where
+
+
+@dataclass(frozen=True)
+class JointRelease:
+    """Two releases and the links between their records.
+
+    Attributes:
+        names: What each part is called.
+        releases: Names of their schemas, in the same order.
+        links: Those of every place.
+        digest: SHA-256 of the text.
+    """
+
+    name: str
+    names: tuple[str, str]
+    releases: tuple[str, str]
+    links: tuple[Link, ...]
+    digest: str
+
+
+def packaged_joints() -> tuple[str, ...]:
+    """Names of the linked releases that come with the program."""
+    return tuple(sorted(path.stem for path in _JOINTS.glob("*.yaml")))
+
+
+def load_joint(name_or_path: str, first: Release, second: Release) -> JointRelease:
+    """Links between two releases, by packaged name or by path.
+
+    Args:
+        name_or_path: ``sf1_2010``, or a path that ends in ``.yaml`` or ``.yml``.
+        first: The release that the first part names.
+        second: Likewise.
+
+    Raises:
+        ConfigError: There are no such links, or they are of other releases.
+        SchemaError: They are malformed; the message names the key.
+    """
+    path = Path(name_or_path)
+    if path.suffix not in {".yaml", ".yml"}:
+        if name_or_path not in packaged_joints():
+            raise ConfigError(
+                f"links: none packaged are called {name_or_path!r} (packaged: "
+                f"{', '.join(packaged_joints())}; or give the path of a .yaml file)"
+            )
+        path = _JOINTS / f"{name_or_path}.yaml"
+    return parse_joint(read_text(path), first, second, source=path.name)
+
+
+def parse_joint(text: str, first: Release, second: Release, *, source: str) -> JointRelease:
+    """Links from YAML text; ``source`` names the text in messages.
+
+    Raises:
+        ConfigError: They are of other releases.
+        SchemaError: They are malformed; the message names the key.
+    """
+    document = parse_yaml(text, source=source, error=SchemaError)
+    try:
+        spec = JointSpec.model_validate(document.data)
+    except ValidationError as error:
+        raise SchemaError(f"{source}: {describe(error, JointSpec)}") from error
+    if len(spec.parts) != 2:
+        raise SchemaError(f"{source}: parts: two are expected, found {len(spec.parts)}")
+    (one, of_one), (other, of_other) = spec.parts.items()
+    for name, expected, release in ((one, of_one, first), (other, of_other, second)):
+        if release.name != expected:
+            raise ConfigError(
+                f"{source}: part {name!r} is of release {expected!r}, the run's is {release.name!r}"
+            )
+    if first.geography.unit != second.geography.unit:
+        raise ConfigError(
+            f"{source}: the parts place records differently: in {first.geography.unit.name} and "
+            f"{second.geography.unit.name}"
+        )
+    reader = _Reader((one, other), (first, second))
+    try:
+        links = tuple(reader.link(link, f"links[{at}]") for at, link in enumerate(spec.links))
+    except SchemaError as error:
+        raise SchemaError(f"{source}: {error}") from error
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return JointRelease(spec.joint, (one, other), (of_one, of_other), links, digest)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """What links may refer to."""
+
+    names: tuple[str, str]
+    releases: tuple[Release, Release]
+
+    def link(self, form: LinkSpec, where: str) -> Link:
+        """One link, checked."""
+        given = {kind: getattr(form, kind) for kind in LinkKind if getattr(form, kind) is not None}
+        if len(given) != 1:
+            raise SchemaError(f"{where}: give exactly one of {', '.join(LinkKind)}")
+        ((kind, sides),) = given.items()
+        if tuple(sides) != self.names:
+            raise SchemaError(
+                f"{where}.{kind}: one condition for each part is expected, in the order "
+                f"{', '.join(self.names)}; found {', '.join(sides) or 'none'}"
+            )
+        first, second = (
+            self._predicate(side, sides[name], f"{where}.{kind}.{name}")
+            for side, name in enumerate(self.names)
+        )
+        size = self._size(form, kind, where)
+        link = Link(
+            kind,
+            (first, second),
+            tuple(
+                (self._groups(0, a, where), self._groups(1, b, where)) for a, b in form.by.items()
+            ),
+            size,
+            form.top,
+            form.without,
+            f"{where} ({kind})",
+        )
+        for pair in link.by:
+            self._require_counterparts(link, pair, where)
+        return link
+
+    def _predicate(self, side: int, condition: Condition, where: str) -> tuple[int, ...]:
+        release = self.releases[side]
+        terms = Terms({feature.name: feature for feature in release.features}, {})
+        return terms.narrow(release.full, condition, where)
+
+    def _size(self, form: LinkSpec, kind: LinkKind, where: str) -> int | None:
+        if kind is LinkKind.EQUAL:
+            if form.size is not None or form.top is not None or form.without:
+                raise SchemaError(f"{where}: size, top and without are not for `equal`")
+            return None
+        release = self.releases[1]
+        if form.size not in release.feature_index:
+            raise SchemaError(f"{where}.size: release {release.name!r} has no {form.size!r}")
+        at = release.feature_index[form.size]
+        values = release.features[at].values
+        if not release.features[at].ordered or int(values[0]) < 0:
+            raise SchemaError(f"{where}.size: {form.size!r} is no number of records")
+        if form.top is not None and form.top != values[-1]:
+            raise SchemaError(f"{where}.top: the last value of {form.size!r} is {values[-1]}")
+        if form.without and kind is LinkKind.SUM:
+            raise SchemaError(f"{where}: without is for `presence`")
+        return at
+
+    def _groups(self, side: int, name: str, where: str) -> Recode:
+        release = self.releases[side]
+        try:
+            groups = release.recode_by_name.get(name) or release.column_groups(name)
+        except SchemaError as error:
+            raise SchemaError(f"{where}.by: {error}") from error
+        union = 0
+        for mask in groups.masks:
+            if union & mask:
+                raise SchemaError(f"{where}.by: groups of {name!r} overlap")
+            union |= mask
+        return groups
+
+    def _require_counterparts(self, link: Link, pair: tuple[Recode, Recode], where: str) -> None:
+        """Refuse a group that can have records and has no counterpart."""
+        for side, (mine, other) in enumerate((pair, pair[::-1])):
+            release, predicate = self.releases[side], link.predicates[side]
+            f = release.feature_index[mine.feature]
+            for label, mask in zip(mine.labels, mine.masks, strict=True):
+                inside = (*predicate[:f], predicate[f] & mask, *predicate[f + 1 :])
+                if label in other.labels or not inside[f] or _is_impossible(release, inside):
+                    continue
+                raise SchemaError(
+                    f"{where}.by: group {label!r} of {mine.name!r} has no counterpart in "
+                    f"{other.name!r}; name its values in the condition of {self.names[side]}, or "
+                    "let a recode have both"
+                )
+
+
+def _is_impossible(release: Release, masks: tuple[int, ...]) -> bool:
+    """Whether one definition rules out whatever has these values."""
+    return any(
+        all(mine & ~theirs == 0 for mine, theirs in zip(masks, forbidden, strict=True))
+        for zero in release.structural_zeros
+        if zero.is_definition
+        for forbidden in zero.impossible
+    )

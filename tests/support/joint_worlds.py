@@ -1,0 +1,217 @@
+"""Tiny towns of people in households, published twice: as people, and as households.
+
+The oracle pairs every solution of one release with every solution of the other, and keeps the pairs
+that the links allow, which are said here once more, in plain Python.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import polars as pl
+
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, parse_release
+from recon_cli.schema.joint import JointRelease, parse_joint
+from tests.support.enumeration import Solution
+from tests.support.populations import publish
+
+UNIT, OTHER = "S00001", "S00002"
+
+PEOPLE = """
+release: people
+title: People
+features:
+  home: {categories: [couple, alone, family, quarters]}
+  role: {categories: [holder, spouse, child, resident]}
+  age: {categories: [young, adult, old]}
+geography:
+  levels: [{level: block, digits: 6}, {level: town, digits: 5}, {level: county, digits: 1}]
+  partition: county
+microdata: [home, role, age]
+histogram: [home, role, age]
+structural_zeros:
+  - {when: {home: quarters}, only: {role: resident}, definition: true, why: "nobody's household"}
+  - {when: {home: [couple, alone, family]}, only: {role: [holder, spouse, child]},
+     definition: true, why: "a household"}
+  - {when: {home: alone}, only: {role: holder}, definition: true, why: "nobody else"}
+  - {when: {home: family}, only: {role: [holder, child]}, definition: true, why: "no spouse"}
+  - {when: {role: [holder, spouse]}, only: {age: [adult, old]}, why: "they are grown up"}
+families:
+  - levels: [block, town]
+    cells: [total, {by: age}]
+    tables: {P1: {code: "P1-#"}}
+  - levels: [block]
+    cells: [{by: home, cells: [total, {where: {role: holder}}]}]
+    tables: {P2: {code: "P2-#"}}
+  - levels: [town]
+    cells: [{by: role, cells: [{by: age}]}]
+    tables: {P3: {code: "P3-##"}}
+"""
+HOMES = """
+release: homes
+title: Homes
+record: household
+features:
+  vacancy: {categories: [occupied, vacant]}
+  size: {range: 0..3}   # 3 and more
+  kind: {categories: [none, couple, alone, family]}
+  holder: {categories: [none, adult, old]}
+  minors: {categories: [nobody, somebody]}
+geography:
+  levels: [{level: block, digits: 6}, {level: town, digits: 5}, {level: county, digits: 1}]
+  partition: county
+microdata: [vacancy, size, kind, holder, minors]
+histogram: [vacancy, size, kind, holder, minors]
+structural_zeros:
+  - {when: {vacancy: vacant}, only: {size: 0, kind: none, holder: none, minors: nobody},
+     definition: true, why: "nobody is there"}
+  - {when: {vacancy: occupied}, only: {size: 1..3, kind: [couple, alone, family],
+     holder: [adult, old]}, definition: true, why: "somebody is there"}
+  - {when: {kind: alone}, only: {size: 1, minors: nobody}, why: "nobody else"}
+  - {when: {kind: [couple, family]}, only: {size: 2..3}, why: "not alone"}
+families:
+  - levels: [block, town]
+    cells: [total, {by: vacancy}]
+    tables: {H1: {code: "H1-#"}}
+  - levels: [block]
+    cells: [{by: size}]
+    tables: {H2: {code: "H2-#", universe: {vacancy: occupied}}}
+  - levels: [block]
+    cells: [total, {by: minors, cells: [{by: kind}]}]
+    tables: {H3: {code: "H3-#", universe: {vacancy: occupied}}}
+  - levels: [town]
+    cells: [{by: holder, cells: [{by: kind}]}]
+    tables: {H4: {code: "H4-##"}}
+"""
+LINKS = """
+joint: town
+parts: {person: people, home: homes}
+links:
+  - {equal: {person: {role: holder, age: [adult, old]}, home: {vacancy: occupied}},
+     by: {home: kind, age: holder}}
+  - {equal: {person: {role: spouse}, home: {kind: couple}}}
+  - {sum: {person: {home: [couple, alone, family]}, home: {vacancy: occupied}}, size: size, top: 3,
+     by: {home: kind}}
+  - {presence: {person: {age: young}, home: {minors: somebody}}, size: size, top: 3, without: 1}
+"""
+HOUSEHOLD = tuple[tuple[str, str], ...]
+
+
+@cache
+def releases() -> tuple[Release, Release, JointRelease]:
+    """People, homes, and their links."""
+    people, homes = (parse_release(text, source="test") for text in (PEOPLE, HOMES))
+    return people, homes, parse_joint(LINKS, people, homes, source="test")
+
+
+def compositions() -> list[HOUSEHOLD]:
+    """Households of up to four people, the householder first; none is a vacant unit."""
+    found: list[HOUSEHOLD] = [()]
+    for age in ("adult", "old"):
+        holder = ("holder", age)
+        children = [
+            tuple(("child", each) for each in ages)
+            for count in range(3)
+            for ages in itertools.combinations_with_replacement(("young", "adult"), count)
+        ]
+        found += [(holder, *each) for each in children]
+        found += [
+            (holder, ("spouse", other), *each) for other in ("adult", "old") for each in children
+        ]
+    return found
+
+
+def kind_of(members: HOUSEHOLD) -> str:
+    """What a household is called."""
+    if not members:
+        return "none"
+    if any(role == "spouse" for role, _ in members):
+        return "couple"
+    return "alone" if len(members) == 1 else "family"
+
+
+def records(
+    town: Iterable[tuple[str, HOUSEHOLD]], quarters: int = 0
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The people and the homes of households at places, and people in quarters at `UNIT`."""
+    people: list[tuple[str, str, str, str]] = [(UNIT, "quarters", "resident", "adult")] * quarters
+    homes = []
+    for place, members in town:
+        kind = kind_of(members)
+        people += [(place, kind, role, age) for role, age in members]
+        young = any(age == "young" for _, age in members)
+        homes.append(
+            (
+                place,
+                "occupied" if members else "vacant",
+                min(len(members), 3),
+                kind,
+                members[0][1] if members else "none",
+                "somebody" if young else "nobody",
+            )
+        )
+    return (
+        pl.DataFrame(people, schema=_words("home", "role", "age"), orient="row"),
+        pl.DataFrame(
+            homes,
+            schema={**_words("vacancy", "size", "kind", "holder", "minors"), "size": pl.Int64},
+            orient="row",
+        ),
+    )
+
+
+def _words(*names: str) -> dict[str, type[pl.DataType]]:
+    return dict.fromkeys(("geoid_block", *names), pl.String)
+
+
+def published(
+    town: Iterable[tuple[str, HOUSEHOLD]], quarters: int = 0, places: Sequence[str] = (UNIT, OTHER)
+) -> tuple[Publication, Publication]:
+    """Both publications of households at places."""
+    people, homes, _ = releases()
+    of_people, of_homes = records(town, quarters)
+    return publish(people, of_people, places), publish(homes, of_homes, places)
+
+
+def is_linked(people: Solution, homes: Solution) -> bool:
+    """Whether the links hold at every place."""
+    places = {place for (place, _), _ in (*people, *homes)}
+    return all(_is_linked_at(place, people, homes) for place in places)
+
+
+def _is_linked_at(place: str, people: Solution, homes: Solution) -> bool:
+    persons = [(values, n) for (where, values), n in people if where == place]
+    units = [(values, n) for (where, values), n in homes if where == place]
+    holders: Counter[tuple[object, object]] = Counter()
+    members: Counter[object] = Counter()
+    spouses = young = 0
+    for (home, role, age), n in persons:
+        holders[home, age] += n * (role == "holder")
+        members[home] += n * (home != "quarters")
+        spouses += n * (role == "spouse")
+        young += n * (age == "young")
+    heads: Counter[tuple[object, object]] = Counter()
+    sizes: Counter[object] = Counter()
+    large: set[object] = set()
+    couples = with_young = room = open_homes = 0
+    for (vacancy, size, kind, holder, minors), n in units:
+        assert isinstance(size, int)
+        if vacancy == "occupied":
+            heads[kind, holder] += n
+            sizes[kind] += n * size
+            large |= {kind} if size == 3 else set()
+        couples += n * (kind == "couple")
+        if minors == "somebody":
+            with_young += n
+            room += n * (size - 1)
+            open_homes += size == 3
+    if +holders != +heads or spouses != couples:
+        return False
+    for name in {*members, *sizes}:
+        if members[name] < sizes[name] or (name not in large and members[name] != sizes[name]):
+            return False
+    return with_young <= young and (open_homes > 0 or young <= room)
