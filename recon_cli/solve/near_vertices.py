@@ -78,9 +78,16 @@ class Block:
 
     def is_solution(self, change: IntArray) -> bool:
         """Whether the known solution is one after a change of the block, and of nothing else."""
+        return self._is_within(change, self.inner)
+
+    def is_met(self, change: IntArray) -> bool:
+        """Whether a change of the block may be one of a solution, as far as its rows know."""
+        return self._is_within(change, self.outer)
+
+    def _is_within(self, change: IntArray, ends: tuple[IntArray, IntArray]) -> bool:
         if (change > self.up).any() or (-change > self.down).any():
             return False
-        total, (least, most) = self.matrix @ change, self.inner
+        total, (least, most) = self.matrix @ change, ends
         return bool((total >= least).all() and (total <= most).all())
 
 

@@ -26,6 +26,7 @@ from recon_cli.model.program import (
 from recon_cli.solve.bound_tightening import beyond
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
+from recon_cli.solve.joined_changes import BlockChanges
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination, quick
 from recon_cli.solve.rounding import rounded_solution
@@ -135,6 +136,7 @@ class _Search:
         self.total = program.constraints.A @ known
         self.view = BlockView.of(program)
         self.random = np.random.default_rng(effort.seed)
+        self.changes = BlockChanges()
         self._watch, self._told = watch, ledger.effort
 
     @property
@@ -215,11 +217,14 @@ class _Search:
             level: Which.
             only_undecided: Of functionals that are known to vary nothing is asked.
         """
+        self.changes = BlockChanges()
         for asked in self.asked(level):
             wanted = self.ledger.is_undecided if only_undecided else self.ledger.is_open_anywhere
             k = asked.functionals[wanted[asked.functionals]]
             if len(k):
                 _Reach(self, _Asked(asked.columns, k)).run(only_undecided=only_undecided)
+        self.changes.join(self.ledger, self.base, self.total, self.values, self.left)
+        self.tell()
 
     def settle(self, *, only_undecided: bool) -> None:
         """Ask two engines for what is left: whether functionals vary, or any end in small parts."""
@@ -326,9 +331,12 @@ class _Reach:
 
     def _try(self, change: IntArray) -> bool:
         """Whether a change of the block alone is a solution; then what it shows is kept."""
+        moved = np.flatnonzero(change)
+        if self.block.is_met(change):
+            at = self.block.columns[moved]
+            self.search.changes.keep(int(self.block.columns[0]), at, change[moved])
         if not self.block.is_solution(change):
             return False
-        moved = np.flatnonzero(change)
         witness = Witness(self.search.base, self.block.columns[moved], change[moved])
         values = self.search.values[self.touched] + self.every @ change
         self.ledger.see(values, witness, self.touched)

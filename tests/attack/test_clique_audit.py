@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from unittest import mock
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -15,6 +17,8 @@ import recon_cli as recon
 from benchmarks.office.publication import (
     BELOW,
     SCHOOLS,
+    Office,
+    PublishedTable,
     exact_counts,
     histograms,
     rounded,
@@ -158,3 +162,45 @@ def test_suppression_over_clique_tables_protects_every_primary_count() -> None:
     both = audited.join(suppressed, on=KEY, how="left")
     assert set(both.filter("primary")["status"]) <= {"safe", "narrowed"}
     assert both["true"].is_between(both["least"], both["greatest"]).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rounded_counts_of_wards_have_the_ends_that_enumeration_has(seed: int) -> None:
+    tables = (
+        PublishedTable("A", "[total, {by: sex}]", (3,)),
+        PublishedTable("B", "[total, {by: age}]", (3,)),
+    )
+    features: dict[str, tuple[str, ...]] = {"sex": ("f", "m"), "age": ("young", "old")}
+    office = Office("tiny", features, tables, 3, 0, seed=seed, law="rounded")
+    exact = exact_counts(office, np.random.default_rng(seed).integers(0, 4, (3, 4)))
+    shown = pl.Series("count", rounded(office, exact["count"].to_numpy())).cast(pl.String)
+    protection = Protection((Statement(parse_law({"rounded": {"base": 3}})),))
+    release, listed = office.release(), exact["geoid"].unique(maintain_order=True).to_list()
+    public = exact.with_columns(count=shown)
+    published = recon.publish(release, public, geounits=listed, protection=protection)
+    audited = recon.audit_counts(release, published, seed=1)
+    # A count a row of `margins`: the six cells of both tables.
+    margins = np.array([[1] * 4, [1, 1, 0, 0], [0, 0, 1, 1], [1] * 4, [1, 0, 1, 0], [0, 1, 0, 1]])
+    ends = {
+        geoid: frame.sort("table", "cell").select("low", "high").to_numpy().T
+        for (geoid,), frame in audited.group_by("geoid")
+    }
+    possible = []
+    for ward in office.geoids:
+        low, high = ends[ward]
+        most = range(int(high.max()) + 1)
+        people = np.array(list(itertools.product(most, repeat=4))) @ margins.T
+        inside = ((people >= low) & (people <= high)).all(axis=1)
+        possible.append(np.unique(people[inside], axis=0))
+    first, second, third = possible
+    pairs = (first[:, None] + second[None]).reshape(-1, 6)
+    together = pairs[:, None] + third[None]
+    is_met = ((together >= ends["W"][0]) & (together <= ends["W"][1])).all(axis=2)
+    pair, of_third = np.nonzero(is_met)
+    of_first, of_second = np.divmod(pair, len(second))
+    solutions = [first[of_first], second[of_second], third[of_third], together[is_met]]
+    for geoid, counts in zip((*office.geoids, "W"), solutions, strict=True):
+        found = audited.filter(pl.col("geoid") == geoid).sort("table", "cell")
+        assert found["is_exact"].all()
+        assert found["least"].to_list() == counts.min(axis=0).tolist()
+        assert found["greatest"].to_list() == counts.max(axis=0).tolist()

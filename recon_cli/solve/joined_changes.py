@@ -1,0 +1,211 @@
+"""Changes of single blocks that are a solution together: what one takes from a row another gives.
+
+A vertex of one block that takes a functional to its end mostly needs something of others: a row
+of the district, or of the region, has to stay where it may be. The changes that were found for
+their functionals give just that, a change or two at a time, and need no further program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.arrays import IntArray
+from recon_cli.model.ledger import Ledger, Witness
+from recon_cli.model.program import IntegerProgram
+
+#: Changes that are put together at most.
+_MOST = 4
+#: Changes that are looked at for one row.
+_LOOKED_AT = 400
+#: Changes in a row for which nothing is found, after which no more are tried.
+_DRY = 20
+#: Deterministic seconds for one coefficient that is looked at, and for one change.
+_ENTRY, _CHANGE = 2e-8, 1e-4
+
+
+class BlockChanges:
+    """Changes of single blocks, from one known solution, to be put together: Eq. (joined).
+
+    They are whole, and the rows of their blocks alone are met.
+    """
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._changes: dict[bytes, tuple[int, IntArray, IntArray]] = {}
+
+    def keep(self, block: int, columns: IntArray, change: IntArray) -> None:
+        """One change, once.
+
+        Args:
+            block: Whose.
+            columns: The variables that change, rising.
+            change: By how much each.
+        """
+        if len(columns):
+            key = columns.tobytes() + change.tobytes()
+            self._changes.setdefault(key, (block, columns, change))
+
+    def join(
+        self, ledger: Ledger, known: int, total: IntArray, values: IntArray, limit: float
+    ) -> None:
+        """Put changes together to solutions that show anything new in a ledger: Eq. (joined).
+
+        Args:
+            known: The place of the solution that is changed, among the ledger's.
+            total: What the rows come to in it.
+            values: What the functionals come to in it.
+            limit: Deterministic seconds.
+        """
+        if not self._changes:
+            return
+        changes = _Changes.of(ledger, list(self._changes.values()), total)
+        until, dry = ledger.effort + limit, 0
+        for at in range(len(changes.block)):
+            k, gains = changes.gains(at)
+            reached = values[k] + gains
+            if not ((reached < ledger.least[k]) | (reached > ledger.greatest[k])).any():
+                continue
+            if ledger.effort >= until or dry == _DRY:
+                return
+            joined, looked_at = changes.completed(at)
+            ledger.effort = round(ledger.effort + _CHANGE + _ENTRY * looked_at, 9)
+            dry = 0 if len(joined) else dry + 1
+            if len(joined):
+                columns, change = changes.sum_of(joined)
+                k, gains = changes.gains_of(joined)
+                ledger.see(values[k] + gains, Witness(known, columns, change), k)
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Changes, and what they do.
+
+    Attributes:
+        block: Of each.
+        variables: Sparse (changes × variables).
+        rows: Sparse (changes × rows): what each adds.
+        functionals: Sparse (changes × functionals), likewise.
+        low: How far each row can fall.
+        high: How far it can rise.
+    """
+
+    block: IntArray
+    variables: sparse.csr_array
+    rows: sparse.csr_array
+    functionals: sparse.csr_array
+    low: IntArray
+    high: IntArray
+
+    @classmethod
+    def of(
+        cls, ledger: Ledger, changes: list[tuple[int, IntArray, IntArray]], total: IntArray
+    ) -> _Changes:
+        """From the block, the variables and the change of each."""
+        program: IntegerProgram = ledger.program
+        sizes = [len(columns) for _, columns, _ in changes]
+        data = np.concatenate([change for _, _, change in changes])
+        at = np.concatenate([columns for _, columns, _ in changes])
+        shape = (len(changes), program.shape[1])
+        variables = sparse.csr_array((data, at, np.cumsum([0, *sizes])), shape=shape)
+        A, C = program.constraints.A, ledger.functionals
+        rows = sparse.csr_array(variables @ sparse.csr_array(A.T))
+        functionals = sparse.csr_array(variables @ sparse.csr_array(C.T))
+        for each in (rows, functionals):
+            each.eliminate_zeros()
+            each.sort_indices()
+        return cls(
+            np.array([block for block, _, _ in changes]),
+            variables,
+            rows,
+            functionals,
+            program.constraints.least - total,
+            program.constraints.most - total,
+        )
+
+    @cached_property
+    def _by_row(self) -> sparse.csc_array:
+        return sparse.csc_array(self.rows)
+
+    def gains(self, at: int) -> tuple[IntArray, IntArray]:
+        """The functionals that a change moves, and by how much."""
+        entries = slice(self.functionals.indptr[at], self.functionals.indptr[at + 1])
+        k = self.functionals.indices[entries].astype(np.int64)
+        return k, self.functionals.data[entries].astype(np.int64)
+
+    def gains_of(self, joined: IntArray) -> tuple[IntArray, IntArray]:
+        """The same of some changes together."""
+        return _sum(self.functionals, joined)
+
+    def sum_of(self, joined: IntArray) -> tuple[IntArray, IntArray]:
+        """The variables that some changes move together, and by how much."""
+        return _sum(self.variables, joined)
+
+    def completed(self, at: int) -> tuple[IntArray, int]:
+        """A change with those of other blocks that make it a solution; and what was looked at.
+
+        Each further change is the one that leaves the least that rows are missed by.
+
+        Returns:
+            Empty where none was found.
+        """
+        joined, looked_at = np.array([at]), 0
+        moved = np.zeros(len(self.low), dtype=np.int64)
+        while True:
+            last = joined[-1]
+            entries = slice(self.rows.indptr[last], self.rows.indptr[last + 1])
+            moved[self.rows.indices[entries]] += self.rows.data[entries]
+            missed = self._missed(np.arange(len(moved)), moved)
+            broken = np.flatnonzero(missed)
+            if not len(broken):
+                return joined, looked_at
+            if len(joined) == _MOST:
+                return joined[:0], looked_at
+            others = self._that_mend(broken, moved, self.block[joined])
+            if not len(others):
+                return joined[:0], looked_at
+            left, entries_of_them = self._left(others, moved, missed)
+            looked_at += entries_of_them
+            best = int(left.argmin())
+            if left[best] >= 0:
+                return joined[:0], looked_at
+            joined = np.append(joined, others[best])
+
+    def _missed(self, rows: IntArray, moved: IntArray) -> IntArray:
+        """By how much rows are beyond their ends."""
+        missed: IntArray = np.maximum(self.low[rows] - moved, 0)
+        missed += np.maximum(moved - self.high[rows], 0)
+        return missed
+
+    def _that_mend(self, broken: IntArray, moved: IntArray, blocks: IntArray) -> IntArray:
+        """Changes of other blocks that move the row back that fewest changes move."""
+        indptr = self._by_row.indptr
+        row = broken[(indptr[broken + 1] - indptr[broken]).argmin()]
+        entries = slice(indptr[row], indptr[row + 1])
+        rises = self._by_row.data[entries] > 0
+        others = self._by_row.indices[entries][rises == (moved[row] < self.low[row])]
+        elsewhere = ~np.isin(self.block[others], blocks)
+        found: IntArray = others[elsewhere][:_LOOKED_AT].astype(np.int64)
+        return found
+
+    def _left(self, others: IntArray, moved: IntArray, missed: IntArray) -> tuple[IntArray, int]:
+        """By how much more all rows are missed with each of some changes, and its entries."""
+        starts = self.rows.indptr[others].astype(np.int64)
+        sizes = self.rows.indptr[others + 1] - starts
+        ends = np.cumsum(sizes)
+        entry = np.arange(ends[-1]) + np.repeat(starts - ends + sizes, sizes)
+        rows = self.rows.indices[entry]
+        more = self._missed(rows, moved[rows] + self.rows.data[entry]) - missed[rows]
+        return np.add.reduceat(more, ends - sizes), int(ends[-1])
+
+
+def _sum(matrix: sparse.csr_array, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Where the sum of some rows is not zero, and what it is there."""
+    entries = [slice(matrix.indptr[row], matrix.indptr[row + 1]) for row in rows]
+    at, which = np.unique(np.concatenate([matrix.indices[e] for e in entries]), return_inverse=True)
+    total = np.zeros(len(at), dtype=np.int64)
+    np.add.at(total, which, np.concatenate([matrix.data[e] for e in entries]))
+    return at[total != 0].astype(np.int64), total[total != 0]
