@@ -18,6 +18,8 @@ from recon_cli.report.view import GeounitView, Reason, RecordKind, TableView
 _COLUMN = 38
 #: Histogram cells without reconstructed people that are listed.
 _POSSIBLE = 40
+#: Recovered counts that are listed.
+_RECOVERED = 6
 #: Verified claims that are listed.
 _CLAIMS = 12
 
@@ -33,7 +35,7 @@ def print_view(console: Console, view: GeounitView) -> None:
         _claims(console, view)
         _people(console, view)
         _reasons(console, view)
-    else:
+    elif view.member_level:
         _heading(console, f"{view.member_level} inside")
         console.print(_members(view, console.width))
     _tables(console, view)
@@ -55,6 +57,15 @@ def _details(view: GeounitView) -> RenderableType:
         grid.add_row("  in", ", ".join(map(str, view.enclosing)))
     for detail in view.details:
         grid.add_row(f"  {detail.label}", detail.value)
+    recovered = [each for each in view.protected if each.is_recovered]
+    for each in recovered[:_RECOVERED]:
+        nobody = "" if each.least else ": nobody"
+        grid.add_row(
+            f"  recovered {each.table} {each.cell}", f"{each.interval}{nobody}{each.reason}"
+        )
+    if len(recovered) > _RECOVERED:
+        more = f"{len(recovered) - _RECOVERED:,} more in audit/; --html FILE lists all"
+        grid.add_row("  recovered", more)
     return grid
 
 

@@ -32,18 +32,32 @@ class Rule:
 
 @dataclass(frozen=True)
 class Place:
-    """A unit where people are given away.
+    """A unit where people are given away, or a place with recovered counts.
 
     Attributes:
-        people: Who are counted there.
+        people: Who are counted there; None where nobody asked, or of places of other levels.
         given: How many of them, at least, are given away.
+        recovered: Its recovered counts.
+        small: How many of these are above zero and below the threshold.
         name: What people call it, where the published files said so; else empty.
     """
 
     geoid: str
-    people: int
+    people: int | None
     given: int
+    recovered: int = 0
+    small: int = 0
     name: str = ""
+
+    @property
+    def page(self) -> str:
+        """The file beside the report that says more of it."""
+        return f"place-{self.geoid}.html"
+
+    @property
+    def called(self) -> str:
+        """Its name, or else its geoid."""
+        return self.name or self.geoid
 
 
 @dataclass(frozen=True)
@@ -255,7 +269,7 @@ class AuditFindings:
         by_table: ``level, table, cells``, the number of cells of each status, and the ``smallest``
             width of one that is not recovered.
         by_suppression: The same of flagged counts, by ``suppression``.
-        recovered_counts: ``geoid, table, cell, count, is_small`` (below the threshold) of each.
+        recovered_counts: ``geoid, table, cell, count, is_small`` (below the threshold and no zero).
         names: Geoid → what people call the place.
         release: The schema.
     """
@@ -269,8 +283,13 @@ class AuditFindings:
 
     @property
     def zeros(self) -> int:
-        """Recovered counts that are 0."""
+        """Recovered counts that are 0: they say that nobody is there."""
         return int((self.recovered_counts["count"] == 0).sum())
+
+    @property
+    def small(self) -> int:
+        """Recovered counts below the threshold that say that somebody is there."""
+        return int((self.recovered_counts["is_small"]).sum())
 
     @property
     def recovered(self) -> int:
@@ -316,7 +335,8 @@ class Findings:
         manifests: One a stage, in the order of the work.
         rule: When people are given away.
         is_study: Whether the values, and so the words, of the 2010 study stand beside ours.
-        places: Those with most people given away, if any are to be named.
+        lists_places: Whether places and their counts may be named.
+        places: Those with most people given away, then with most recovered counts, if they may.
         reconstruction: ``microdata/`` and ``blocks/``.
         variability: ``solvar/``.
         uniques: In the truth, if people were linked; else as ``solvar/`` counted them.
@@ -333,6 +353,7 @@ class Findings:
     manifests: tuple[Manifest, ...]
     rule: Rule
     is_study: bool
+    lists_places: bool
     places: tuple[Place, ...]
     reconstruction: ReconstructionFindings | Missing
     variability: VariabilityFindings | Missing

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import polars as pl
 
 from recon_cli.evaluate.findings import (
     AuditFindings,
@@ -17,6 +18,7 @@ from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.report.document import Hyperlink, KeyAnswer
 from recon_cli.report.verdict import rule_in_words
 from recon_cli.report.words import Words, enumerate_words, of_people, of_units, percentage
+from recon_cli.schema.description import describe_cell
 from recon_cli.store import Manifest
 
 #: Tables and files that are named one by one.
@@ -41,109 +43,170 @@ _STRONGER = {
 }
 
 
-@dataclass(frozen=True)
-class PlacePage:
-    """The page of one of the worst places.
-
-    Attributes:
-        page: Its file.
-        tables: Published tables whose cells force certain records there; none if not looked for.
-    """
-
-    place: Place
-    page: str
-    tables: tuple[str, ...]
-
-
 def make_answers(
-    findings: Findings, words: Words, pages: Sequence[PlacePage] = ()
+    findings: Findings, words: Words, forcing: Sequence[str] = ()
 ) -> tuple[KeyAnswer, ...]:
-    """The answers; none where there are no records.
+    """The answers; none where neither records nor counts were examined.
 
     Args:
         words: The release's words.
-        pages: Of the worst places.
+        forcing: Tables whose cells force certain records of the worst place.
     """
     found = findings.reconstruction
+    audit = findings.audit if isinstance(findings.audit, AuditFindings) else None
+    if audit is not None and not audit.manifest.totals["cells"]:
+        audit = None
+    rule = ""
     if isinstance(found, Missing):
-        return _of_audit(findings, words)
-    examined = isinstance(findings.claims, ClaimFindings)
-    rule = "" if found.is_fitted else rule_in_words(findings.rule, words, examined=examined)
+        if audit is None:
+            return ()
+        advice = f"Try {_advice(findings)}. {_AGAIN}" if audit.recovered else _AGAIN
+    else:
+        examined = isinstance(findings.claims, ClaimFindings)
+        rule = "" if found.is_fitted else rule_in_words(findings.rule, words, examined=examined)
+        advice = _help(findings, found, words)
     answers = [
-        KeyAnswer("Rule", rule),
-        _who(findings, words, pages),
-        _tables(findings, found, words, pages),
-        KeyAnswer("What may help", _help(findings, found, words)),
-        KeyAnswer("How sure", _sureness(findings, words)),
-        KeyAnswer("When, from what", _origin(findings)),
+        _who(findings, words),
+        KeyAnswer("For example", "" if audit is None else _example(findings, audit)),
+        KeyAnswer("By which tables", _tables(findings, audit, words, forcing)),
+        KeyAnswer("Who could know it", _knowers(findings, audit, words)),
+        KeyAnswer("What now", advice),
+        KeyAnswer("Rule", rule, is_aside=True),
+        KeyAnswer("How sure", _sureness(findings, words), is_aside=True),
+        KeyAnswer("Who may see this", _readers(findings), is_aside=True),
+        KeyAnswer("When, from what", _origin(findings), is_aside=True),
     ]
     return tuple(answer for answer in answers if answer.text)
 
 
-def _of_audit(findings: Findings, words: Words) -> tuple[KeyAnswer, ...]:
-    """The answers where only protected counts were audited."""
-    audit = findings.audit
-    if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
-        return ()
-    return (
-        KeyAnswer("Where", _where(audit)),
-        KeyAnswer("By which tables", f"{_tables_in_use(findings, audit.manifest)}."),
-        KeyAnswer(
-            "What may help",
-            f"Try {_advice(findings)}. {_AGAIN}" if audit.recovered else _AGAIN,
-        ),
-        KeyAnswer("How sure", _sureness(findings, words)),
-        KeyAnswer("When, from what", _origin(findings)),
-    )
-
-
-def _where(audit: AuditFindings) -> str:
-    """The places with most recovered counts."""
-    most = audit.recovered_counts.group_by("geoid").len("counts")
-    most = most.sort("counts", "geoid", descending=[True, False]).head(_WORST)
-    named = [f"{audit.names.get(geoid) or geoid} ({counts:,})" for geoid, counts in most.rows()]
-    return f"Most are of {enumerate_words(named)}; see the list below." if named else ""
-
-
-def _who(findings: Findings, words: Words, pages: Sequence[PlacePage]) -> KeyAnswer:
-    """The worst places by name, each linked to its page if there are pages."""
+def _who(findings: Findings, words: Words) -> KeyAnswer:
+    """The worst places by name, each linked to its page."""
     if not findings.places:
         return KeyAnswer("Who", "")
-    page = {each.place.geoid: each.page for each in pages}
-    named = [
-        (
-            each.geoid,
-            _place(each, words),
-            f"{each.given:,} of {of_people(each.people, words)}",
-        )
-        for each in findings.places
+    links = [
+        Hyperlink(_place(place, words), place.page, _found_there(place, words))
+        for place in findings.places[:_WORST]
     ]
-    if not pages:
-        text = "; ".join(f"{place}: {people}" for _, place, people in named)
-        return KeyAnswer("Who", f"Most are in {text}. `recon show` followed by a geoid shows more.")
-    links = (Hyperlink(place, page[geoid], people) for geoid, place, people in named)
-    return KeyAnswer("Who", "Most are in", tuple(links))
+    more = len(findings.places) - len(links)
+    lead = "Most are in" if more or len(links) > 1 else "All are in"
+    if isinstance(findings.reconstruction, Missing):
+        lead = "Most of these counts are of" if more or len(links) > 1 else "All are of"
+    return KeyAnswer("Who", lead, tuple(links))
+
+
+def _found_there(place: Place, words: Words) -> str:
+    if place.given and place.people is not None:
+        return f"{place.given:,} of {of_people(place.people, words)}"
+    return f"{place.recovered:,} count{'' if place.recovered == 1 else 's'}"
 
 
 def _place(place: Place, words: Words) -> str:
     known = f" ({place.name})" if place.name else ""
-    return f"{words.unit} {place.geoid}{known}"
+    return f"{place.geoid}{known}" if place.people is None else f"{words.unit} {place.geoid}{known}"
+
+
+def _example(findings: Findings, audit: AuditFindings) -> str:
+    """One recovered count in words, that of fewest people."""
+    counts = audit.recovered_counts.filter(pl.col("count") > 0)
+    if counts.is_empty() or not findings.lists_places:
+        return ""
+    row = counts.sort(pl.col("is_small").not_(), "count", "geoid", "table", "cell").row(
+        0, named=True
+    )
+    table = findings.release.table_by_name[row["table"]]
+    place = audit.names.get(row["geoid"]) or row["geoid"]
+    whom = describe_cell(findings.release, table.cells[row["cell"] - 1])
+    return f"{place}, {whom}: {row['count']:,} ({table.title or table.name})."
 
 
 def _tables(
-    findings: Findings, found: ReconstructionFindings, words: Words, pages: Sequence[PlacePage]
-) -> KeyAnswer:
-    names = found.manifest.notes["tables"]
-    text = f"{_tables_in_use(findings, found.manifest)}."
-    looked = next((page for page in pages if page.tables), None)
-    if looked is not None:
-        text += (
-            f" In {_place(looked.place, words)} cells of {enumerate_words(looked.tables)} suffice "
-            "to force the records that are explained on its page."
+    findings: Findings, audit: AuditFindings | None, words: Words, forcing: Sequence[str]
+) -> str:
+    """Which tables are proven to give counts away, and which are in use for records."""
+    found = findings.reconstruction
+    told = [] if audit is None else [_by_table(findings, audit)]
+    if not isinstance(found, Missing):
+        told.append(f"{_tables_in_use(findings, found.manifest)}.")
+        if forcing and findings.places:
+            told.append(
+                f"In {_place(findings.places[0], words)} cells of {enumerate_words(forcing)} "
+                "suffice to force the records that are explained on its page."
+            )
+        names = found.manifest.notes["tables"]
+        if len(names) > 1 and not findings.work.holds(CONTRIBUTIONS) and _is_damage(findings):
+            told.append("`recon contributions` finds which of them do the damage.")
+    elif audit is not None and not audit.recovered:
+        told.append(f"{_tables_in_use(findings, audit.manifest)}.")
+    return " ".join(filter(None, told))
+
+
+def _by_table(findings: Findings, audit: AuditFindings) -> str:
+    """No go where a count is recovered; of the others whether one may be."""
+    if not audit.recovered:
+        return ""
+    of = findings.release.table_by_name
+    sums = audit.by_table.group_by("table", maintain_order=True).agg(
+        pl.col("recovered", "undecided").sum()
+    )
+    given: list[str] = []
+    open_: list[str] = []
+    kept: list[str] = []
+    for name, recovered, undecided in sums.iter_rows():
+        title = of[name].title or name
+        if recovered:
+            given.append(f"{title} ({recovered:,})")
+        else:
+            (open_ if undecided else kept).append(title)
+    text = f"**No go:** {_several(given)}, by counts given away."
+    text += f" **Undecided:** {_several(open_)}." if open_ else ""
+    return text + (f" **No count given away:** {_several(kept)}." if kept else "")
+
+
+def _several(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return f"{', '.join(names[:_NAMED])} and {more} more" if more > 0 else enumerate_words(names)
+
+
+def _knowers(findings: Findings, audit: AuditFindings | None, words: Words) -> str:
+    """What somebody has to know to learn more."""
+    told = []
+    if audit is not None and audit.recovered:
+        told.append("The counts: anybody who has these tables, and knows nothing else.")
+    claims = findings.claims
+    if isinstance(claims, ClaimFindings) and claims.disclosed["attribute"]:
+        told.append(_by_knowledge(claims, words))
+    elif _is_damage(findings):
+        told.append(
+            "That such records are there: anybody who has these tables. Whose they are: whoever "
+            f"knows enough of a {words.person} to tell it from others."
         )
-    if len(names) > 1 and not findings.work.holds(CONTRIBUTIONS) and _is_damage(findings):
-        text += " `recon contributions` finds which of them do the damage."
-    return KeyAnswer("By which tables", text)
+    return " ".join(told)
+
+
+def _by_knowledge(claims: ClaimFindings, words: Words) -> str:
+    """Of how many, who knows so many of their columns, learns another one."""
+    parts, most = [], 0
+    for known, attribute in claims.by_known.select("known", "attribute").iter_rows():
+        if attribute <= most:
+            continue
+        most = attribute
+        what = "only where they are counted"
+        if known:
+            what = f"{known} {'column' if known == 1 else 'columns'} of theirs besides"
+        parts.append(f"{attribute:,} for whoever knows {what}")
+    return (
+        f"Another column of at least so many {words.people} is settled: {enumerate_words(parts)}."
+    )
+
+
+def _readers(findings: Findings) -> str:
+    """Who may see the page."""
+    if findings.places:
+        return (
+            "As few as may see the data: it names places, and what nobody published of them. With "
+            "`--set report.places=0` it has sums only."
+        )
+    return "" if findings.lists_places else "It has sums only, and names no place."
 
 
 def _is_damage(findings: Findings) -> bool:

@@ -9,9 +9,10 @@ from recon_cli.evaluate.findings import (
     Findings,
     ReconstructionFindings,
     ScoreFindings,
+    VariabilityFindings,
 )
 from recon_cli.evaluate.fresh import Missing
-from recon_cli.report.answers import PlacePage, make_answers
+from recon_cli.report.answers import make_answers
 from recon_cli.report.document import KeyFigure, ReportDocument, ReportSection, Term
 from recon_cli.report.headline import make_headline
 from recon_cli.report.sections.registry import SECTIONS
@@ -19,20 +20,21 @@ from recon_cli.report.words import Words, agreement_of, percentage, words_of
 
 
 def compose_report(
-    findings: Findings, title: str | None = None, pages: Sequence[PlacePage] = ()
+    findings: Findings, title: str | None = None, forcing: Sequence[str] = ()
 ) -> ReportDocument:
     """The report of a run.
 
     Args:
         title: Over it; default the release's title.
-        pages: Of the worst places, where they have some.
+        forcing: Published tables whose cells force certain records of the worst place; none if
+            nobody looked.
     """
     words = words_of(findings.release, is_study=findings.is_study)
     return ReportDocument(
         title=title or findings.release.title,
         subject=f"What the published tables of {findings.release.name} give away",
         headline=make_headline(findings, words),
-        answers=make_answers(findings, words, pages),
+        answers=make_answers(findings, words, forcing),
         facts=_facts(findings, words),
         terms=_terms(findings, words),
         sections=_in_order([part for each in SECTIONS for part in each.compose(findings, words)]),
@@ -133,9 +135,42 @@ def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
             f"the largest share of a {words.unit}'s records that could differ.",
         ),
     ]
+    variability = findings.variability
+    if isinstance(variability, VariabilityFindings) and variability.mode == "relaxed":
+        terms.append(
+            Term(
+                "Examined alone",
+                f"each {words.unit} by its own counts, with coarser counts as upper bounds (`mode: "
+                "relaxed`). `recon solvar --mode exact` takes its neighbours' counts, too.",
+            )
+        )
+    if not is_fitted and not isinstance(found, Missing):
+        terms.append(
+            Term(
+                "Rule",
+                "who is given away, and how many of them are tolerated before the verdict is yes: "
+                "`report.rule` and `report.tolerated` in the config.",
+            )
+        )
+    if isinstance(findings.audit, AuditFindings):
+        terms += _audit_terms(words)
     if isinstance(findings.scores, ScoreFindings):
         terms += _attack_terms(findings.scores, words)
     return tuple(terms)
+
+
+def _audit_terms(words: Words) -> list[Term]:
+    return [
+        Term(
+            "Recovered count",
+            "a count that was not published, and that all others leave one number for: of a zero "
+            f"that {words.nobody} is there, of any other that {words.somebody} is.",
+        ),
+        Term(
+            "Below the threshold",
+            "so small that the release's own rule withholds it for that reason.",
+        ),
+    ]
 
 
 def _attack_terms(scores: ScoreFindings, words: Words) -> list[Term]:

@@ -101,16 +101,18 @@ class KeyAnswer:
         question: In a word or two.
         text: The answer, with marks as in `Headline`.
         links: Pages that say more; they end the sentence.
+        is_aside: Whether it is asked after the others.
     """
 
     question: str
     text: str
     links: tuple[Hyperlink, ...] = ()
+    is_aside: bool = False
 
 
 @dataclass(frozen=True)
 class Term:
-    """A word of the field and what it means here."""
+    """A word of the field and what it means here; ``[[word]]`` in a text leads here."""
 
     word: str
     meaning: str

@@ -12,7 +12,7 @@ from recon_cli.report.charts import Chart
 from recon_cli.report.document import ReportDocument
 from recon_cli.report.drawing import NARROW, WIDE, draw, page_style, svg_file
 from recon_cli.report.headline import Headline
-from recon_cli.report.markup import to_text
+from recon_cli.report.markup import to_text, without_links
 from recon_cli.report.page import render_page
 
 
@@ -79,4 +79,4 @@ def render_picture(chart: Chart) -> Picture:
 def markdown_page(document: ReportDocument) -> str:
     """The page as Markdown; its pictures are ``chart-<name>.png`` in the same folder."""
     text = render_page("report.md.j2", document=document)
-    return re.sub(r"\n{3,}", "\n\n", text)
+    return re.sub(r"\n{3,}", "\n\n", without_links(text))

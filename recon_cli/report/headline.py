@@ -32,12 +32,19 @@ class Headline:
     """The result; ``**`` marks what is stressed, a backtick what is typed.
 
     Attributes:
-        sentences: What is stated.
+        verdicts: What is stated first: whether anybody, or any count, is given away.
         notes: What a reader should know of it.
+        details: How many, and what of them.
     """
 
-    sentences: tuple[str, ...]
+    verdicts: tuple[str, ...]
     notes: tuple[str, ...]
+    details: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is stated."""
+        return (*self.verdicts, *self.details)
 
 
 def make_headline(findings: Findings, words: Words) -> Headline:
@@ -62,16 +69,11 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         verdict = claims_verdict(findings.claims, findings.rule, words, counted=counted)
         verdicts = _alarms_first(verdict, findings.audit)
         disclosed = _disclosed(findings.claims, words, counted=counted)
-        sentences = [*verdicts, *disclosed, *precision]
-        return Headline(tuple(sentences), tuple(notes))
+        return Headline(tuple(verdicts), tuple(notes), (*disclosed, *precision))
     verdict = records_verdict(reconstruction, findings.rule)
-    sentences = [
-        *_alarms_first(verdict, findings.audit),
-        _one(reconstruction, words),
-        _certain(reconstruction, words),
-        *precision,
-    ]
-    hedge = _hedge(sentences)
+    verdicts = _alarms_first(verdict, findings.audit)
+    details = (_one(reconstruction, words), _certain(reconstruction, words), *precision)
+    hedge = _hedge([*verdicts, *details])
     notes = [] if hedge is None else [_why_hedged(hedge, findings.variability, words)]
     notes.append(
         "Only whole records were examined: some of their columns may be disclosed all the same. "
@@ -79,7 +81,7 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     )
     notes += _gaps(reconstruction, words)
     notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
-    return Headline(tuple(sentences), tuple(notes))
+    return Headline(tuple(verdicts), tuple(notes), details)
 
 
 def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline:
@@ -126,7 +128,7 @@ def _of_noise(
         notes.append(f"The tables in use do not show {words.listed(found.unknown)}: unknown.")
     notes.append(f"The counts were published by: {'; '.join(findings.laws)}.")
     verdicts = _alarms_first(verdict, findings.audit)
-    return Headline((*verdicts, records, *precision), tuple(notes))
+    return Headline(tuple(verdicts), tuple(notes), (records, *precision))
 
 
 def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[str]:
@@ -247,7 +249,7 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
     attacker = scores.attackers[0]
     rows = scores.gains.filter(source=source, against=attacker, withheld=False).drop_nulls("gain")
     known = words.listed(scores.links.config["gains"])
-    named = source if source.startswith("the ") else f"the reconstruction {source}"
+    named = source if source.startswith("the ") else f"the reconstruction [[{source}|Source]]"
     sentences = []
     for panel in ("all", "nonmodal"):
         beside = rows.filter(panel=panel).sort("guesser_pct", descending=True)
@@ -261,7 +263,7 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
         )
         sentences.append(
             f"{who}, **{percent(best['pct'])}%** give the true {known}; of the best guess, "
-            f"{best['guesser']}, **{percent(best['guesser_pct'])}%**: {_gain(best)}."
+            f"[[{best['guesser']}|Guessers]], **{percent(best['guesser_pct'])}%**: {_gain(best)}."
         )
     return sentences
 
@@ -326,8 +328,8 @@ def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: W
         )
     if variability.mode == "relaxed":
         return (
-            f"“{hedge}”: each {words.unit} was examined alone (`mode: relaxed`), and its "
-            "neighbours' counts may settle more. `recon solvar --mode exact` counts them too."
+            f"“{hedge}”: each {words.unit} was [[examined alone]], and its neighbours' counts may "
+            "settle more."
         )
     manifest = variability.manifest
     open_units = manifest.totals["units"] - manifest.statuses.get("proven", 0)

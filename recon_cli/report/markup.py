@@ -1,4 +1,7 @@
-"""The few marks of a report's text: ``**stressed**`` and backticks."""
+"""The few marks of a report's text: ``**stressed**``, backticks, and ``[[word]]`` of the glossary.
+
+``[[shown|word]]`` shows another text than the word.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import re
 
 from markupsafe import Markup, escape
 
-_MARKS = re.compile(r"\*\*(?P<strong>[^*]+)\*\*|`(?P<code>[^`]+)`")
+_TERM = r"\[\[(?P<shown>[^\]|]+)(?:\|(?P<word>[^\]]+))?\]\]"
+_MARKS = re.compile(rf"\*\*(?P<strong>[^*]+)\*\*|`(?P<code>[^`]+)`|{_TERM}")
 _APOSTROPHE = re.compile(r"(?<=\w)'")
 
 
@@ -15,13 +19,18 @@ def to_html(text: str) -> Markup:
 
     >>> str(to_html("**3 < 4** of `recon solvar`"))
     '<strong>3 &lt; 4</strong> of <code>recon solvar</code>'
+    >>> str(to_html("[[examined alone]]"))
+    '<a class="term" href="#term-examined-alone">examined alone</a>'
     """
     parts: list[Markup] = []
     end = 0
     for found in _MARKS.finditer(text):
         parts.append(_set(text[end : found.start()]))
-        if found.lastgroup == "code":
+        if found["code"]:
             parts.append(Markup("<code>{}</code>").format(found["code"]))
+        elif found["shown"]:
+            link = Markup('<a class="term" href="#{}">{}</a>')
+            parts.append(link.format(term_key(found["word"] or found["shown"]), found["shown"]))
         else:
             parts.append(Markup("<strong>{}</strong>").format(_set(found["strong"])))
         end = found.end()
@@ -34,7 +43,25 @@ def to_text(text: str) -> str:
     >>> to_text("**3** of `recon solvar`")
     '3 of recon solvar'
     """
-    return _MARKS.sub(lambda found: found["strong"] or found["code"], text)
+    return _MARKS.sub(lambda found: found["strong"] or found["code"] or found["shown"], text)
+
+
+def without_links(text: str) -> str:
+    """Text with its other marks.
+
+    >>> without_links("**3** were [[examined alone]]")
+    '**3** were examined alone'
+    """
+    return re.sub(_TERM, r"\g<shown>", text)
+
+
+def term_key(word: str) -> str:
+    """Where a word of the glossary is on the page.
+
+    >>> term_key("Modal, nonmodal")
+    'term-modal-nonmodal'
+    """
+    return "term-" + "-".join(re.findall(r"\w+", word.lower()))
 
 
 def _set(text: str) -> Markup:

@@ -1,14 +1,19 @@
-"""Templates → self-contained pages: styles are inside them, nothing is fetched."""
+"""Templates → self-contained pages: styles and one script are inside, nothing is fetched.
+
+The Content-Security-Policy of a page allows that script alone, by its hash.
+"""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from recon_cli.markdown import markdown_cell, markdown_table
-from recon_cli.report.markup import to_html
+from recon_cli.report.markup import term_key, to_html
 from recon_cli.version import __version__
 
 
@@ -18,8 +23,8 @@ def render_page(template: str, **context: object) -> str:
     Args:
         template: Its name. ``report.html.j2`` extends ``base.html.j2``, which has the blocks
             ``title``, ``style``, ``heading``, ``content`` and ``footer``; in HTML all text is
-            escaped, in ``.md.j2`` none. Filters: ``marks`` (``**`` and backticks as HTML),
-            and ``cell`` (of a Markdown table). Function: ``markdown_table``.
+            escaped, in ``.md.j2`` none. Filters: ``marks`` (``**`` and the like as HTML),
+            ``term_key`` and ``cell`` (of a Markdown table). Function: ``markdown_table``.
         context: What the template names.
     """
     return _environment().get_template(template).render(context)
@@ -46,10 +51,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    script = template_text("page.js")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
     environment.globals.update(
         version=__version__,
+        script=script,
+        script_hash=Markup(f"'sha256-{digest}'"),  # noqa: S704 - our own
         style=template_text("style.css"),
         markdown_table=markdown_table,
     )
-    environment.filters.update(marks=to_html, cell=markdown_cell)
+    environment.filters.update(marks=to_html, cell=markdown_cell, term_key=term_key)
     return environment

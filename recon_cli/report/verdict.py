@@ -51,10 +51,12 @@ def audit_verdict(audit: AuditFindings) -> str | None:
     recovered, cells = audit.recovered, audit.manifest.totals["cells"]
     if not recovered:
         return None
-    small = int(audit.by_table["small"].sum())
+    small, zeros = audit.small, audit.zeros
     told = f"; {small:,} are below the threshold" if small else ""
-    if audit.zeros:
-        told += "; all of them are 0" if audit.zeros == recovered else f"; {audit.zeros:,} are 0"
+    if zeros == recovered:
+        told = "; all of them are 0, and say that nobody is there"
+    elif zeros:
+        told += f"; {zeros:,} are 0, and say that nobody is there"
     return (
         f"**Yes, protected counts are given away:** {recovered:,} of {cells:,} that were "
         f"{audit.how} ({percentage(recovered, cells)}) follow from the others{told}."
@@ -89,7 +91,7 @@ def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:
     who = _WHO[kind].format(words=words)
     if kind != "record":
         who += ", or, where there are none, whose whole record is certain"
-    text = f"Given away are {words.people} {who}; {tolerated} (`report.rule`, `report.tolerated`)."
+    text = f"Given away are {words.people} {who}; {tolerated} ([[rule]])."
     if kind != rule.kind:
         text += f" The rule asked for is {rule.kind}, which takes `recon claims`."
     return text

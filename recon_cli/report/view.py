@@ -220,6 +220,72 @@ class Detail:
 
 
 @dataclass(frozen=True)
+class ProtectedCount:
+    """A count that was suppressed, rounded or left out, and what the others say of it.
+
+    Attributes:
+        table: Its table's short name.
+        cell: Its number there.
+        called: The table's title.
+        words: What it counts.
+        low: The least that its statement admits; 0 where it is left out.
+        high: The most; None where nothing bounds it.
+        status: One of `recon_cli.attack.audit.statuses.STATUSES`.
+        least: The least that is possible.
+        greatest: The most; None where nothing bounds it.
+        is_small: Whether it is below the threshold of its law.
+        reason: The published counts that it is the sum of; empty where nobody looked.
+    """
+
+    table: str
+    cell: int
+    called: str
+    words: str
+    low: int
+    high: int | None
+    status: str
+    least: int
+    greatest: int | None
+    is_small: bool
+    reason: str = ""
+
+    @property
+    def is_recovered(self) -> bool:
+        """Whether one number is left."""
+        return self.least == self.greatest
+
+    @property
+    def published(self) -> str:
+        """What its statement says."""
+        return shown_count(self.low, OPEN if self.high is None else self.high)
+
+    @property
+    def interval(self) -> str:
+        """What it can be."""
+        if self.is_recovered:
+            return f"{self.least:,}"
+        return shown_count(self.least, OPEN if self.greatest is None else self.greatest)
+
+    @property
+    def meaning(self) -> str:
+        """What somebody learns that was not published."""
+        if self.is_recovered:
+            return meaning_of(self.least, is_small=self.is_small)
+        return "somebody" if self.least > 0 == self.low else ""
+
+
+def meaning_of(recovered: int, *, is_small: bool) -> str:
+    """What a recovered count says: that nobody is there, or that somebody is.
+
+    >>> meaning_of(0, is_small=True), meaning_of(2, is_small=True), meaning_of(9, is_small=False)
+    ('nobody', 'somebody, below the threshold', 'somebody')
+    """
+    if not recovered:
+        return "nobody"
+    return f"somebody{', below the threshold' if is_small else ''}"
+
+
+@dataclass(frozen=True)
 class GeounitView:
     """One geounit.
 
@@ -238,11 +304,13 @@ class GeounitView:
         possible: Histogram cells without reconstructed people that another solution may fill.
         more_possible: How many more there are.
         bounds: Where the intervals come from.
+        protected: Its counts that are not published exactly, recovered ones first.
         claims: Maximal verified claims in words, those about the fewest people first.
         reasons: Why people are certain.
         unexplained: Number of kinds with certain people and without a reason here.
         caution: What the records do not show.
-        member_level: The level of `members`, in the plural.
+        is_unit: Whether records are placed in it, rather than in geounits inside it.
+        member_level: The level of `members`, in the plural; empty where there are none.
         members: The geounits inside, those with people.
         empty_members: How many more there are, without people.
     """
@@ -262,10 +330,12 @@ class GeounitView:
     possible: tuple[RecordKind, ...] = ()
     more_possible: int = 0
     bounds: str = ""
+    protected: tuple[ProtectedCount, ...] = ()
     claims: tuple[str, ...] = ()
     reasons: tuple[Reason, ...] = ()
     unexplained: int = 0
     caution: str = ""
+    is_unit: bool = False
     member_level: str = ""
     members: tuple[Member, ...] = ()
     empty_members: int = 0
@@ -274,8 +344,3 @@ class GeounitView:
     def has_names(self) -> bool:
         """Whether any of the geounits inside has a name."""
         return any(member.name for member in self.members)
-
-    @property
-    def is_unit(self) -> bool:
-        """Whether records are placed in it, rather than in geounits inside it."""
-        return not self.member_level

@@ -21,7 +21,8 @@ class AuditSummary:
 
     Both frames have ``cells``, one column for each of `STATUSES`, and ``smallest``: the least
     width of what is left of a count that is not recovered; null where there is none; the first
-    has ``small``, how many recovered ones are `PRIMARY`.
+    has ``small``, how many recovered ones are `PRIMARY` and say that somebody is there, and
+    ``zeros``, how many say that nobody is.
 
     Attributes:
         by_table: By ``level, table``, finest level first.
@@ -42,17 +43,20 @@ def read_audit(work: Path, release: Release) -> AuditSummary:
     tables = {table.name: at for at, table in enumerate(release.tables)}
     kinds = {PRIMARY: 0, COMPLEMENTARY: 1, UNKNOWN: 2}
     flagged = rows.drop_nulls("suppression")
-    is_small = (pl.col("suppression") == PRIMARY).fill_null(value=False)
+    is_small = (pl.col("suppression") == PRIMARY).fill_null(value=False) & (pl.col("greatest") > 0)
     return AuditSummary(
         _added_up(rows, "level", "table")
         .join(
-            rows.filter(pl.col("status") == RECOVERED, is_small)
+            rows.filter(pl.col("status") == RECOVERED)
             .group_by("level", "table")
-            .agg(small=pl.len().cast(pl.Int64)),
+            .agg(
+                small=is_small.sum().cast(pl.Int64),
+                zeros=(pl.col("greatest") == 0).sum().cast(pl.Int64),
+            ),
             on=["level", "table"],
             how="left",
         )
-        .with_columns(pl.col("small").fill_null(0))
+        .with_columns(pl.col("small", "zeros").fill_null(0))
         .sort(
             pl.col("level").replace_strict(levels, return_dtype=pl.Int64),
             pl.col("table").replace_strict(tables, return_dtype=pl.Int64),

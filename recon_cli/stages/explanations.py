@@ -15,11 +15,11 @@ from recon_cli.progress import Task
 from recon_cli.report.reasons import reason_of
 from recon_cli.report.unit_kinds import UnitKinds, kind_masks
 from recon_cli.report.view import Reason, RecordKind
-from recon_cli.stages.geounit import Located
+from recon_cli.stages.geounit import Reconstructed
 from recon_cli.stages.why import Why
 
 
-def explain_rows(located: Located, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
+def explain_rows(located: Reconstructed, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
     """The reasons of the rows that are asked for.
 
     Args:

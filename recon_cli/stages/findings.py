@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -60,12 +61,16 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     microdata = work.fresh(RECONSTRUCT)
     solvar, claimed = (_measured(work, microdata, stage) for stage in (SOLVAR, CLAIMS))
     report = run.config.section(Report)
-    places: tuple[Place, ...] = ()
+    audit = _audit(run, work)
+    recovered = _recovered(audit)
+    audited = [Place(geoid, None, 0, *counts) for geoid, counts in recovered.items()]
     reconstruction: ReconstructionFindings | Missing
     if isinstance(microdata, Missing):
         reconstruction = microdata
     else:
-        reconstruction, places = _sum_up(run, Proofs.of(work, run.release))
+        reconstruction, places = _sum_up(run, Proofs.of(work, run.release), recovered)
+        named = {each.geoid for each in places}
+        audited = [*places, *(each for each in audited if each.geoid not in named)]
     variability: VariabilityFindings | Missing
     if isinstance(solvar, Missing):
         variability = solvar
@@ -91,13 +96,14 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         manifests,
         rule,
         compares,
-        _named(places, work),
+        report.places > 0,
+        _named(_worst(audited, report.places), work),
         reconstruction,
         variability,
         _uniques(run.release, variability, scores),
         claims,
         scores,
-        audit=_audit(run, work),
+        audit=audit,
         laws=laws_of(work.open(INGEST), run.release) if work.holds(INGEST) else (),
         kinds_of_law=_kinds_of_law(work, run.release),
         assumes_zeros=not isinstance(microdata, Missing)
@@ -120,10 +126,10 @@ def _kinds_of_law(work: WorkFolder, release: Release) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.law.name for each in statements))
 
 
-def _named(places: tuple[Place, ...], work: WorkFolder) -> tuple[Place, ...]:
+def _named(places: list[Place], work: WorkFolder) -> tuple[Place, ...]:
     """The places with their names, where the published files said them."""
-    if not work.holds(INGEST):
-        return places
+    if not places:
+        return ()
     names = read_names(work.open(INGEST, "geounits"))
     return tuple(replace(each, name=place_name(each.geoid, names)) for each in places)
 
@@ -247,7 +253,19 @@ def _outdated(score: Folder, links: Folder, solvar: Manifest | None) -> str | No
     return None
 
 
-def _sum_up(run: Run, proofs: Proofs) -> tuple[ReconstructionFindings, tuple[Place, ...]]:
+def _recovered(audit: AuditFindings | Missing | None) -> dict[str, tuple[int, int]]:
+    """Geoid → its recovered counts, and those of them that are small."""
+    if not isinstance(audit, AuditFindings):
+        return {}
+    by_place = audit.recovered_counts.group_by("geoid").agg(
+        pl.len().alias("recovered"), pl.col("is_small").sum()
+    )
+    return {geoid: (counts, small) for geoid, counts, small in by_place.iter_rows()}
+
+
+def _sum_up(
+    run: Run, proofs: Proofs, recovered: Mapping[str, tuple[int, int]]
+) -> tuple[ReconstructionFindings, list[Place]]:
     """Sum partitions, one after the other: no more than one is in memory."""
     release, sizes = run.release, Sizes(run.config.section(Score).sizes)
     microdata, mode = proofs.microdata, proofs.mode
@@ -264,7 +282,8 @@ def _sum_up(run: Run, proofs: Proofs) -> tuple[ReconstructionFindings, tuple[Pla
             records = microdata.read(name, columns=(release.geoid_column, "certain"))
             proven = proofs.units(name, records)
             parts.append(uniqueness_by_size(proven, sizes, mode))
-            worst = _worst([*worst, *_given(proven, proofs.claims, name, report)], report.places)
+            given = _given(proven, proofs.claims, name, report, recovered)
+            worst = _worst([*worst, *given], report.places)
             places = proven.filter(is_place(release.geoid_column))
             empty += places.filter(pl.col("population") == 0).height
             uncounted += places["population"].null_count()
@@ -278,13 +297,17 @@ def _sum_up(run: Run, proofs: Proofs) -> tuple[ReconstructionFindings, tuple[Pla
         unknown=tuple(each for each in release.histogram if each not in proofs.columns),
         by_size=add_up_sizes(parts, sizes),
     )
-    return found, tuple(worst)
+    return found, worst
 
 
 def _given(
-    proven: pl.DataFrame, claims: Folder | None, partition: str, report: Report
+    proven: pl.DataFrame,
+    claims: Folder | None,
+    partition: str,
+    report: Report,
+    recovered: Mapping[str, tuple[int, int]],
 ) -> list[Place]:
-    """The units of a partition where people are given away by the rule, or as far as is known."""
+    """How many are given away in each unit, by the rule or as far as is known."""
     place = proven.columns[0]
     proven = proven.with_columns(pl.coalesce("population", "placed"))
     given = proven.select(place, "population", given=pl.col("certain"))
@@ -292,9 +315,21 @@ def _given(
         folder = WorkFolder(claims.path.parent).open(CLAIMS, "disclosures")
         most = folder.read(partition).group_by(place).agg(given=pl.col(report.rule).max())
         given = proven.select(place, "population").join(most, on=place)
-    return [Place(*row) for row in given.drop_nulls().filter(pl.col("given") > 0).iter_rows()]
+    is_told = (pl.col("given") > 0) | pl.col(place).is_in(list(recovered))
+    return [
+        Place(geoid, people, count, *recovered.get(geoid, (0, 0)))
+        for geoid, people, count in given.drop_nulls().filter(is_told).iter_rows()
+    ]
 
 
 def _worst(places: list[Place], most: int) -> list[Place]:
-    """Those with most people given away; of equals the smaller, then by geoid."""
-    return sorted(places, key=lambda each: (-each.given, each.people, each.geoid))[:most]
+    """Those with most people given away, then most small and other recovered counts.
+
+    Of equals the smaller, then by geoid; none of which nothing is proven.
+    """
+    found = [each for each in places if each.given or each.recovered]
+
+    def order(place: Place) -> tuple[int, int, int, int, str]:
+        return (-place.given, -place.small, -place.recovered, place.people or 0, place.geoid)
+
+    return sorted(found, key=order)[:most]

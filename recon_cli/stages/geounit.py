@@ -34,7 +34,7 @@ _END = "\U0010ffff"
 
 
 def locate(run: Run, place: str) -> Located:
-    """Find a geounit in the work folder of a run.
+    """Find a geounit in the work folder of a run; `Reconstructed` unless only counts were audited.
 
     Args:
         place: The geoid, or the name where it is known, of a geounit of any level from the unit
@@ -57,11 +57,13 @@ def locate(run: Run, place: str) -> Located:
     span = Span(region, region + _END) if run.release.geography.is_nested else EVERYWHERE
     _check_listed(run.release.geography, geounits.read(partition, span), level, geoid)
     work = WorkFolder(run.work)
+    if work.holds(AUDIT) and not work.holds(RECONSTRUCT):
+        return Located(run, partition, geoid, level, span, names)
     microdata = work.open(RECONSTRUCT)
     found = work.fresh(RECONSTRUCT, partition)
     if isinstance(found, Missing):
         raise StageError(f"{run.work}: {found.why}; run {found.remedy}")
-    return Located(run, partition, geoid, level, span, microdata, names)
+    return Reconstructed(run, partition, geoid, level, span, names, microdata)
 
 
 def _geoid_of(place: str, names: Mapping[str, str]) -> str:
@@ -145,13 +147,17 @@ class Located:
     geoid: str
     level: Level
     span: Span
-    microdata: Folder
     names: Mapping[str, str]
 
     @cached_property
     def release(self) -> Release:
-        """The schema, with the structural zeros that the records were made under."""
-        return release_of_records(self.run.release, self.microdata.manifest)
+        """The schema, with the structural zeros that proofs were made under."""
+        return self.run.release
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Those that were attacked."""
+        return () if self.audit is None else self._of(self.audit)
 
     @cached_property
     def published(self) -> Publication:
@@ -161,19 +167,69 @@ class Located:
         return found
 
     @cached_property
+    def work(self) -> WorkFolder:
+        """The work folder."""
+        return WorkFolder(self.run.work)
+
+    @cached_property
+    def audit(self) -> Folder | None:
+        """``audit/``, if it was made from the counts that are there now."""
+        folder = self.work.fresh(AUDIT, self.partition)
+        return None if isinstance(folder, Missing) else folder
+
+    @cached_property
+    def slivers(self) -> pl.DataFrame | None:
+        """Rows of ``slivers/``, if it was made from the counts that are there now."""
+        folder = self.work.fresh(SLIVERS, self.partition)
+        return None if isinstance(folder, Missing) else folder.read(self.partition)
+
+    def published_tables(self) -> GeounitTables:
+        """The geounit's tables."""
+        row = self.published.geounits.filter(pl.col("geoid") == self.geoid)
+        if row.is_empty():
+            return GeounitTables((), (), ())
+        pattern = self.published.coverage[int(row["pattern"][0])]
+        here = self.published.counts.filter(pl.col("geoid") == self.geoid)
+        if self.published.is_exact:
+            here = here.with_columns(low="count", high=pl.lit(None, pl.Int32))
+        else:
+            exact = pl.col("low").eq_missing(pl.col("high"))
+            high = pl.when(~exact).then(pl.col("high").fill_null(OPEN))
+            here = here.with_columns(high=high).filter((pl.col("low") > 0) | ~exact)
+        ends = here.select("table", "cell", "low", "high").iter_rows()
+        counts = {(table, cell): (low, high) for table, cell, low, high in ends}
+        return published_tables(
+            self.release, pattern, counts, {table.name for table in self.tables}
+        )
+
+    def _of(self, folder: Folder) -> tuple[Table, ...]:
+        return self.release.select_tables(tuple(folder.manifest.notes["tables"]))
+
+
+@dataclass(frozen=True)
+class Reconstructed(Located):
+    """One geounit with its records.
+
+    Attributes:
+        microdata: The records, made from the counts that are there now.
+    """
+
+    microdata: Folder
+
+    @cached_property
+    def release(self) -> Release:
+        """The schema, with the structural zeros that the records were made under."""
+        return release_of_records(self.run.release, self.microdata.manifest)
+
+    @cached_property
     def tables(self) -> tuple[Table, ...]:
         """Those that the records were made from."""
-        return self.release.select_tables(tuple(self.microdata.manifest.notes["tables"]))
+        return self._of(self.microdata)
 
     @cached_property
     def records(self) -> pl.DataFrame:
         """Of the whole of `span`."""
         return self.microdata.read(self.partition, self.span)
-
-    @cached_property
-    def work(self) -> WorkFolder:
-        """The work folder."""
-        return WorkFolder(self.run.work)
 
     @cached_property
     def proofs(self) -> Proofs:
@@ -189,18 +245,6 @@ class Located:
     def measured(self) -> Folder | None:
         """``solvar/``, if it was made from these records."""
         return self.proofs.solvar
-
-    @property
-    def audit(self) -> Folder | None:
-        """``audit/``, if it was made from the counts that are there now."""
-        folder = self.work.fresh(AUDIT, self.partition)
-        return None if isinstance(folder, Missing) else folder
-
-    @cached_property
-    def slivers(self) -> pl.DataFrame | None:
-        """Rows of ``slivers/``, if it was made from the counts that are there now."""
-        folder = self.work.fresh(SLIVERS, self.partition)
-        return None if isinstance(folder, Missing) else folder.read(self.partition)
 
     @property
     def claims(self) -> Folder | None:
@@ -246,22 +290,3 @@ class Located:
             intervals = propagated_intervals(self.release, self.published, self.tables)
         here = intervals.filter(pl.col(self.release.geoid_column) == self.geoid)
         return here if self.claimed is None else tightened(here, self.claimed)
-
-    def published_tables(self) -> GeounitTables:
-        """The geounit's tables."""
-        row = self.published.geounits.filter(pl.col("geoid") == self.geoid)
-        if row.is_empty():
-            return GeounitTables((), (), ())
-        pattern = self.published.coverage[int(row["pattern"][0])]
-        here = self.published.counts.filter(pl.col("geoid") == self.geoid)
-        if self.published.is_exact:
-            here = here.with_columns(low="count", high=pl.lit(None, pl.Int32))
-        else:
-            exact = pl.col("low").eq_missing(pl.col("high"))
-            high = pl.when(~exact).then(pl.col("high").fill_null(OPEN))
-            here = here.with_columns(high=high).filter((pl.col("low") > 0) | ~exact)
-        ends = here.select("table", "cell", "low", "high").iter_rows()
-        counts = {(table, cell): (low, high) for table, cell, low, high in ends}
-        return published_tables(
-            self.release, pattern, counts, {table.name for table in self.tables}
-        )

@@ -22,8 +22,8 @@ from recon_cli.report.words import Words, of_people, of_units, percentage
 from recon_cli.schema import Level, Table
 from recon_cli.schema.areas import ALL
 from recon_cli.stage import load
-from recon_cli.stages.geounit import Located, locate
-from recon_cli.stages.recovered import recovered_details, sliver_details
+from recon_cli.stages.geounit import Located, Reconstructed, locate
+from recon_cli.stages.recovered import protected_counts, sliver_details
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.stages.why import Why
 from recon_cli.store.published import open_published, place_name, read_names
@@ -64,7 +64,12 @@ def view_geounit(run: Run, place: str, why: Why) -> GeounitView:
     """
     located = locate(run, place)
     is_unit = located.level == run.release.geography.unit
-    return _unit_view(located, why) if is_unit else _whole_view(located)
+    protected = protected_counts(located, explained=why.counts)
+    if not isinstance(located, Reconstructed):
+        view = _counted_view(located)
+    else:
+        view = _unit_view(located, why) if is_unit else _whole_view(located)
+    return replace(view, protected=protected)
 
 
 def view_release(run: Run) -> GeounitView:
@@ -80,9 +85,11 @@ def view_release(run: Run) -> GeounitView:
         level = geography.partition_level
     tables, geounits = open_published(run.work, run.release)
     names = read_names(geounits)
-    parts = [_units(locate(run, name)) for name in tables.partitions]
+    microdata = WorkFolder(run.work).open(RECONSTRUCT)
+    located = [locate(run, name) for name in tables.partitions]
+    parts = [_units(each) for each in located if isinstance(each, Reconstructed)]
     rows = pl.concat([part.select(run.release.geoid_column, *_COUNTED) for part in parts])
-    columns = words.listed(known_columns(run.release, WorkFolder(run.work).open(RECONSTRUCT)))
+    columns = words.listed(known_columns(run.release, microdata))
     people, certain = int(rows["placed"].sum()), int(rows["certain"].sum())
     counted = _inhabited(rows)
     places = counted.filter(is_place(counted.columns[0]))
@@ -131,12 +138,7 @@ def _frame(located: Located) -> GeounitView:
         geounit=_named(located, located.level),
         enclosing=tuple(_named(located, each) for each in coarser),
         details=(),
-        notes=(
-            *_unlisted_notes(
-                _units(located)[located.release.geoid_column], words_of_run(located.run)
-            ),
-            *_notes(located),
-        ),
+        notes=(),
         tables=listed.shown,
         empty_tables=listed.empty,
         absent_tables=listed.absent,
@@ -162,22 +164,40 @@ def _unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
     )
 
 
-def _notes(located: Located) -> tuple[str, ...]:
+def _counted_view(located: Located) -> GeounitView:
+    """A geounit whose counts were audited, and no records reconstructed."""
+    return replace(
+        _frame(located),
+        details=(Detail("made from", _table_list(located.tables)), *sliver_details(located)),
+        notes=(
+            *proof_conditions(_laws(located), assumes_zeros=False),
+            f"No {words_of_run(located.run).people} were examined: `recon reconstruct` does that.",
+        ),
+    )
+
+
+def _laws(located: Located) -> tuple[str, ...]:
+    """By which its counts were published, in words."""
     statements = located.published.protection.statements
-    laws: tuple[str, ...] = ()
-    if statements:
-        describe_law = load("recon_cli.statement:describe_law")
-        laws = tuple(dict.fromkeys(describe_law(each.law) for each in statements))
+    if not statements:
+        return ()
+    describe_law = load("recon_cli.statement:describe_law")
+    return tuple(dict.fromkeys(describe_law(each.law) for each in statements))
+
+
+def _notes(located: Reconstructed) -> tuple[str, ...]:
+    laws, words = _laws(located), words_of_run(located.run)
+    unlisted = _unlisted_notes(_units(located)[located.release.geoid_column], words)
     assumes_zeros = located.release.has_assumptions
-    notes = proof_conditions(laws, assumes_zeros=assumes_zeros)
+    notes = (*unlisted, *proof_conditions(laws, assumes_zeros=assumes_zeros))
     if located.measured is not None or laws:
-        return tuple(notes)
+        return notes
     if (located.run.work / "solvar").is_dir():
         return (*notes, "solvar/ was made from other records: run `recon solvar` again.")
     return (*notes, "Solution variability is not measured: run `recon solvar`.")
 
 
-def _unit_view(located: Located, why: Why) -> GeounitView:
+def _unit_view(located: Reconstructed, why: Why) -> GeounitView:
     release, name = located.release, located.release.geoid_column
     records = located.records.filter(pl.col(name) == located.geoid)
     units = located.blocks.filter(pl.col(name) == located.geoid)
@@ -204,7 +224,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
         details.append(
             Detail("not known", f"{words.listed(unseen)}: no table in use tells them apart")
         )
-    details += [*recovered_details(located), *sliver_details(located)]
+    details += sliver_details(located)
     reasons: tuple[Reason, ...] = ()
     if why.numbers != () and any(kind.lower for kind in kinds.kinds):
         reasons = load("recon_cli.stages.explanations:explain_rows")(located, kinds, why)
@@ -212,6 +232,8 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
     return replace(
         _frame(located),
         details=tuple(details),
+        notes=_notes(located),
+        is_unit=True,
         columns=tuple(words.columns[column] for column in release.histogram),
         finer_columns=tuple(_say(column) for column in kinds.finer),
         kinds=kinds.kinds,
@@ -225,7 +247,7 @@ def _unit_view(located: Located, why: Why) -> GeounitView:
     )
 
 
-def _whole_view(located: Located) -> GeounitView:
+def _whole_view(located: Reconstructed) -> GeounitView:
     release, name = located.release, located.release.geoid_column
     is_wide = not release.region.encloses(located.level)
     inner = release.region if is_wide else release.geography.unit
@@ -250,19 +272,19 @@ def _whole_view(located: Located) -> GeounitView:
         details[0],
         *_disclosed(located, people, words),
         *details[1:],
-        *recovered_details(located),
         *sliver_details(located),
     )
     return replace(
         _frame(located),
         details=shown,
+        notes=_notes(located),
         member_level=_say(plural(inner.name)),
         members=tuple(members),
         empty_members=0 if is_wide else rows.height - counted.height,
     )
 
 
-def _units(located: Located) -> pl.DataFrame:
+def _units(located: Reconstructed) -> pl.DataFrame:
     """The units of a geounit with what is proven of them."""
     name = located.release.geoid_column
     return located.blocks.filter(
@@ -328,7 +350,7 @@ def _sums(
     ]
 
 
-def _disclosed(located: Located, people: int, words: Words) -> list[Detail]:
+def _disclosed(located: Reconstructed, people: int, words: Words) -> list[Detail]:
     """Whose other columns some columns settle, whichever they are; nothing if nobody asked."""
     if located.disclosures is None:
         return []
@@ -344,7 +366,7 @@ def _disclosed(located: Located, people: int, words: Words) -> list[Detail]:
     return [Detail("disclosed", known), Detail("singled out", single)]
 
 
-def _claims(located: Located) -> tuple[str, ...]:
+def _claims(located: Reconstructed) -> tuple[str, ...]:
     """The unit's maximal claims in words, with the sums of counts that prove them."""
     if located.claims is None:
         return ()
@@ -377,7 +399,7 @@ def _people(units: pl.DataFrame, words: Words) -> str:
     return f"{placed:,} reconstructed; the tables in use do not say how many there are{where}"
 
 
-def _solvar_fact(located: Located) -> str:
+def _solvar_fact(located: Reconstructed) -> str:
     if located.solvar is None or located.measured is None:
         return "not measured"
     row = located.solvar.filter(pl.col(located.release.geoid_column) == located.geoid)
@@ -410,7 +432,7 @@ def _percent(low: float | None, high: float | None) -> str | None:
     return f"{low:.1f}%" if high == low else f"{low:.1f}% to {high:.1f}%"
 
 
-def _bounds(located: Located) -> str:
+def _bounds(located: Reconstructed) -> str:
     if located.measured is None:
         return "by propagation of bounds: valid, but not always tight"
     if located.measured.manifest.config["intervals"] == "propagation":

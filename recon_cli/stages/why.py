@@ -1,4 +1,4 @@
-"""Which rows of a geounit `recon show` explains."""
+"""What of a geounit `recon show` explains."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Why:
-    """Which rows are explained.
+    """Which rows, and whether counts, are explained.
 
     Attributes:
         numbers: Row numbers; None for the first few.
         everyone: All rows with certain people.
         first: How many a few are.
+        counts: Whether the sums are looked for that recovered counts are: seconds a count.
     """
 
     numbers: tuple[int, ...] | None = None
     everyone: bool = False
     first: int = 3
+    counts: bool = True
 
     @property
     def is_asked(self) -> bool:

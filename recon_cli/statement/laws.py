@@ -63,5 +63,7 @@ def describe_law(law: Law) -> str:
     [(name, parameters)] = law_document(law).items()
     if isinstance(law, CellKey) and law.table is not None:
         parameters["table"] = law.table.name
-    words = ", ".join(f"{key} {value}" for key, value in parameters.items())
+    words = ", ".join(
+        key if value is True else f"{key} {value}" for key, value in parameters.items()
+    )
     return f"{name} ({words})" if words else name

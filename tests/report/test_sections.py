@@ -23,7 +23,7 @@ def findings(tmp_path: Path) -> Findings:
     """Of an empty work folder."""
     release = load_release("clinic_visits")
     gaps = (GAP, GAP, GAP, GAP, GAP)
-    return Findings(WorkFolder(tmp_path), release, (), Rule(), False, (), *gaps)
+    return Findings(WorkFolder(tmp_path), release, (), Rule(), False, True, (), *gaps)
 
 
 def test_a_part_is_rendered_a_missing_one_named_and_one_not_asked_for_left_out(

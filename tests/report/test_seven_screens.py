@@ -194,7 +194,7 @@ def test_nothing_is_wider_than_a_telephone(screen: Screen) -> None:
 
 
 def test_advice_fits_the_law(screen: Screen) -> None:
-    advice = screen.answer("What may help")
+    advice = screen.answer("What now")
     stronger = {
         "suppressed": "recon protect suppress",
         "left-out": "recon protect suppress",

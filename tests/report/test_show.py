@@ -16,7 +16,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.report.published_tables import published_tables
 from recon_cli.schema import load_release
 from recon_cli.schema.description import describe_cell
-from recon_cli.stages.geounit import locate
+from recon_cli.stages.geounit import Reconstructed, locate
 from recon_cli.stages.show import view_geounit
 from recon_cli.stages.why import Why
 from tests.support import reported
@@ -234,6 +234,7 @@ def test_without_a_geoid_the_coarsest_geounits_are_listed(measured: Path) -> Non
 
 def test_zero_solvar_is_unique_whoever_proved_it(measured: Path, mixed: str) -> None:
     located = locate(run_of(TOY, measured), mixed)
+    assert isinstance(located, Reconstructed)
     assert located.solvar is not None
     assert located.blocks.filter(geoid_block=mixed)["status"].item() == "solved"
     zero = located.solvar.with_columns(solvar_upper_pct=pl.lit(0.0))  # as if it had been measured

@@ -12,12 +12,15 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     manifest = outcome.manifest
     cells, statuses = manifest.totals["cells"], manifest.statuses
     left_out = manifest.totals.get("left_out", 0)
+    found = read_audit(run.work, run.release)
+    zeros = int(found.by_table["zeros"].sum())
     show(
         title_of(outcome),
         [
             ("counts not published exactly", f"{cells:,}"),
             *([("  left out of tables", share(left_out, cells))] if left_out else []),
             ("  recovered", share(statuses.get("recovered", 0), cells)),
+            *([("    0: nobody is there", f"{zeros:,}")] if zeros else []),
             ("  narrowed", share(statuses.get("narrowed", 0), cells)),
             ("  safe", share(statuses.get("safe", 0), cells)),
             ("  undecided", share(statuses.get("undecided", 0), cells)),
@@ -25,8 +28,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             ("seconds", seconds(manifest.run.wall_seconds)),
         ],
     )
-    found = read_audit(run.work, run.release)
     outcomes = ["counts", "recovered", "narrowed", "safe", "undecided", "smallest width"]
-    show_table(found.by_table.drop("small"), ["level", "table", *outcomes])
+    show_table(found.by_table.drop("small", "zeros"), ["level", "table", *outcomes])
     if not found.by_suppression.is_empty():
         show_table(found.by_suppression, ["suppression", *outcomes])

@@ -2,8 +2,9 @@
 
 Writes report/: report.html (charts, tables, provenance, nothing fetched), report.md, and
 every chart as SVG and PNG. It begins with a verdict and the rule that it follows, shows what
-the work folder holds and, for the rest, which command makes it. Sums only, but for the worst
-places, which have pages of their own (report.places=0 leaves them out).
+the work folder holds and, for the rest, which command makes it. The places where most is given
+away are listed, each with a page of its own (place-GEOID.html): keep them as the data. With
+report.places=0 the page has sums only and names no place.
 
 Example:
   recon report -c al.yaml
@@ -31,14 +32,15 @@ class Report(Section):
         rule: Who is given away: of whom some columns settle another one (``attribute``), who is
             also alone with them (``identity``), or whose whole record is certain (``record``).
         tolerated: How many people may be given away, in percent, before the verdict is yes.
-        places: How many of the worst places are listed, each with a page of its own; 0 for none.
+        places: How many places are listed, those with most given away first, each with a page of
+            its own; 0 for none, and no count of a place.
     """
 
     title: str | None = None
     to: ConfigPath | None = None
     rule: Disclosure = "attribute"
     tolerated: Annotated[float, Field(ge=0, lt=100, strict=False)] = 0.0
-    places: Annotated[int, Field(ge=0, le=100)] = 3
+    places: Annotated[int, Field(ge=0, le=20_000)] = 100
 
     def outputs(self) -> tuple[Path, ...]:
         """The copy of the page, where one is asked for."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import polars as pl
 
-from recon_cli.evaluate.findings import AuditFindings
+from recon_cli.evaluate.findings import AuditFindings, Findings
+from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.section import Section
+from recon_cli.report.view import meaning_of
 from recon_cli.report.words import Words, count, percentage
 from recon_cli.schema.description import describe_cell
 from recon_cli.score.sheet import ResultTable
 
 _KEY = "audit"
 #: Most recovered counts that are listed.
-_LISTED = 200
+_LISTED = 10_000
 _OUTCOMES = ("counts", "recovered", "narrowed", "safe", "undecided", "smallest width")
+#: Columns of `AuditFindings.by_table`, in the order that they are shown in.
+_NUMBERS = ("small", "zeros", "cells", "recovered", "narrowed", "safe", "undecided", "smallest")
 #: Why suppressed counts are told apart no further.
 _KINDS = (
     "Of suppressed counts, those are primary that their flag or the other counts prove to be "
@@ -23,13 +30,36 @@ _KINDS = (
 )
 
 
+@dataclass(frozen=True)
+class _Audited:
+    """What the section is about.
+
+    Attributes:
+        found: What was audited.
+        lists_places: Whether counts of single places may be told.
+        pages: Geoid → the page of the place, where it has one.
+    """
+
+    found: AuditFindings
+    lists_places: bool
+    pages: Mapping[str, str]
+
+
 def _title(_: Words) -> str:
     return "Counts that were suppressed, rounded or left out"
 
 
-def _render(found: AuditFindings, words: Words) -> tuple[ReportSection, ...]:
+def _read(findings: Findings) -> _Audited | Missing | None:
+    audit = findings.audit
+    if not isinstance(audit, AuditFindings):
+        return audit
+    pages = {place.geoid: place.page for place in findings.places}
+    return _Audited(audit, findings.lists_places, pages)
+
+
+def _render(part: _Audited, words: Words) -> tuple[ReportSection, ...]:
     """What follows of the counts that are not published exactly."""
-    title = _title(words)
+    title, found = _title(words), part.found
     cells, statuses = found.manifest.totals["cells"], found.manifest.statuses
     if not cells:
         return (
@@ -54,9 +84,9 @@ def _render(found: AuditFindings, words: Words) -> tuple[ReportSection, ...]:
         "rounded in another way, it is not true of them.",
     )
     kinds = _rows(found.by_suppression, 1)
-    header = ("level", "table", "given away", "small ones recovered", *_OUTCOMES)
+    header = ("level", "table", "given away", "small ones recovered", "zeros recovered", *_OUTCOMES)
     sheets = [
-        *_recovered(found),
+        *_recovered(part),
         result_table("Counts that are not published exactly", header, _tables(found), 3),
     ]
     if kinds:
@@ -72,32 +102,34 @@ def _tables(found: AuditFindings) -> list[tuple[str, ...]]:
     rows = []
     for row in found.by_table.iter_rows(named=True):
         verdict = "yes" if row["recovered"] else "undecided" if row["undecided"] else "not proven"
-        numbers = ("small", "cells", "recovered", "narrowed", "safe", "undecided", "smallest")
-        told = ("–" if row[name] is None else count(row[name]) for name in numbers)
+        told = ("–" if row[name] is None else count(row[name]) for name in _NUMBERS)
         rows.append((row["level"], of[row["table"]].called, verdict, *told))
     return rows
 
 
-def _recovered(found: AuditFindings) -> list[ResultTable]:
+def _recovered(part: _Audited) -> list[ResultTable]:
     """The recovered counts in words: small ones first, then others, zeros last; by place."""
-    rows, release = found.recovered_counts, found.release
-    if rows.is_empty():
+    found, release = part.found, part.found.release
+    if found.recovered_counts.is_empty() or not part.lists_places:
         return []
     order = pl.col("is_small").not_(), pl.col("count") == 0, "geoid", "table", "cell"
-    listed = [
+    rows = found.recovered_counts.sort(*order).head(_LISTED)
+    listed = tuple(
         (
             found.names.get(row["geoid"]) or row["geoid"],
             describe_cell(release, release.table_by_name[row["table"]].cells[row["cell"] - 1]),
             release.table_by_name[row["table"]].called,
-            "below the threshold" if row["is_small"] else "",
+            meaning_of(row["count"], is_small=row["is_small"]),
             count(row["count"]),
         )
-        for row in rows.sort(*order).head(_LISTED).iter_rows(named=True)
-    ]
-    more = len(rows) - len(listed)
-    title = "What anybody can work out" + (f": {_LISTED} of {len(rows):,} counts" if more else "")
-    header = ("place", "of whom", "table", "", "count")
-    return [result_table(title, header, listed, words=4)]
+        for row in rows.iter_rows(named=True)
+    )
+    whole = found.recovered_counts.height
+    title = "What anybody can work out"
+    title += f": {_LISTED:,} of {whole:,} counts" if whole > len(listed) else ""
+    header = ("place", "of whom", "table", "tells of", "count")
+    pages = tuple(part.pages.get(geoid, "") for geoid in rows["geoid"])
+    return [ResultTable(title, header, listed, 4, is_list=True, pages=pages)]
 
 
 def _apart(safety: int | None) -> str:
@@ -117,4 +149,4 @@ def _rows(frame: pl.DataFrame, words: int) -> list[tuple[str, ...]]:
     ]
 
 
-SECTION = Section(_KEY, _title, lambda findings: findings.audit, _render)
+SECTION = Section(_KEY, _title, _read, _render)

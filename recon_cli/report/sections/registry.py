@@ -13,6 +13,7 @@ from recon_cli.report.sections import (
     contributions,
     disclosure,
     leave_one_out,
+    places,
     proofs,
     provenance,
     risk,
@@ -22,12 +23,13 @@ from recon_cli.report.sections import (
 )
 
 SECTIONS: Final[tuple[Section[Any], ...]] = (
+    places.SECTION,
+    audit.SECTION,
     disclosure.SECTION,
     uniqueness.SECTION,
     variability.SECTION,
     certain.SECTION,
     contributions.SECTION,
-    audit.SECTION,
     slivers.SECTION,
     confidence.SECTION,
     attack.SECTION,

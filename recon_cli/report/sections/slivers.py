@@ -27,10 +27,12 @@ class _Slivers:
     Attributes:
         manifest: Of ``slivers/``.
         rows: Of it, those with fewest people first.
+        lists_places: Whether they may be named.
     """
 
     manifest: Manifest
     rows: pl.DataFrame
+    lists_places: bool
 
 
 def _title(_: Words) -> str:
@@ -45,7 +47,7 @@ def _read(findings: Findings) -> _Slivers | Missing | None:
     if isinstance(folder, Missing):
         return folder
     rows = pl.concat([COLUMNS.to_frame(), *(folder.read(name) for name in folder.partitions)])
-    return _Slivers(folder.manifest, rows.sort("people", "geoid"))
+    return _Slivers(folder.manifest, rows.sort("people", "geoid"), findings.lists_places)
 
 
 def _render(found: _Slivers, words: Words) -> tuple[ReportSection, ...]:
@@ -61,12 +63,12 @@ def _render(found: _Slivers, words: Words) -> tuple[ReportSection, ...]:
     text = (
         f"**{found.rows.height:,}** groups of 1 to {below - 1} {words.people} are given away by "
         f"sums and differences of areas whose totals are exact, {totals['people']:,} "
-        f"{words.people} in all, who may be in more than one. What the tables count of these areas "
-        f"they count of the group, too.{caution}"
+        f"{words.people} in all, {words.who} may be in more than one. What the tables count of "
+        f"these areas they count of the group, too.{caution}"
     )
     shown = [
         (row["areas"], _listed(row["units"]), f"{row['people']:,}")
-        for row in found.rows.head(_ROWS).iter_rows(named=True)
+        for row in found.rows.head(_ROWS * found.lists_places).iter_rows(named=True)
     ]
     table = result_table("Slivers", ("areas", "holds", words.people), shown, 2)
     return (ReportSection(_KEY, title, (text,), sheets=(table,) if shown else ()),)

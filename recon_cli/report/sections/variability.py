@@ -63,8 +63,8 @@ def _render(part: _Variability, words: Words) -> tuple[ReportSection, ...]:
     found = part.found
     whole = found.by_size.row(0, named=True)
     how = (
-        f"Each {words.unit} was examined alone, with coarser counts as upper bounds "
-        f"(`mode: relaxed`{', Eq. 4.9 of the 2010 study' if words.is_study else ''})."
+        f"Each {words.unit} was [[examined alone]]"
+        f"{' (Eq. 4.9 of the 2010 study)' if words.is_study else ''}."
         if found.mode == "relaxed"
         else "Every count was an equality (`mode: exact`"
         f"{', Eq. 4.6 of the 2010 study' if words.is_study else ''})."

@@ -1,0 +1,51 @@
+"""The places where people or counts are given away, each with a page of its own."""
+
+from __future__ import annotations
+
+from recon_cli.evaluate.findings import Findings, Place
+from recon_cli.report.document import ReportSection
+from recon_cli.report.section import Section
+from recon_cli.report.words import Words, count
+from recon_cli.score.sheet import ResultTable
+
+_KEY = "places"
+
+
+def _title(_: Words) -> str:
+    return "Place by place"
+
+
+def _read(findings: Findings) -> tuple[Place, ...] | None:
+    return findings.places or None
+
+
+def _render(places: tuple[Place, ...], words: Words) -> tuple[ReportSection, ...]:
+    """A list; columns of which nothing is known are left out."""
+    text = (
+        "Each place leads to a page of its own: its counts that were not published and what they "
+        f"can only be, what is proven of its {words.people}, and its published tables. `recon "
+        "show` followed by a place also finds which published counts settle them.",
+    )
+    columns: dict[str, list[int | None]] = {
+        words.people: [each.people for each in places],
+        f"{words.people} given away": [each.given for each in places],
+        "counts recovered": [each.recovered for each in places],
+        "of them below the threshold": [each.small for each in places],
+    }
+    known = {name: values for name, values in columns.items() if any(values)}
+    rows = tuple(
+        (place.called, *(count(values[at]) for values in known.values()))
+        for at, place in enumerate(places)
+    )
+    sheet = ResultTable(
+        title="Places, those with most given away first",
+        header=("place", *known),
+        rows=rows,
+        text_columns=1,
+        is_list=True,
+        pages=tuple(each.page for each in places),
+    )
+    return (ReportSection(_KEY, _title(words), text, sheets=(sheet,)),)
+
+
+SECTION = Section(_KEY, _title, _read, _render)
