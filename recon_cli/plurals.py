@@ -1,4 +1,4 @@
-"""Names of several levels, or of several of what records are about."""
+"""Names of several levels, or of several of what records are about, and of so many."""
 
 from __future__ import annotations
 
@@ -20,3 +20,12 @@ def plural(name: str) -> str:
     if name.endswith("y") and name[-2:-1] not in "aeiou":
         return f"{name[:-1]}ies"
     return f"{name}es" if name.endswith(("s", "x", "ch", "sh")) else f"{name}s"
+
+
+def counted(number: int, name: str) -> str:
+    """A number of them.
+
+    >>> counted(1, "table"), counted(2015, "person")
+    ('1 table', '2,015 people')
+    """
+    return f"{number:,} {name if number == 1 else plural(name)}"

@@ -159,7 +159,7 @@ def _chain(units: pl.Series, levels: Sequence[Level], totals: dict[str, int]) ->
         if people[at] < 0 or (people[at] > 0 and at not in held):
             listed = " − ".join(areas[at])
             raise ContradictionError(
-                f"published counts contradict each other: {listed} leaves {people[at]:,} people"
+                f"published counts contradict each other: {listed} leaves {people[at]:,} in it"
             )
     return _Chain(part, tuple(areas), np.array(people, dtype=np.int64))
 

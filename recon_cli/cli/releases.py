@@ -7,6 +7,7 @@ from itertools import groupby
 import click
 
 from recon_cli.cli._output import show
+from recon_cli.plurals import counted
 from recon_cli.schema import (
     AreaLevel,
     Feature,
@@ -52,7 +53,7 @@ def _describe(release: Release) -> None:
         [(level.name, _codes(level) + _roles(release, level.name)) for level in geography.levels],
     )
     show(
-        f"{len(release.tables)} tables, {cells:,} cells",
+        f"{counted(len(release.tables), 'table')}, {counted(cells, 'cell')}",
         [
             (" + ".join(levels), "; ".join(f"{t.name} {len(t.cells)}" for t in tables))
             for levels, tables in groupby(release.tables, key=lambda table: table.levels)

@@ -12,7 +12,7 @@ import polars as pl
 from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
 from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError, SourceError, StageError
-from recon_cli.export.findings import CERTAIN, CLAIM, DISCLOSURE, proven_findings
+from recon_cli.export.findings import CERTAIN, CLAIM, DISCLOSURE, NOBODY, proven_findings
 from recon_cli.export.text import DelimitedText
 from recon_cli.export.workbook import CellMark, WrittenWorkbook
 from recon_cli.pipeline.run import Run
@@ -34,6 +34,7 @@ NOT_FOR_PUBLICATION: Final = "Not for publication: shows what the published coun
 #: In which order findings are listed, and the colour of their cells.
 _COLOURS: Final = {
     RECOVERED: "FFB3B3",
+    NOBODY: "FFDDDD",
     NARROWED: "FFE08A",
     UNDECIDED: "CFE2F3",
     CLAIM: "D9C8F0",

@@ -19,7 +19,8 @@ from recon_cli.schema import Release
 from recon_cli.store.protection import laws_of
 from recon_cli.store.published import open_published
 
-#: What a finding is, besides the statuses of an audit.
+#: What a finding is, besides the statuses of an audit; of a recovered zero it is `NOBODY`.
+NOBODY = "recovered, nobody"
 CLAIM, CERTAIN, DISCLOSURE = "claim", "certain records", "disclosure"
 #: Columns of findings: ``table`` and ``cell`` are null where one is about a place; ``short`` is
 #: what stands beside the count, null where nothing does; ``why`` is under what it is proven.
@@ -78,13 +79,15 @@ def _audited(audit: pl.DataFrame, why: str) -> pl.DataFrame:
         .otherwise(least + " to " + most)
     )
     is_told = pl.col("status") != SAFE
+    is_nobody = (pl.col("status") == RECOVERED) & (pl.col("greatest") == 0)
+    kind = pl.when(is_nobody).then(pl.lit(NOBODY)).otherwise("status")
     return audit.select(
         "geoid",
         "table",
         pl.col("cell").cast(pl.Int16),
-        kind="status",
+        kind=kind,
         short=pl.when(is_told).then(short),
-        said=pl.when(is_told).then(pl.col("status") + ": the published counts leave " + short),
+        said=pl.when(is_told).then(kind + ": the published counts leave " + short),
         why=pl.lit(why),
     )
 

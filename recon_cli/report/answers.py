@@ -15,6 +15,7 @@ from recon_cli.evaluate.findings import (
 )
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import CONTRIBUTIONS
+from recon_cli.plurals import counted
 from recon_cli.report.document import Hyperlink, KeyAnswer
 from recon_cli.report.verdict import rule_in_words
 from recon_cli.report.words import Words, enumerate_words, of_people, of_units, percentage
@@ -97,7 +98,7 @@ def _who(findings: Findings, words: Words) -> KeyAnswer:
 def _found_there(place: Place, words: Words) -> str:
     if place.given and place.people is not None:
         return f"{place.given:,} of {of_people(place.people, words)}"
-    return f"{place.recovered:,} count{'' if place.recovered == 1 else 's'}"
+    return counted(place.recovered, "count")
 
 
 def _place(place: Place, words: Words) -> str:

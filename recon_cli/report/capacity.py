@@ -16,6 +16,7 @@ from recon_cli.capacity.noise_needed import (
     ENTROPY,
     ZEROS_KNOWN,
 )
+from recon_cli.plurals import counted
 from recon_cli.report.charts import Chart
 from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
 from recon_cli.report.document import (
@@ -65,7 +66,7 @@ def compose_capacity(
     finest, words = capacity.levels[0], words_of(release)
     return ReportDocument(
         title=f"What {release.title} carries",
-        subject=f"{len(tables)} tables, before any attack",
+        subject=f"{counted(len(tables), 'table')}, before any attack",
         headline=Headline(
             _sentences(release, tables, capacity, equations, noise),
             (

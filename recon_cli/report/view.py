@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recon_cli.frames import OPEN
+from recon_cli.plurals import counted
 from recon_cli.report.words import Words, of_people
 
 
@@ -181,9 +182,9 @@ class Reason:
         necessity = "none can be omitted" if self.is_minimal else "some may be unnecessary"
         cells = sum(line.is_published for line in self.lines)
         zeros = len(self.lines) - cells
-        what = f"{cells} cell{'s' if cells != 1 else ''}"
+        what = counted(cells, "cell")
         if zeros:
-            what += f" and {zeros} structural zero{'s' if zeros > 1 else ''}"
+            what += f" and {counted(zeros, 'structural zero')}"
         return f"these {what}, {necessity}; {self.note}"
 
 

@@ -136,7 +136,7 @@ class _People:
             elsewhere = people_there - found
             if elsewhere > given.may_leave_out * people_there:
                 raise SourceError(
-                    f"attribute.attackers.{name}: {elsewhere:,} of {people_there:,} people are in "
+                    f"attribute.attackers.{name}: {elsewhere:,} of {people_there:,} records are in "
                     "places that the tables do not have (may_leave_out allows that)"
                 )
 

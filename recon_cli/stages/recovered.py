@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.attack.audit.statuses import RECOVERED
 from recon_cli.report.view import Detail, ProtectedCount
 from recon_cli.schema import Release, Table
 from recon_cli.schema.description import describe_cell
@@ -54,7 +53,7 @@ def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCou
     if audit is None:
         return ()
     rows = audit.read(located.partition, located.span).filter(geoid=located.geoid)
-    is_recovered = pl.col("status") == RECOVERED
+    is_recovered = pl.col("least").eq_missing(pl.col("greatest"))
     rows = rows.sort(~is_recovered, pl.col("greatest") == 0, "table", "cell")
     counts = {
         (row["table"], row["cell"]): _protected(located.release, row)

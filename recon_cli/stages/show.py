@@ -14,7 +14,7 @@ from recon_cli.evaluate.proven import known_columns, proof_conditions
 from recon_cli.frames import is_place
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
-from recon_cli.plurals import plural
+from recon_cli.plurals import counted, plural
 from recon_cli.proofs.wording import claim_text
 from recon_cli.report.claims import claim_sentence
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
@@ -457,7 +457,7 @@ def _table_list(tables: Sequence[Table]) -> str:
     names = [table.name for table in tables]
     if len(names) > _LISTED:
         names = [*names[: _LISTED - 1], "…", names[-1]]
-    return f"{len(tables)} table{'s' if len(tables) > 1 else ''}: {', '.join(names)}"
+    return f"{counted(len(tables), 'table')}: {', '.join(names)}"
 
 
 def _say(name: str) -> str:

@@ -110,7 +110,7 @@ def test_codes_that_nobody_knows_are_refused_and_not_repeated(config: Path) -> N
 def test_people_of_other_places_are_refused(config: Path) -> None:
     (config.parent / "list.csv").write_text(LIST.replace("A10", "B10"))
     told = recon("run", "-q", "-c", config, code=SourceError.exit_code).stderr
-    assert "5 of 5 people are in places that the tables do not have" in told
+    assert "5 of 5 records are in places that the tables do not have" in told
 
 
 def test_who_it_is_must_be_said(config: Path) -> None:

@@ -152,3 +152,43 @@ def test_places_are_named_beside_their_codes(tmp_path: Path) -> None:
     (tmp_path / "names.csv").write_text("geoid,name\nN4,Moor\nN4,Cottage\n")
     twice = recon("ingest", "-c", config, code=4)
     assert "names.csv: geoid N4 has two names" in twice.output
+
+
+def test_where_only_counts_were_audited_places_have_pages_too(tmp_path: Path) -> None:
+    config = tmp_path / "recon.yaml"
+    config.write_text(
+        f"release: {HOSPITAL / 'stays.yaml'}\nwork: work\naudit:\nreport:\n"
+        f"ingest: {{source: tidy, paths: [{HOSPITAL / 'suppressed' / 'tables.csv'}]}}\n"
+    )
+    recon("run", "-c", config)
+    report = tmp_path / "work" / "report"
+    audit = read(tmp_path / "work" / "audit").filter(status="recovered")
+    places = {f"place-{geoid}.html" for geoid in audit["geoid"]}
+    assert {path.name for path in report.glob("place-*.html")} == places
+    html = (report / "report.html").read_text()
+    assert set(re.findall(r'href="(place-.*?)"', html)) == places
+    one = audit.row(0, named=True)
+    page = (report / f"place-{one['geoid']}.html").read_text()
+    here = audit.filter(geoid=one["geoid"])
+    assert page.count('<td class="short">somebody') == (here["greatest"] > 0).sum() > 0
+    assert page.count('<td class="short">nobody') == (here["greatest"] == 0).sum()
+    assert "No stays were examined" in page
+    shown = recon("show", one["geoid"], "-c", config).output
+    assert f"recovered {one['table']} {one['cell']}" in shown
+    recon("report", "-q", "-c", config, "--set", "report.places=0")
+    assert list(report.glob("place-*")) == []
+    sums = (report / "report.md").read_text()
+    assert "8 of 8" in sums
+    assert "names no place" in sums
+    geoids = read(tmp_path / "work" / "geounits").filter(level="hospital")["geoid"]
+    assert not [geoid for geoid in geoids if re.search(rf"\b{geoid}\b", sums)]
+
+
+def test_every_word_that_is_a_link_is_in_the_glossary(config: Path) -> None:
+    for html in (config.parent / "work" / "report").glob("*.html"):
+        text = html.read_text()
+        linked = set(re.findall(r'href="#(.*?)"', text))
+        assert linked <= set(re.findall(r'id="(.*?)"', text)), html
+        assert "[[" not in text
+    assert "[[" not in (config.parent / "work" / "report" / "report.md").read_text()
+    assert 'href="#term-rule"' in (config.parent / "work/report/report.html").read_text()
