@@ -1,11 +1,14 @@
 // Lists (table.list) can be sorted by a column and filtered by words; without this they are whole.
 "use strict";
-const names = new Intl.Collator(undefined, { numeric: true });
+// As people sort: 9 before 10, accents beside their letters; quick for ten thousand rows.
+const name = (text) =>
+  text.trim().toLowerCase().normalize("NFD").replace(/\p{M}/gu, "")
+    .replace(/\d+/g, (digits) => digits.padStart(15, "0"));
 const number = (text) => {
   const digits = text.replaceAll(",", "").match(/-?\d+(\.\d+)?/);
   return digits ? Number(digits[0]) : NaN;
 };
-const nothingLast = (one, other) => Number.isNaN(one) - Number.isNaN(other) || one - other;
+const ascending = (one, other) => (one < other ? -1 : Number(one > other));
 
 function sortable(table, body) {
   table.querySelectorAll("thead th").forEach((head, column) => {
@@ -20,12 +23,11 @@ function sortable(table, body) {
       const down = isNumber ? was !== "descending" : was === "ascending";
       table.querySelectorAll("[aria-sort]").forEach((each) => each.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const key = (row) => row.cells[column].textContent;
-      const rows = Array.from(body.rows, (row) => [isNumber ? number(key(row)) : key(row), row]);
-      const order = isNumber ? nothingLast : names.compare;
+      const key = isNumber ? number : name;
+      const rows = Array.from(body.rows, (row) => [key(row.cells[column].textContent), row]);
       rows.sort(([one], [other]) => {
-        const blank = isNumber ? Number.isNaN(one) || Number.isNaN(other) : false;
-        return down && !blank ? order(other, one) : order(one, other);
+        const blanks = Number.isNaN(one) - Number.isNaN(other); // last, whichever the order
+        return blanks || (down ? ascending(other, one) : ascending(one, other));
       });
       const sorted = document.createDocumentFragment();
       for (const [, row] of rows) sorted.append(row);
