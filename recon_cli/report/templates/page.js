@@ -29,9 +29,9 @@ function sortable(table, body) {
         const blanks = Number.isNaN(one) - Number.isNaN(other); // last, whichever the order
         return blanks || (down ? ascending(other, one) : ascending(one, other));
       });
-      const sorted = document.createDocumentFragment();
-      for (const [, row] of rows) sorted.append(row);
-      body.append(sorted);
+      body.remove(); // rows that are not shown are moved quickly
+      for (const [, row] of rows) body.append(row);
+      table.append(body);
     });
   });
 }
