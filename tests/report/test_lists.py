@@ -141,7 +141,8 @@ def test_ten_thousand_rows_stay_quick(browser: Browser, tmp_path: Path) -> None:
             f"(() => {{ const t = performance.now(); {sorting}; return performance.now() - t }})()"
         )
         assert sight.page.evaluate(timed) < 3_000
-        assert column(sight, 1)[:2] == ["block 0", "block 1"]
+        first = sight.page.locator("table.list tbody tr").first
+        assert first.locator("th").text_content() == "block 0"
         sight.page.get_by_label("Show rows with").fill("block 777")
         expect(sight.page.get_by_role("status")).to_have_text("29 of 10,000 rows")
         assert sight.overflow() <= 0
