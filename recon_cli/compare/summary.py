@@ -33,8 +33,9 @@ class ProtectionSummary:
         links: How many links the precision is of.
         epsilon: What it spent of one record's privacy, as its strategy has neighbours; None where
             nothing is differentially private. Of swapped records, of those.
-        posterior: What who knows all other records believes of the truth, expected, at most; see
-            `recon_cli.noise.account.expected_posterior`.
+        posterior: What who knows all other records believes of the truth, of two values that no
+            exact count tells apart, expected, at most; see
+            `recon_cli.noise.account.expected_posterior`. Of swapped records, of those.
         all_below: Units whose reconstructed people are all below an edge, while the truth's are
             not; None if not asked.
     """

@@ -63,7 +63,9 @@ def sweep_sections(swept: SweptTables, words: Words) -> tuple[ReportSection, ...
     )
     spent = (
         " ε is for the neighbours that the strategy declares, between files that agree in what is "
-        "published exactly."
+        "published exactly; where records were swapped first, of the swapped ones. So is what who "
+        "knows all others believes: expected, at most, of two values that are equally likely to him "
+        "and that no exact count tells apart."
         if has_epsilon
         else ""
     )
