@@ -182,8 +182,9 @@ def tight_epsilon(spends: Sequence[Spend], delta: float) -> float | None:
 def expected_posterior(spends: Sequence[Spend]) -> float | None:
     """At most what the strongest adversary believes of the truth, in expectation. Eq. (all_others).
 
-    He knows all other records, and holds two values of the last one for equally likely. Where the
-    distribution of the privacy loss is not known, ρ bounds it (Bretagnolle & Huber 1979).
+    He knows all other records, and holds two values of the last one for equally likely, which
+    nothing that is published exactly tells apart. Where the distribution of the privacy loss is not
+    known, ρ bounds it (Bretagnolle & Huber 1979).
 
     Returns:
         A probability from 0.5; None where nothing bounds what is spent.

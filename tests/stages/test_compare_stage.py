@@ -411,6 +411,32 @@ def test_records_are_swapped_before_they_are_measured(tmp_path: Path) -> None:
     assert table["all_below"][1] == len(young)
 
 
+def test_the_order_of_the_studys_table_11_is_kept_in_a_sweep(tmp_path: Path) -> None:
+    content = {
+        "release": "sf1_2010",
+        "work": str(tmp_path / "work"),
+        "seed": 1,
+        "synth": {"people": 500},
+        "compare": {
+            "protections": {
+                "none": None,
+                "rHDF": {"swap": {"setting": "targeted"}},
+                "rSWAPHi": {"swap": {"setting": "hi"}},
+                "rMDF": {"topdown": {"without": ["group_quarters", "relationship"]}},
+            },
+            "sweep": {"over": "topdown.scale", "values": [1]},
+            "tables": ["P1", "P9", *(f"P12{race}" for race in "ABCDEFGHI")],
+            "threshold": 0,
+        },
+    }
+    path = tmp_path / "order.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    recon("run", "-c", path, "--workers", "1", "-q")
+    table = pl.read_parquet(tmp_path / "work/comparison/comparison.parquet")
+    order = table.sort("agreement")["name"].to_list()
+    assert order == ["rMDF 1", "rSWAPHi", "rHDF", "none"]
+
+
 def test_a_sweep_of_what_is_no_privacy_loss_has_its_own_axis(home: Path) -> None:
     path = config(
         home,
