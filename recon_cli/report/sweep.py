@@ -25,6 +25,13 @@ _RISKS = {
     "certain": "{people} with a proven record, %",
     "all_below": "{units} wrongly all below the edge",
 }
+#: What ε and the adversary's belief are of.
+_SPENT = (
+    "ε is for the neighbours that the strategy declares, between files that agree in what is "
+    "published exactly; where records were swapped first, of the swapped ones. So is what who knows "
+    "all others believes: expected, at most, of two values that are equally likely to him and that "
+    "no exact count tells apart."
+)
 
 
 @dataclass(frozen=True)
@@ -61,14 +68,7 @@ def sweep_sections(swept: SweptTables, words: Words) -> tuple[ReportSection, ...
         if draws > 1
         else "One draw at each value: what chance does to it is not shown."
     )
-    spent = (
-        " ε is for the neighbours that the strategy declares, between files that agree in what is "
-        "published exactly; where records were swapped first, of the swapped ones. So is what who "
-        "knows all others believes: expected, at most, of two values that are equally likely to him "
-        "and that no exact count tells apart."
-        if has_epsilon
-        else ""
-    )
+    spent = f" {_SPENT}" if has_epsilon else ""
     return (
         ReportSection(
             "sweep",
