@@ -23,14 +23,13 @@ _RISKS = {
     "posterior": "what who knows all other records believes of the truth, at most, %",
     "disclosed": "{people} of {whom} something is proven, %",
     "certain": "{people} with a proven record, %",
-    "all_below": "{units} wrongly all below the edge",
 }
 #: What ε and the adversary's belief are of.
 _SPENT = (
     "ε is for the neighbours that the strategy declares, between files that agree in what is "
-    "published exactly; where records were swapped first, of the swapped ones. So is what who knows "
-    "all others believes: expected, at most, of two values that are equally likely to him and that "
-    "no exact count tells apart."
+    "published exactly; where records were swapped first, of the swapped ones. So is what who "
+    "knows all others believes: expected, at most, of two values that are equally likely to him, "
+    "and that no exact count tells apart."
 )
 
 
@@ -119,39 +118,45 @@ def _useful_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePane
                 f"{part['protection'][0]}, {part['level'][0].replace('_', ' ')}" for part in parts
             ]
             panels.append(_panel(said.format(people=words.people), x, names, parts))
-    return panels
+    return [*panels, *_by_protection(rows, "all_below", f"{words.units} wrongly all below", x)]
+
+
+def _by_protection(rows: pl.DataFrame, measure: str, title: str, x: Scale) -> list[CurvePanel]:
+    """A panel of a measure that has no levels; none where it was not taken."""
+    here = rows.filter(measure=measure)
+    if here.is_empty():
+        return []
+    parts = here.partition_by("protection", maintain_order=True)
+    return [_panel(title, x, [part["protection"][0] for part in parts], parts)]
 
 
 def _risk_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePanel]:
-    panels = []
-    for measure, said in _RISKS.items():
-        here = rows.filter(measure=measure)
-        if not here.is_empty():
-            parts = here.partition_by("protection", maintain_order=True)
-            names = [part["protection"][0] for part in parts]
-            panels.append(_panel(_said(said, words), x, names, parts))
-    return panels
+    return [
+        panel
+        for measure, said in _RISKS.items()
+        for panel in _by_protection(rows, measure, _said(said, words), x)
+    ]
 
 
 def _said(text: str, words: Words) -> str:
-    return text.format(
-        people=words.people, nonmodal=words.nonmodal, whom=words.whom, units=words.units
-    )
+    return text.format(people=words.people, nonmodal=words.nonmodal, whom=words.whom)
 
 
 def _box_panels(distributions: pl.DataFrame, rows: pl.DataFrame, x: Scale) -> list[CurvePanel]:
     """A panel for each protection and level."""
     at = rows.select("protection", "value", "x").unique()
-    placed = distributions.filter(size=ALL).join(at, on=["protection", "value"])
+    placed = distributions.filter(size=ALL).join(
+        at, on=["protection", "value"], maintain_order="left"
+    )
     panels = []
-    for part in placed.sort("x").partition_by("protection", "level", maintain_order=True):
+    for part in placed.partition_by("protection", "level", maintain_order=True):
         name = f"{part['protection'][0]}, {part['level'][0].replace('_', ' ')}"
         points = tuple(
             CurvePoint(row["x"], row["q50"], (row["q05"], row["q95"]), box=(row["q25"], row["q75"]))
-            for row in part.iter_rows(named=True)
+            for row in part.sort("x").iter_rows(named=True)
         )
         curve = Curve(curve_looks(["error"])[0], points, is_line=False)
-        y = Scale("", float(part["q05"].min()), float(part["q95"].max()))  # type: ignore[arg-type]
+        y = Scale("", min(0, *part["q05"]), max(0, *part["q95"]))
         panels.append(CurvePanel(name, x, y, (curve,)))
     return panels
 
