@@ -32,6 +32,7 @@ from recon_cli.scaffold.crossing import (
     tree_differs,
     without_title,
 )
+from recon_cli.scaffold.place_sums import MOST_COUNTS, PlaceSums
 from recon_cli.scaffold.places import coded_geoids, draft_geoids, levels_of, nested_geoids
 from recon_cli.scaffold.schema_draft import (
     Draft,
@@ -136,6 +137,12 @@ def draft_release(
             f"{rest}"
         )
     questions = tuple(question for table in tables for question in table.questions)
+    for file in files:
+        if file.survey.rows * len(file.sheet.counts) > MOST_COUNTS:
+            doubts.append(f"whether the places of {file.name} add up: it has too many counts")
+        elif file.sheet.dimensions:
+            sums = PlaceSums.of(file.sheet, file.survey, rounding_base([file.survey]))
+            questions += () if sums is None else tuple(sums.questions(file.sheet, geoids or {}))
     return DraftedRelease(draft, release, Fit(tuple(files), mapping, tuple(doubts)), questions)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -178,10 +178,7 @@ def survey(sheet: CountSheet) -> Survey:
     seen: dict[int, dict[str, int]] = {each.at: {} for each in sheet.counts}
     numbers = dict.fromkeys((each.at for each in sheet.counts), 0)
     rows = positive = divisor = 0
-    for batch in sheet.sheet.rows(sheet.skip):
-        placed = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
-        for at, values in sheet.where.items():
-            placed = placed.filter(cell_text(at).is_in(list(values)))
+    for placed in counted_rows(sheet):
         rows += placed.height
         geoids.append(placed["geoid"].drop_nulls().unique())
         for each in sheet.dimensions:
@@ -192,8 +189,7 @@ def survey(sheet: CountSheet) -> Survey:
             for code, words in pairs.unique(maintain_order=True).iter_rows():
                 categories[each.name].setdefault(code, words or code)
         for column in sheet.counts:
-            written = placed.select(ROW, text=_count_text(sheet, column.at))
-            written = written.with_columns(pl.col("text").str.replace(ZERO_FRACTION, ""))
+            written = placed.select(ROW, text=texts_of(sheet, column.at))
             odd = written.filter(~pl.col("text").str.contains(_COUNT))
             for row, word in odd.filter(~pl.col("text").is_in(MARKERS)).unique("text").iter_rows():
                 first = seen[column.at].get(word, row)
@@ -221,6 +217,30 @@ def survey(sheet: CountSheet) -> Survey:
         {at: _odd(own, texts[at]) for at, own in seen.items() if own},
         numbers,
     )
+
+
+def counted_rows(sheet: CountSheet) -> Iterator[pl.DataFrame]:
+    """The rows that have counts, with ``geoid``."""
+    for batch in sheet.sheet.rows(sheet.skip):
+        placed = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
+        for at, values in sheet.where.items():
+            placed = placed.filter(cell_text(at).is_in(list(values)))
+        yield placed
+
+
+def texts_of(sheet: CountSheet, at: int) -> pl.Expr:
+    """A column's counts or flags, whole numbers without a fraction."""
+    return _count_text(sheet, at).str.replace(ZERO_FRACTION, "")
+
+
+def number_of(text: pl.Expr, mark: str | None) -> pl.Expr:
+    """The count that a text is, null where it is none.
+
+    Args:
+        mark: Between groups of three digits.
+    """
+    plain = text if mark is None else text.str.replace_all(mark, "", literal=True)
+    return pl.when(plain.str.contains(_COUNT)).then(plain).cast(pl.UInt64, strict=False)
 
 
 def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[Odd, ...]:
