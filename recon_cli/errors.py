@@ -76,9 +76,20 @@ class OtherFormatError(StageError):
 
 
 class ContradictionError(ReconError):
-    """No non-negative integer records have the published counts."""
+    """No non-negative integer records have the published counts.
+
+    Attributes:
+        region: One that has none; empty where that is not said.
+    """
 
     exit_code = 6
+
+    def __init__(self, message: str, region: str = "") -> None:
+        super().__init__(message, region)  # both, so that the error travels between processes
+        self.region = region
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class VerificationError(ReconError):

@@ -74,7 +74,7 @@ def contradiction(
         )
     schema = f"does the schema of release {plan.release.name!r} say what the tables count?"
     return ContradictionError(
-        f"published counts contradict each other: {message}{others}; {schema}"
+        f"published counts contradict each other: {message}{others}; {schema}", regions[0]
     )
 
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from recon_cli.attack.question import Question, RegionData, missing_units
 from recon_cli.execute import OnProgress
+from recon_cli.pipeline.contradiction_log import log_contradictions
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.partner import Partner
 from recon_cli.pipeline.quarantine import traced_quarantine
@@ -77,7 +78,11 @@ def ask_piece(asked: Asked, piece: Piece, tick: OnProgress) -> None:
     """Ask, and write the answer; runs in a worker."""
     started = time.perf_counter()
     part = asked.read(piece)
-    with log_disagreements(asked.work), traced_quarantine(asked.staging, piece) as quarantine:
+    with (
+        log_disagreements(asked.work),
+        log_contradictions(asked.work, asked.question, part),
+        traced_quarantine(asked.staging, piece) as quarantine,
+    ):
         answer = asked.question.ask(part, tick, quarantine)
     asked.staging.write(
         piece,

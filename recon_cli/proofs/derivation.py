@@ -20,7 +20,7 @@ from recon_cli.proofs.scope_rows import OPEN, RowSource, ScopeRows
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: Multiples of the goal, so that the weights of duals are whole.
-_MULTIPLES: Final = (*range(1, 13), 60, 2520, 10**6)
+MULTIPLES: Final = (*range(1, 13), 60, 2520, 10**6)
 #: More records than a bound that is open stands for; only a proposal rests on it.
 _MANY: Final = 10**7
 _PASSES: Final = 60
@@ -265,7 +265,7 @@ class ScopeProver:
     def settle(self, cost: npt.NDArray[np.int64]) -> None:
         """Narrow bounds by what the least of a cost shows: no goal is needed."""
         _, duals = self.duals(cost)
-        for multiple in _MULTIPLES if len(duals) else ():
+        for multiple in MULTIPLES if len(duals) else ():
             terms = self.weighted(duals, multiple)
             if terms and np.abs(duals * multiple - np.rint(duals * multiple)).max() < 1e-6:
                 self.add(terms)
@@ -392,7 +392,7 @@ def _refute(prover: ScopeProver, goal: dict[int, int], mark: int, lines: int) ->
 
 def _add_up(prover: ScopeProver, duals: npt.NDArray[np.float64]) -> bool:
     """Whether the goal and rows, weighted by multiples of duals, are a contradiction."""
-    for multiple in _MULTIPLES if len(duals) else ():
+    for multiple in MULTIPLES if len(duals) else ():
         at, before = len(prover.scope.trail), len(prover.log)
         if prover.add([(multiple, GOAL), *prover.weighted(duals, multiple)]):
             return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final, Self
@@ -26,7 +26,7 @@ from recon_cli.proofs.derivation import Effort
 from recon_cli.proofs.differing_counts import DifferingCounts
 from recon_cli.proofs.region import STATEMENTS, RegionProof, RegionProver, unproven
 from recon_cli.proofs.statements import Found, Reader, Statement
-from recon_cli.proofs.tables import PublishedTables
+from recon_cli.proofs.tables import PublishedTables, within_region
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.solve.cp_sat import Effort as SolverEffort
@@ -118,10 +118,7 @@ class ProofQuestion(Question):
         """Each region with its counts."""
         level = self.release.region.name
         for geoid in published.geounits[level].drop_nulls().unique().sort():
-            geounits = published.geounits.filter(pl.col(level) == geoid)
-            inside = pl.col("geoid").is_in(geounits["geoid"].implode())
-            counts = published.counts.filter(inside)
-            yield geoid, replace(published, geounits=geounits, counts=counts)
+            yield geoid, within_region(self.release, published, geoid)
 
     def _said(self, published: Publication, found: Found) -> list[Statement]:
         """What is said of a region."""

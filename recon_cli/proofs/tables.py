@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
@@ -120,6 +120,13 @@ class PublishedTables:
                     for feature, value in zip(release.features, values, strict=True)
                 ]
                 yield " ".join(map(str, ["r", self.places[geoid], number, *at]))
+
+
+def within_region(release: Release, published: Publication, region: str) -> Publication:
+    """The counts and geounits of one region."""
+    geounits = published.geounits.filter(pl.col(release.region.name) == region)
+    inside = pl.col("geoid").is_in(geounits["geoid"].implode())
+    return replace(published, geounits=geounits, counts=published.counts.filter(inside))
 
 
 def grain_lines(grain: Grain) -> Iterator[str]:

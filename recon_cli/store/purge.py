@@ -20,13 +20,14 @@ from recon_cli.errors import StageError
 from recon_cli.stage import PRIVATE
 from recon_cli.store import files
 from recon_cli.store.manifest import MANIFEST, Manifest, read_manifest
-from recon_cli.store.recipe import COMPARED, COMPARED_UNITS, DISAGREEMENTS
+from recon_cli.store.recipe import COMPARED, COMPARED_UNITS, CONTRADICTIONS, DISAGREEMENTS
 from recon_cli.store.transaction import STAGING
 
 #: What a folder without a manifest may have in it.
 _NAMES: Final = {
     STAGING: re.compile(r".+\.lock(-\w+)?|(trash-)?.+-[0-9a-f]{16}(-\d+)?|trash-purge-.+|.+\.job"),
     DISAGREEMENTS: re.compile(r"[0-9a-f]{16}\.json"),
+    CONTRADICTIONS: re.compile(r".+\.(tables|proof)|reconcheck\.py"),
 }
 #: Most bytes of the first line of a log.
 _LINE: Final = 65_536

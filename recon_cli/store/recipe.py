@@ -15,9 +15,10 @@ from recon_cli.stage import Stage
 from recon_cli.store.files import key_of
 from recon_cli.version import FORMAT, __version__
 
-#: Folders without a manifest: models that two engines disagree on; work folders beside each other,
-#: with the list of units of all.
+#: Folders without a manifest: models that two engines disagree on; proofs that counts contradict
+#: each other; work folders beside each other, with the list of units of all.
 DISAGREEMENTS: Final = "disagreements"
+CONTRADICTIONS: Final = "contradictions"
 COMPARED: Final = "compare"
 COMPARED_UNITS: Final = "_units.parquet"
 

@@ -1,0 +1,47 @@
+"""Of counts that contradict each other a proof is kept, for anybody to check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from recon_cli.attack.question import Question, RegionData
+from recon_cli.errors import ContradictionError
+from recon_cli.stage import load
+from recon_cli.store.files import write_bytes
+from recon_cli.store.recipe import CONTRADICTIONS
+
+#: Deterministic seconds to look for one.
+_SECONDS: Final = 10.0
+
+
+@contextmanager
+def log_contradictions(work: Path, question: Question, part: RegionData) -> Iterator[None]:
+    """Write the proof of a contradiction to ``<work>/contradictions/``, and say where.
+
+    Args:
+        question: The one that is asked; proven is what `recon reconstruct` refuses.
+        part: What is known of the regions that it is asked about.
+
+    Raises:
+        ContradictionError: As raised inside, with the proof's name in the message if there is one.
+    """
+    try:
+        yield
+    except ContradictionError as error:
+        asked = load("recon_cli.attack.reconstruction.question:ReconstructionQuestion")
+        if not error.region or not isinstance(question, asked):
+            raise
+        prove = load("recon_cli.proofs.contradictions:proof_of_region")
+        found = prove(question.plan, part.published, error.region, _SECONDS)
+        if found is None:
+            raise
+        folder, checker = work / CONTRADICTIONS, load("recon_cli:reconcheck")
+        names = [f"{error.region}.tables", f"{error.region}.proof"]
+        for name, text in zip(names, found, strict=True):
+            write_bytes(folder / name, text.encode())
+        write_bytes(folder / "reconcheck.py", Path(checker.__file__).read_bytes())
+        proof = f"in {folder}, python3 -I -S reconcheck.py {' '.join(names)} checks the proof"
+        raise ContradictionError(f"{error}; {proof}", error.region) from error
