@@ -49,6 +49,7 @@ MARKS: Final[Mapping[str, float]] = {
     "schools, rounded: audit": 15,
     "schools, rounded: reconstruct": 6,
     "wards, rounded: audit": 17,
+    "wards, rounded: reconstruct": 17,
     "county: audit": 45,
 }
 #: What sixty schools are compared under, as a config says it.

@@ -18,20 +18,18 @@ from recon_cli.arrays import IntArray
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram, fix_others, with_rows
 from recon_cli.solve.certificates import confirm_infeasible
-from recon_cli.solve.cp_sat import Effort, Status, maximize
+from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize
 from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
 
 #: Weights are multiples of its inverse, so fine that rounding to it moves no bound.
 _SCALE = 720_720
 #: Sums below this are exact in 64 bits, whatever their order.
 _SAFE = 2.0**60
-#: How far above the relaxation the least cost is looked for: as a share of the cost of what is
-#: not whole at its vertex, and so many times as far where it is not there.
-_SHARE, _FURTHER = 8, 4
+#: How far above the relaxation the least cost is looked for: as far as leaves open but this share
+#: more variables than none above it; and so many times as far where there is nothing.
+_SHARE, _FURTHER = 16, 4
 #: Seconds for the second engine.
 _CONFIRMATION = 20.0
-#: What a whole number may be missed by.
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -68,72 +66,80 @@ def least_cost(program: IntegerProgram, cost: IntArray, effort: Effort) -> Least
     proven = _Proven.of(program, cost, vertex)
     if proven is None:
         if not len(known):
-            known, elapsed, _ = _searched(program, cost, effort)
-            return LeastCost(known, False, vertex.deterministic_time + elapsed)
+            found = _searched(program, cost, effort)
+            elapsed = vertex.deterministic_time + found.deterministic_time
+            return LeastCost(found.values, False, elapsed)
         return LeastCost(known, False, vertex.deterministic_time)
     if len(known) and int(cost @ known) <= proven.least:
         return LeastCost(known, True, vertex.deterministic_time)
-    return _search(proven, cost, effort, vertex, known)
+    found_least = _search(proven, cost, effort, known)
+    elapsed = vertex.deterministic_time + found_least.deterministic_time
+    return replace(found_least, deterministic_time=elapsed)
 
 
-def _search(
-    proven: _Proven, cost: IntArray, effort: Effort, vertex: Vertex, known: IntArray
-) -> LeastCost:
-    """Farther and farther above what is proven, until the cheapest solution is there.
+def _search(proven: _Proven, cost: IntArray, effort: Effort, known: IntArray) -> LeastCost:
+    """Just above what is proven first; then for anything cheaper than what was found there.
 
     Args:
         proven: By the duals of the vertex.
         cost: Of each variable.
-        effort: Its limit is for all searches.
-        vertex: Of the relaxation.
+        effort: Its limit is for all searches, of which each gets half of what is left.
         known: A solution, or nothing.
     """
-    is_broken = np.abs(vertex.values - np.rint(vertex.values)) > _ROUNDING
-    most = proven.least + 1 + int(cost[is_broken].sum()) // _SHARE
     highest, elapsed = proven.program.highest(cost), 0.0
+    most = proven.nearest
     while True:
-        left = replace(effort, limit=effort.limit - elapsed)
-        values, seconds, is_best = _searched(proven.not_above(min(most, highest)), cost, left)
-        elapsed += seconds
-        # Beyond what was looked at others may be cheaper.
-        if is_best and int(cost @ values) <= most:
-            least = int(cost @ values)
-            is_least = least <= proven.least or _none_below(
-                proven.not_above(least - 1), cost, least - 1
-            )
-            return LeastCost(values, is_least, vertex.deterministic_time + elapsed)
-        if len(values) and (not len(known) or int(cost @ values) < int(cost @ known)):
-            known = values
-        if most >= highest or elapsed >= effort.limit:
-            return LeastCost(known, False, vertex.deterministic_time + elapsed)
-        most = proven.least + _FURTHER * (most - proven.least)
+        # Nothing that costs as much as what is known, and what is farther may wait.
+        least = int(cost @ known) if len(known) else highest + 1
+        most = min(most, least - 1)
+        part = proven.not_above(most)
+        part = _at_most(part, cost, least - 1) if len(known) else part
+        left = replace(effort, limit=(effort.limit - elapsed) / 2)
+        found = _searched(part, cost, left)
+        elapsed += found.deterministic_time
+        known = found.values if len(found.values) else known
+        if found.status is Status.OPTIMAL and int(cost @ known) > most:
+            most = int(cost @ known) - 1
+            continue
+        is_settled = found.status in (Status.OPTIMAL, Status.INFEASIBLE)
+        if len(known) and (not is_settled or int(cost @ known) <= most + 1):
+            return LeastCost(known, is_settled and _is_least(proven, cost, known), elapsed)
+        if most >= highest:
+            return LeastCost(known, False, elapsed)
+        most = proven.least + max(_FURTHER * (most - proven.least), 1)
 
 
-def _searched(
-    program: IntegerProgram, cost: IntArray, effort: Effort
-) -> tuple[IntArray, float, bool]:
-    """The cheapest solution that one engine finds, its seconds, and whether it says it is that."""
+def _is_least(proven: _Proven, cost: IntArray, known: IntArray) -> bool:
+    """Whether the second engine, too, finds nothing cheaper."""
+    below = int(cost @ known) - 1
+    return below < proven.least or _none_below(proven.not_above(below), cost, below)
+
+
+def _searched(program: IntegerProgram, cost: IntArray, effort: Effort) -> SolveResult:
+    """The cheapest solution that one engine finds."""
     free = np.flatnonzero(program.lower < program.upper)
     part = fix_others(program, free, program.lower).program
     answer = maximize(part, -cost[free], effort)
-    values = np.empty(0, dtype=np.int64)
-    if len(answer.values) or answer.status is Status.OPTIMAL:
-        values = program.lower.copy()
-        values[free] = answer.values
-    return values, answer.deterministic_time, answer.status is Status.OPTIMAL
+    if not len(answer.values) and answer.status is not Status.OPTIMAL:
+        return answer
+    values = program.lower.copy()
+    values[free] = answer.values
+    return replace(answer, values=values)
+
+
+def _at_most(program: IntegerProgram, cost: IntArray, most: int) -> IntegerProgram:
+    """The program with a row for what a solution may cost."""
+    row = sparse.csr_array(cost[None])
+    return with_rows(program, LinearConstraints(row, np.zeros(1, np.int64), np.array([most])))
 
 
 def _none_below(program: IntegerProgram, cost: IntArray, most: int) -> bool:
     """Whether the second engine, too, knows no solution that costs at most so much."""
     free = np.flatnonzero(program.lower < program.upper)
-    fixed = np.where(program.lower < program.upper, 0, program.lower)
-    left = most - int(cost @ fixed)
-    if left < 0:
+    if most < int(cost @ np.where(program.lower < program.upper, 0, program.lower)):
         return True
-    part = fix_others(program, free, program.lower).program
-    row = sparse.csr_array(cost[free][None])
-    below = LinearConstraints(row, np.zeros(1, dtype=np.int64), np.array([left]))
-    return confirm_infeasible(with_rows(part, below), _CONFIRMATION)
+    part = fix_others(_at_most(program, cost, most), free, program.lower).program
+    return confirm_infeasible(part, _CONFIRMATION)
 
 
 @dataclass(frozen=True)
@@ -169,6 +175,14 @@ class _Proven:
     def least(self) -> int:
         """No solution costs less."""
         return -(-self.total // _SCALE)
+
+    @property
+    def nearest(self) -> int:
+        """A cost not much above it, up to which few further variables are open."""
+        rests = np.sort(np.abs(self.rest))
+        as_they_are = int(np.count_nonzero(rests == 0))
+        at = min(as_they_are + as_they_are // _SHARE, len(rests) - 1)
+        return max(self.least, (self.total + int(rests[at])) // _SCALE)
 
     def not_above(self, cost: int) -> IntegerProgram:
         """The program without values that no solution of at most ``cost`` has.
