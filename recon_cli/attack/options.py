@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Mode = Literal["relaxed", "exact"]
 Intervals = Literal["exact", "propagation"]
@@ -90,12 +93,15 @@ class AuditOptions:
             law requires, see `recon_cli.attack.audit.safety_ranges`.
         ask: Levels of whose geounits every cell of the tables in use is asked for, published there
             or not.
+        among: Columns ``geoid, table, cell``: only these counts are asked, and only whether they
+            are recovered, not how far the others may be off; None for all, with their ends.
     """
 
     seed: int
     effort: float
     safety: int | None = None
     ask: tuple[str, ...] = ()
+    among: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,9 @@ def command(
         if path is not None:
             require_writable(path)
     options = options.setting(check__seconds=seconds)
-    given = GivenConfig(options.config, options.settings, options.work, options.workers)
+    given = GivenConfig(
+        options.config, options.settings, options.work, options.workers, show_counts
+    )
     judged = check(given, started)
     if junit_file is not None:
         write_named(junit_file, check_junit(judged, show_counts=show_counts))

@@ -24,7 +24,8 @@ def rule_in_words(judged: Judged) -> str:
     asked = rule.subject.model_dump(by_alias=True, exclude_none=True, mode="json")
     values = ", ".join(f"{key} {_plain(value)}" for key, value in asked.items())
     limit = f"most {rule.most}" if rule.share is None else f"share {rule.share:g}"
-    return f"{' '.join(filter(None, (rule.name, values)))}: {limit}"
+    new = judged.grounds.candidate and f", new with {judged.grounds.candidate}"
+    return f"{' '.join(filter(None, (rule.name, values)))}: {limit}{new}"
 
 
 def check_document(judged: Sequence[Judged], *, show_counts: bool) -> dict[str, Any]:
@@ -115,6 +116,7 @@ def _rule_document(number: int, judged: Judged, *, show_counts: bool) -> dict[st
         "tables": list(judged.grounds.tables),
         "laws": list(judged.grounds.laws),
         "assumptions": list(judged.grounds.assumptions),
+        **({"new_with": judged.grounds.candidate} if judged.grounds.candidate else {}),
         **({"examples": list(found.examples)} if show_counts else {}),
     }
 

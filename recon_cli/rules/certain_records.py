@@ -10,8 +10,8 @@ from recon_cli.config.model import Names
 from recon_cli.errors import ConfigError
 from recon_cli.evaluate.proven import Proofs, placed_records, proven_units
 from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
-from recon_cli.rules.evidence import Evidence
-from recon_cli.rules.finding import Finding, found_people
+from recon_cli.rules.evidence import Before, Evidence
+from recon_cli.rules.finding import Finding, difference, found_people
 from recon_cli.rules.subject import Subject
 from recon_cli.schema import Release
 from recon_cli.store import Folder, Stage
@@ -42,6 +42,20 @@ class CertainRecords(Subject):
                     f"columns: no column {column!r} in the histogram "
                     f"(columns: {', '.join(release.histogram)})"
                 )
+
+    def newly(self, now: Evidence, before: Before) -> Finding:
+        """Records that are certain with the candidate, on the columns that all tables show."""
+        found, _ = now.proofs()
+        columns = self.columns or (() if found is None else found.columns)
+        if before.records is None or not columns:
+            return self.violations(now)
+        rule = self.model_copy(update={"columns": tuple(columns)})
+        known, _ = before.records.proofs()
+        shown = columns if known is None else known.columns
+        # Of a column that nothing tells of another value is as possible.
+        is_told = not before.records.leaves_open(set(columns) - set(shown))
+        earlier = rule.violations(before.records) if is_told else Finding()
+        return difference(rule.violations(now), earlier)
 
     def violations(self, evidence: Evidence) -> Finding:
         """Records that are certain on the columns."""

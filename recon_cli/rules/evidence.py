@@ -5,13 +5,14 @@ Only stages that are up to date are read; what else is published, left out or no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
 
 from recon_cli.attack.audit.left_out import with_left_out
+from recon_cli.attack.options import AuditOptions
 from recon_cli.coverage import Coverage
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs
@@ -76,7 +77,10 @@ class Evidence:
             self.release.record,
             self._published_tables(),
             laws_of(self.tables, self.release),
-            tuple(dict.fromkeys(zero.why or "a structural zero of the schema" for zero in assumed)),
+            (
+                *self.release.assumed,
+                *dict.fromkeys(zero.why or "a structural zero of the schema" for zero in assumed),
+            ),
         )
 
     def audited(self, find: Callable[[pl.DataFrame], Finding]) -> Finding:
@@ -93,6 +97,18 @@ class Evidence:
             if rows.height < _count_withheld(self.release, published, used):
                 found = found.with_gaps("some regions were not audited")
         return found
+
+    def asked_of_all(self) -> Finding:
+        """Nothing found, and why asking about all published tables may not be all there is."""
+        return Finding(gaps=self._gaps_of_tables(self._published_tables(), "audit"))
+
+    def leaves_open(self, columns: Iterable[str]) -> bool:
+        """Whether there are columns of which no structural zero says anything."""
+        release = self.release
+        places = [release.feature_index[release.column_groups(name).feature] for name in columns]
+        return any(
+            all(masks[at] == release.full[at] for masks in release.impossible) for at in places
+        )
 
     def proofs(self) -> tuple[Proofs | None, tuple[str, ...]]:
         """The proofs about records, and why they may not be all that can be proven."""
@@ -168,6 +184,26 @@ class Evidence:
             return self.not_done(stage)
         folder = self.work.fresh(stage)
         return folder.why if isinstance(folder, Missing) else folder
+
+
+@dataclass(frozen=True)
+class Before:
+    """What is known without the candidate.
+
+    Attributes:
+        candidate: Its name.
+        options: How counts are asked.
+        explains: Whether examples come with the counts that give them away.
+        base: The other publications by themselves, audited.
+        records: The same in the features of all, with proofs about records; each is None where no
+            rule needs it.
+    """
+
+    candidate: str
+    options: AuditOptions
+    explains: bool = False
+    base: Evidence | None = None
+    records: Evidence | None = None
 
 
 def stand_alone(coverage: Coverage, unit: str, *, is_exact: bool) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Verdict = Literal["kept", "broken", "undecided"]
 
 #: Violations that are shown.
-_EXAMPLES: Final = 10
+EXAMPLES: Final = 10
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Finding:
             None if self.of is None or other.of is None else self.of + other.of,
             tuple(dict.fromkeys((*self.gaps, *other.gaps))),
             Counter(self.tables) + Counter(other.tables),
-            (*self.examples, *other.examples)[:_EXAMPLES],
+            (*self.examples, *other.examples)[:EXAMPLES],
         )
 
     def with_gaps(self, *gaps: str) -> Finding:
@@ -69,12 +69,15 @@ class Grounds:
         tables: The tables that are published.
         laws: By which, in words; none where all counts are exact.
         assumptions: What is taken for granted though no table says it, a line each.
+        candidate: The publication of a register that is judged by what it adds; empty where all
+            violations count.
     """
 
     record: str = "person"
     tables: tuple[str, ...] = ()
     laws: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    candidate: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,15 @@ def verdict_of(judged: Sequence[Judged]) -> Verdict:
     return "kept" if verdicts == {"kept"} else "undecided"
 
 
+def difference(now: Finding, before: Finding) -> Finding:
+    """Violations that are new, where none of those before is gone."""
+    proven = 0 if before.gaps else max(now.proven - before.proven - before.possible, 0)
+    possible = max(now.proven + now.possible - before.proven - proven, 0)
+    is_all_new = not (before.proven or before.possible or before.gaps)
+    examples = now.examples if is_all_new else ()
+    return Finding(proven, possible, now.of, now.gaps, examples=examples)
+
+
 def found_counts(violations: pl.DataFrame, of: int, possible: int = 0) -> Finding:
     """Counts that violate a rule.
 
@@ -133,7 +145,7 @@ def found_counts(violations: pl.DataFrame, of: int, possible: int = 0) -> Findin
         possible,
         of,
         tables=Counter(violations["table"].to_list()),
-        examples=tuple(violations.head(_EXAMPLES).to_dicts()),
+        examples=tuple(violations.head(EXAMPLES).to_dicts()),
     )
 
 
@@ -153,5 +165,5 @@ def found_people(units: pl.DataFrame) -> Finding:
         max(most - proven, 0),
         int(units["people"].sum()),
         ("the tables do not bound the people of some units",) if unbounded else (),
-        examples=tuple(examples.select(units.columns[0], "violations").head(_EXAMPLES).to_dicts()),
+        examples=tuple(examples.select(units.columns[0], "violations").head(EXAMPLES).to_dicts()),
     )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Self
 
 import polars as pl
 from pydantic import Field, model_validator
 
-from recon_cli.attack.audit.statuses import RECOVERED, UNDECIDED
+from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
 from recon_cli.pipeline.stages import AUDIT
-from recon_cli.rules.evidence import Evidence
-from recon_cli.rules.finding import Finding, found_counts
+from recon_cli.rules.evidence import Before, Evidence
+from recon_cli.rules.finding import EXAMPLES, Finding, found_counts
 from recon_cli.rules.subject import Subject
+from recon_cli.schema.register import tables_of
+from recon_cli.stage import load
 
 
 class Recovered(Subject):
@@ -44,6 +47,32 @@ class Recovered(Subject):
                 found += self.shown(evidence.tables.read(name))
         return found
 
+    def newly(self, now: Evidence, before: Before) -> Finding:
+        """Counts that the candidate gives away, or the others together with it."""
+        found = now.asked_of_all()
+        mine = tables_of(now.release, before.candidate)
+        for part in load("recon_cli.rules.newly:new_counts")(now, before):
+            if part.unanswered:
+                found = found.with_gaps("some regions were not audited")
+            every, of = part, part.asked
+            if self.published:
+                shown = part.exact.filter(pl.col("table").is_in(mine))
+                every, of = part.with_shown(self.small(shown), before), of + shown.height
+            of_size = pl.col("least").is_between(self.from_, self.below - 1)
+            small = every.settled.filter(of_size, pl.col("before").ne_missing(RECOVERED))
+            proven = small.filter(pl.col("before").is_in([SAFE, NARROWED]))
+            reaches = pl.col("greatest").is_null() | (pl.col("greatest") >= self.from_)
+            open_ones = part.undecided.filter(reaches & (pl.col("least") < self.below))
+            some = proven.head(EXAMPLES - len(found.examples))
+            named = some.select("geoid", "table", "cell", count="least")
+            if before.explains:
+                why = pl.Series(part.because(some), dtype=pl.String)
+                named = named.with_columns(because=why)
+            possible = small.height - proven.height + open_ones.height
+            counted = found_counts(proven.select("table"), of, possible)
+            found += replace(counted, examples=tuple(named.to_dicts()))
+        return found
+
     def settled(self, audit: pl.DataFrame) -> Finding:
         """Those that were withheld.
 
@@ -64,7 +93,11 @@ class Recovered(Subject):
         Args:
             counts: Rows of ``tables/``; zeros have none.
         """
+        return found_counts(self.small(counts), of=counts.height)
+
+    def small(self, counts: pl.DataFrame) -> pl.DataFrame:
+        """Counts of the size that are published as they are: ``geoid, table, cell, count``."""
         if "low" in counts.columns:
             counts = counts.filter(pl.col("low") == pl.col("high")).with_columns(count="low")
         found = counts.filter(pl.col("count").is_between(max(self.from_, 1), self.below - 1))
-        return found_counts(found.select("geoid", "table", "cell", "count"), of=counts.height)
+        return found.select("geoid", "table", "cell", "count")

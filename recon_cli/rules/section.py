@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model, model_validator
 
@@ -81,15 +81,31 @@ class Check(Section):
         tables: What is published, as in ``reconstruct``; a table of these that is not in the files
             keeps no rule. Default: every table.
         seconds: Stop the stages after this time; what is not done then is undecided.
+        scope: Of a register: ``new`` counts only what the candidate adds to the publications
+            beside it; ``all`` whatever all of them give away.
+        candidate: Of a register: the publication that is judged; default the last.
     """
 
     rules: Annotated[tuple[Rule, ...], Field(strict=False, min_length=1)]
     tables: TableChoice | None = None
     seconds: Annotated[float, Field(ge=0, strict=False)] | None = None
+    scope: Literal["all", "new"] = "all"
+    candidate: str | None = None
+
+    def candidate_of(self, release: Release) -> str:
+        """The publication that is judged by what it adds; empty where everything counts."""
+        return "" if self.scope == "all" else self.candidate or release.publications[-1]
 
     def check(self, release: Release) -> None:
         """Refuse what the release does not have."""
         release.select_tables(self.tables)
+        if self.scope == "new" and len(release.publications) < 2:
+            raise ConfigError("scope: new is judged of a register with two publications or more")
+        if self.candidate is not None and self.scope == "all":
+            raise ConfigError("candidate: it is judged with `scope: new`")
+        if self.candidate is not None and self.candidate not in release.publications:
+            known = ", ".join(release.publications)
+            raise ConfigError(f"candidate: no publication {self.candidate!r} (they are: {known})")
         for number, rule in enumerate(self.rules):
             try:
                 rule.subject.check(release)

@@ -7,12 +7,12 @@ from collections.abc import Container
 from typing import TYPE_CHECKING, ClassVar
 
 from recon_cli.config.model import ConfigModel
+from recon_cli.rules.finding import Finding, difference
 from recon_cli.schema import Release
 from recon_cli.store import Stage
 
 if TYPE_CHECKING:
-    from recon_cli.rules.evidence import Evidence
-    from recon_cli.rules.finding import Finding
+    from recon_cli.rules.evidence import Before, Evidence
 
 
 class Subject(ConfigModel):
@@ -36,6 +36,12 @@ class Subject(ConfigModel):
         Raises:
             ConfigError: Something is unknown; the message begins with its key.
         """
+
+    def newly(self, now: Evidence, before: Before) -> Finding:
+        """The same of what a candidate adds to the publications beside it."""
+        if before.records is None:
+            raise ValueError("nothing was proven without the candidate")
+        return difference(self.violations(now), self.violations(before.records))
 
     @abstractmethod
     def violations(self, evidence: Evidence) -> Finding:

@@ -10,8 +10,9 @@ from recon_cli.schema.features import (
     column_dtype,
     count_combinations,
 )
+from recon_cli.schema.files import load_release, packaged_releases
 from recon_cli.schema.geography import Geography, Level
-from recon_cli.schema.load import extend_release, load_release, packaged_releases, parse_release
+from recon_cli.schema.load import extend_release, parse_release
 from recon_cli.schema.release import Release
 from recon_cli.schema.structural_zeros import StructuralZero
 from recon_cli.schema.tables import Cell, Table

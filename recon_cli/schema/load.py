@@ -7,12 +7,11 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.errors import SchemaError
 from recon_cli.schema.areas import ALL, AreaGeography, AreaSystem
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode, Value
@@ -36,45 +35,12 @@ from recon_cli.schema.spec import (
 from recon_cli.schema.structural_zeros import StructuralZero
 from recon_cli.schema.tables import Cell, Table
 from recon_cli.schema.validation import describe
-from recon_cli.strict_yaml import parse_yaml, read_text
+from recon_cli.strict_yaml import parse_yaml
 
 #: Every combination of options is a value, and every value takes a bit of each cell's masks.
 _MOST_OPTIONS = 12
 _MOST_VALUES = 10_000
-_RELEASES = Path(__file__).parent / "releases"
 _RANGE = re.compile(r"^(-?\d+)\.\.(-?\d+)$")
-
-
-def packaged_releases() -> tuple[str, ...]:
-    """Names of the schemas that come with the program.
-
-    >>> packaged_releases()[:3]
-    ('clinic_visits', 'dhc_2020', 'dhc_2020_households')
-    """
-    return tuple(sorted(path.stem for path in _RELEASES.glob("*.yaml")))
-
-
-def load_release(name_or_path: str, *, base: Path | None = None) -> Release:
-    """Load a packaged release by name, or a schema file by path.
-
-    Args:
-        name_or_path: ``sf1_2010``, or a path that ends in ``.yaml`` or ``.yml``.
-        base: Folder that a relative path starts from; default the current one.
-
-    Raises:
-        ConfigError: No such schema.
-        SchemaError: The schema is malformed; the message names the key.
-    """
-    if not name_or_path.endswith((".yaml", ".yml")):
-        if name_or_path not in packaged_releases():
-            raise ConfigError(
-                f"release: no packaged schema {name_or_path!r} "
-                f"(packaged: {', '.join(packaged_releases())}; or give the path of a .yaml file)"
-            )
-        packaged = _RELEASES / f"{name_or_path}.yaml"
-        return parse_release(packaged.read_text(encoding="utf-8"), source=packaged.name)
-    path = (base or Path()) / name_or_path
-    return parse_release(read_text(path), source=str(path))
 
 
 def parse_release(text: str, *, source: str) -> Release:
@@ -101,7 +67,7 @@ def _digest(said: Mapping[str, Any]) -> str:
 
 
 def _build(spec: ReleaseSpec, digest: str) -> Release:
-    features = {name: _feature(name, form) for name, form in spec.features.items()}
+    features = {name: build_feature(name, form) for name, form in spec.features.items()}
     recodes = {name: build_recode(name, form, features) for name, form in spec.recodes.items()}
     terms = Terms(features, recodes)
     tables = [table for family in spec.families for table in _tables(family, terms)]
@@ -119,7 +85,7 @@ def _build(spec: ReleaseSpec, digest: str) -> Release:
         attack=_attack(spec.attack),
         record=spec.record,
         structural_zeros=tuple(
-            _structural_zero(form, terms, f"structural_zeros[{at}]")
+            build_structural_zero(form, terms, f"structural_zeros[{at}]")
             for at, form in enumerate(spec.structural_zeros)
         ),
     )
@@ -155,7 +121,7 @@ def extend_release(
     Raises:
         SchemaError: A feature is wrong or there already, or a rule names what is not there.
     """
-    added = tuple(_feature(name, form) for name, form in features.items())
+    added = tuple(build_feature(name, form) for name, form in features.items())
     full = tuple(feature.full for feature in added)
     extended = replace(
         release,
@@ -175,7 +141,7 @@ def extend_release(
     )
     terms = Terms({each.name: each for each in extended.features}, {})
     rules = tuple(
-        _structural_zero(form, terms, f"structural_zeros[{at}]")
+        build_structural_zero(form, terms, f"structural_zeros[{at}]")
         for at, form in enumerate(structural_zeros)
     )
     return replace(extended, structural_zeros=(*extended.structural_zeros, *rules))
@@ -187,7 +153,17 @@ def _attack(form: AttackSpec | None) -> AttackKeys | None:
     return AttackKeys(tuple(form.exact), tuple(form.binned), tuple(form.gains))
 
 
-def _structural_zero(form: StructuralZeroSpec, terms: Terms, where: str) -> StructuralZero:
+def build_structural_zero(form: StructuralZeroSpec, terms: Terms, where: str) -> StructuralZero:
+    """A rule between features as a schema declares it.
+
+    Args:
+        form: As written.
+        terms: What it may refer to.
+        where: How messages name it.
+
+    Raises:
+        SchemaError: It names what there is not, or rules nothing out.
+    """
     full = tuple(feature.full for feature in terms.features.values())
     zero = StructuralZero(
         terms.narrow(full, form.when, f"{where}.when"),
@@ -200,7 +176,12 @@ def _structural_zero(form: StructuralZeroSpec, terms: Terms, where: str) -> Stru
     return zero
 
 
-def _feature(name: str, form: FeatureSpec) -> Feature:
+def build_feature(name: str, form: FeatureSpec) -> Feature:
+    """A feature as a schema declares it.
+
+    Raises:
+        SchemaError: It contradicts itself.
+    """
     if sum(value is not None for value in (form.categories, form.range, form.multiselect)) != 1:
         raise SchemaError(f"features.{name}: give exactly one of categories, range, multiselect")
     if form.categories is not None:
@@ -312,7 +293,7 @@ class Terms:
     recodes: dict[str, Recode]
 
     def index(self, name: str, where: str) -> int:
-        """The place of a feature."""
+        """The place of a feature; ``where`` is how messages name what refers to it."""
         names = list(self.features)
         if name not in names:
             raise SchemaError(f"{where}: no feature {name!r} (features: {', '.join(names)})")

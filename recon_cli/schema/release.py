@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.plurals import plural
 from recon_cli.schema.areas import AreaGeography, Membership
 from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode
@@ -36,6 +37,7 @@ class Release:
         attack: What an attacker links on and gains, where the schema says so.
         structural_zeros: Combinations of values that no record has.
         record: What one record is about, for texts.
+        publications: Of a register: what it is composed of, in order; empty for a single one.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Release:
     attack: AttackKeys | None = None
     structural_zeros: tuple[StructuralZero, ...] = ()
     record: str = "person"
+    publications: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for what in ("features", "tables", "microdata", "histogram"):
@@ -138,6 +141,14 @@ class Release:
     def impossible(self) -> tuple[tuple[int, ...], ...]:
         """Predicates that hold of no record: those of `structural_zeros`, each once."""
         return tuple(dict.fromkeys(m for zero in self.structural_zeros for m in zero.impossible))
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What composing several publications takes for granted, a line each; else nothing."""
+        if len(self.publications) < 2:
+            return ()
+        named = " and ".join((", ".join(self.publications[:-1]), self.publications[-1]))
+        return (f"{named} are about the same {plural(self.record)} at the same date",)
 
     @property
     def has_assumptions(self) -> bool:

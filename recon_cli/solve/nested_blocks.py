@@ -77,6 +77,27 @@ def find_ends(
     return search.ledger
 
 
+def find_settled(
+    program: IntegerProgram,
+    functionals: sparse.csr_array,
+    known: IntArray,
+    levels: Sequence[Sequence[IntArray]],
+    effort: Effort,
+    *,
+    watch: OnLedger = ignore_ledger,
+) -> Ledger:
+    """Which functionals have one value in all solutions; as `find_ends`, without their ends."""
+    search = _Search(Ledger(program, functionals, [known]), levels, effort, watch)
+    dry = 0
+    while dry < _DRY and (left := np.count_nonzero(search.ledger.is_undecided)):
+        search.explore(min(1, len(levels) - 1), only_undecided=True)
+        dry = 0 if np.count_nonzero(search.ledger.is_undecided) < left else dry + 1
+    for level in range(len(levels)):
+        search.reach_ends(level, only_undecided=True)
+    search.settle(only_undecided=True)
+    return search.ledger
+
+
 def reach_in_blocks(ledger: Ledger, blocks: Sequence[IntArray], effort: Effort) -> None:
     """Prove and reach ends in a ledger, block by block and by no engine: Eq. (near).
 
@@ -168,10 +189,14 @@ class _Search:
             self._told = self.ledger.effort
             self._watch(self.ledger)
 
-    def explore(self, level: int) -> None:
+    def explore(self, level: int, *, only_undecided: bool = False) -> None:
         """Vertices of each block for random costs, others as they are; each is walked to."""
         for asked in self.asked(level):
-            self._explore(asked)
+            wanted = self.ledger.is_undecided[asked.functionals]
+            if not only_undecided:
+                self._explore(asked)
+            elif wanted.any():
+                self._explore(replace(asked, functionals=asked.functionals[wanted]))
         self.base = len(self.ledger.known)
         self.ledger.known.append(self.known)
 

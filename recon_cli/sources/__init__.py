@@ -2,6 +2,7 @@
 
 from recon_cli.sources.dense import DenseSource
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, DimensionMapping, FileMapping
+from recon_cli.sources.joined import JoinedSource, Part
 from recon_cli.sources.legacy import LegacySource, open_legacy, write_legacy
 from recon_cli.sources.listing import (
     IncompleteSource,
@@ -9,7 +10,7 @@ from recon_cli.sources.listing import (
     list_geounits,
     read_geounit_list,
 )
-from recon_cli.sources.opening import OpenedSource, open_source
+from recon_cli.sources.opening import OpenedSource, completed, open_counts, open_source
 from recon_cli.sources.place_names import read_place_names
 from recon_cli.sources.tables import open_tables
 from recon_cli.sources.tidy import (
@@ -31,11 +32,15 @@ __all__ = [
     "DimensionMapping",
     "FileMapping",
     "IncompleteSource",
+    "JoinedSource",
     "LegacySource",
     "OpenedSource",
+    "Part",
     "TidySource",
     "complete_geounits",
+    "completed",
     "list_geounits",
+    "open_counts",
     "open_legacy",
     "open_source",
     "open_tables",

@@ -14,7 +14,7 @@ from recon_cli.schema import Release
 from recon_cli.sources.dense import DenseSource
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, FileMapping
 from recon_cli.sources.legacy import open_legacy
-from recon_cli.sources.listing import complete_geounits
+from recon_cli.sources.listing import IncompleteSource, complete_geounits
 from recon_cli.sources.tables import open_tables
 from recon_cli.sources.tidy import AbsentCells, TidySource, open_tidy
 from recon_cli.statement import Protection
@@ -64,11 +64,39 @@ def open_source(
     """
     if source.endswith("-legacy"):
         return OpenedSource(open_legacy(release, paths, layout=source, tables=tables))
-    counts: TidySource | DenseSource
+    counts = open_counts(
+        release, source, paths, mapping=mapping, absent=absent, protection=protection
+    )
+    return completed(release, counts, geounits)
+
+
+def completed(
+    release: Release, counts: IncompleteSource, geounits: pl.DataFrame | None = None
+) -> OpenedSource:
+    """A source with the geounits that have no row in it; see `complete_geounits`."""
+    laws = counts.protection if counts.has_statements else None
+    return OpenedSource(complete_geounits(release, counts, geounits), laws)
+
+
+def open_counts(
+    release: Release,
+    source: str,
+    paths: Sequence[Path],
+    *,
+    mapping: FileMapping = NO_MAPPING,
+    absent: AbsentCells | None = None,
+    protection: Protection | None = None,
+) -> TidySource | DenseSource:
+    """The geounits of files that have a row in them; as for `open_source`.
+
+    Raises:
+        ConfigError: No paths, no such format, or what was said does not fit the release.
+        SourceError: A file is missing or malformed.
+    """
     if source == "tidy":
-        counts = open_tidy(release, paths, absent=absent or "zero", protection=protection)
-    elif source in FORMATS:
-        counts = open_tables(
+        return open_tidy(release, paths, absent=absent or "zero", protection=protection)
+    if source in FORMATS:
+        return open_tables(
             release,
             source,
             paths,
@@ -76,8 +104,5 @@ def open_source(
             absent=absent or "unpublished",
             protection=protection,
         )
-    else:
-        known = ", ".join(("tidy", "sf1-legacy", "pl-legacy", "dhc-legacy", *FORMATS))
-        raise ConfigError(f"source: no format {source!r} (formats: {known})")
-    laws = counts.protection if counts.has_statements else None
-    return OpenedSource(complete_geounits(release, counts, geounits), laws)
+    known = ", ".join(("tidy", "sf1-legacy", "pl-legacy", "dhc-legacy", *FORMATS))
+    raise ConfigError(f"source: no format {source!r} (formats: {known})")

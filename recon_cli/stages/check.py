@@ -7,19 +7,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from recon_cli.config import RunConfig, load_config
+from recon_cli.attack.options import AuditOptions
+from recon_cli.config import Ingest, RunConfig, load_config
 from recon_cli.config.model import Section
 from recon_cli.config.sections import SECTIONS
+from recon_cli.config.sections.audit import Audit
 from recon_cli.config.sections.solvar import Solvar
+from recon_cli.errors import ContradictionError
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.execute.limited import results_until
 from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import SOLVAR
-from recon_cli.rules.evidence import Evidence
+from recon_cli.pipeline.stages import AUDIT, SOLVAR
+from recon_cli.plurals import plural
+from recon_cli.rules.evidence import Before, Evidence
 from recon_cli.rules.finding import Finding, Grounds, Judged
 from recon_cli.rules.section import AnyRule, Check
+from recon_cli.schema import Release
+from recon_cli.schema.files import load_register
+from recon_cli.schema.register import compose, without_tables
 from recon_cli.store import INGEST, Stage
 
 #: Number of a rule, what is known of it now, and by what.
@@ -28,12 +35,17 @@ _Found = tuple[int, Finding, Grounds]
 
 @dataclass(frozen=True)
 class GivenConfig:
-    """A config as the command line names it; see `recon_cli.config.load_config`."""
+    """A config as the command line names it; see `recon_cli.config.load_config`.
+
+    Attributes:
+        explains: Whether examples of counts come with those that give them away.
+    """
 
     path: Path | None
     settings: tuple[str, ...] = ()
     work: Path | None = None
     workers: int | None = None
+    explains: bool = False
 
     def run(self) -> Run:
         """The run, with the sections that the rules' stages need.
@@ -82,6 +94,9 @@ def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> Non
     """
     run = given.run()
     section = run.config.section(Check)
+    if candidate := section.candidate_of(run.release):
+        find_new_violations(run, candidate, report, explains=given.explains)
+        return
     expected = run.release.select_tables(section.tables)
     done: frozenset[str] = frozenset()
     for stage in needed_stages(run.config):
@@ -96,12 +111,84 @@ def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> Non
                 report((number, found, evidence.grounds(rule.subject)))
 
 
+def find_new_violations(
+    run: Run, candidate: str, report: Callable[[_Found], None], *, explains: bool
+) -> None:
+    """What a candidate adds to the publications beside it, rule by rule.
+
+    The others are done first, by themselves, in ``base/`` of the work folder: what is proven of
+    them is kept for the next candidate.
+
+    Raises:
+        ContradictionError: The candidate and the others contradict each other.
+    """
+    section = run.config.section(Check)
+    audit = run.config.section(Audit)
+    options = AuditOptions(run.seed_of(audit), audit.region_seconds, 1, audit.ask)
+    by_counts = [rule for rule in section.rules if rule.name == "recovered"]
+    by_records = [rule for rule in section.rules if rule.name != "recovered"]
+    base = records = None
+    if by_counts:
+        ingest = run.config.section(Ingest)
+        alone = ingest.complete(compose(load_register(ingest.paths[0]).without(candidate)))
+        base = _evidence(_beside(run, "base", alone), (AUDIT,))
+    stages = (rule.subject.stages(run.config.sections) for rule in by_records)
+    asked = tuple(dict.fromkeys(stage for each in stages for stage in each))
+    if by_records:
+        left = without_tables(run.release, candidate)
+        records = _evidence(_beside(run, "before", left), asked)
+    before = Before(candidate, options, explains, base, records)
+    others = " and ".join(name for name in run.release.publications if name != candidate)
+    try:
+        now = _evidence(run, asked)
+        for number, rule in enumerate(section.rules):
+            found = rule.subject.newly(now, before)
+            if rule.share is not None:
+                found = now.with_people(found)
+            grounds = replace(now.grounds(rule.subject), candidate=candidate)
+            report((number, found, grounds))
+    except ContradictionError as error:
+        raise ContradictionError(
+            f"{candidate} cannot be about the same {plural(run.release.record)} as {others}, which "
+            f"do not contradict each other: {error}"
+        ) from error
+
+
+def _beside(run: Run, folder: str, release: Release) -> Run:
+    """The same run of other publications, in a folder of its own."""
+    top = run.config.top.model_copy(update={"work": run.work / folder})
+    sections: dict[str, Section] = {}
+    for name, section in run.config.sections.items():
+        kept = {"tables": None} if "tables" in type(section).model_fields else {}
+        sections[name] = section.model_copy(update=kept)
+    audit = run.config.section(Audit)
+    known = tuple(level for level in audit.ask if level in release.geography.by_name)
+    sections[AUDIT.section] = audit.model_copy(update={"ask": known, "tables": None})
+    return replace(run, config=replace(run.config, top=top, sections=sections), release=release)
+
+
+def _evidence(run: Run, stages: tuple[Stage, ...]) -> Evidence:
+    """What some stages prove, with those that they read from."""
+    needed = _with_dependencies(run.config, (INGEST, *stages))
+    for stage in needed:
+        run_stage(stage, run)
+    done = frozenset(stage.name for stage in needed)
+    section = run.config.section(Check)
+    return Evidence(
+        WorkFolder(run.work), run.release, run.release.select_tables(section.tables), done
+    )
+
+
 def needed_stages(config: RunConfig) -> tuple[Stage, ...]:
     """The stages that the rules need and those that these read from, in order."""
+    return _with_dependencies(config, _asked(config))
+
+
+def _with_dependencies(config: RunConfig, asked: tuple[Stage, ...]) -> tuple[Stage, ...]:
     stages = stages_of(config)
     before = dependencies(stages, config)
     needed: set[str] = set()
-    left = [stage.short_name for stage in _asked(config)]
+    left = [stage.short_name for stage in asked]
     while left:
         name = left.pop()
         if name not in needed:

@@ -40,8 +40,16 @@ def ingest(run: Run) -> MadeStage:
         settings["tables"] = config.tables
     if config.mapping is not None:
         settings["mapping"] = config.mapping.model_dump()
-    files = input_files([*config.paths, *_beside(config)])
-    recipe = run.recipe(INGEST, settings, files=files, is_study=_is_study(config, files))
+    read = [each for name, each in config.publications.items() if name in run.release.publications]
+    every = (config, *read)
+    # What a register says is in the release's digest, publications that are not read left out.
+    files = input_files(
+        path
+        for each in every
+        for path in (*(() if each.is_register else each.paths), *_beside(each))
+    )
+    is_study = any(_is_study(each, files) for each in every)
+    recipe = run.recipe(INGEST, settings, files=files, is_study=is_study)
 
     def make(stage: Transaction) -> Manifest:
         made: Manifest = load("recon_cli.stages.ingest_partitions:publish")(run, config, stage)
@@ -64,7 +72,7 @@ def unit_list_path(config: Ingest) -> Path | None:
 
 def protection_path(config: Ingest) -> Path | None:
     """The file that the config names, or the one beside the published files."""
-    if config.protection is not None or config.source == "sf1-legacy":
+    if config.protection is not None or config.source in ("sf1-legacy", "register"):
         return config.protection
     folders = [path if path.is_dir() else path.parent for path in config.paths]
     return next((each for each in (f / PROTECTION for f in folders) if each.is_file()), None)

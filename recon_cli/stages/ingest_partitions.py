@@ -7,6 +7,7 @@ import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 
 import polars as pl
 
@@ -21,6 +22,7 @@ from recon_cli.progress import Bar, Task
 from recon_cli.publication import Source
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Level, Release
+from recon_cli.schema.files import load_register
 from recon_cli.stages.ingest import protection_path, unit_list_path
 from recon_cli.statement import EXACT, Protection, load_protection
 from recon_cli.store import Manifest, PartWriter, Piece, Transaction, coverage_bytes
@@ -65,9 +67,12 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
         ConfigError: The protection file is wrong.
         SourceError: Another file is not what it should be.
     """
+    listed = unit_list_path(config)
+    units = None if listed is None else sources.read_geounit_list(release, listed)
+    if config.is_register:
+        return sources.completed(release, open_register(release, config), units)
     path = protection_path(config)
     tables = release.select_tables(config.tables) if config.is_legacy else ()
-    listed = unit_list_path(config)
     return sources.open_source(
         release,
         config.source,
@@ -75,9 +80,35 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
         tables=[table.name for table in tables] or None,
         mapping=file_mapping(config),
         absent=config.absent,
-        geounits=None if listed is None else sources.read_geounit_list(release, listed),
+        geounits=units,
         protection=None if path is None else load_protection(path, release),
     )
+
+
+def open_register(release: Release, config: Ingest) -> sources.JoinedSource:
+    """The publications of a register, each read by its own schema, in the areas of all.
+
+    Raises:
+        ConfigError: A publication's section or protection file is wrong.
+        SourceError: A file is not what it should be.
+    """
+    register = load_register(config.paths[0])
+    parts = []
+    for (name, own), schema in zip(config.publications.items(), register.releases, strict=True):
+        if name not in release.publications:
+            continue
+        placed = replace(schema, geography=release.geography)
+        path = protection_path(own)
+        counts = sources.open_counts(
+            placed,
+            own.source,
+            own.paths,
+            mapping=file_mapping(own),
+            absent=own.absent,
+            protection=None if path is None else load_protection(path, placed),
+        )
+        parts.append(sources.Part(name, placed, counts))
+    return sources.JoinedSource(release, parts)
 
 
 def place_names(config: Ingest) -> dict[str, str]:

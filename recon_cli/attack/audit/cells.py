@@ -88,6 +88,12 @@ class IntervalCells:
         coefficients = sparse.csr_array(sparse.vstack([part.coefficients for part in parts]))
         return cls(**arrays, coefficients=coefficients)
 
+    def where(self, kept: BoolArray) -> IntervalCells:
+        """Some of them."""
+        names = [field.name for field in fields(self) if field.name != "coefficients"]
+        some = {name: getattr(self, name)[kept] for name in names}
+        return IntervalCells(**some, coefficients=sparse.csr_array(self.coefficients[kept]))
+
     def names(self, plan: Plan, counts: PartitionCounts, system: System) -> pl.DataFrame:
         """Columns ``geoid, level, table, cell``, a row each."""
         patterns = [plan.patterns[stratum.pattern] for stratum in system.strata]

@@ -27,7 +27,7 @@ from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
-from recon_cli.solve.nested_blocks import find_ends
+from recon_cli.solve.nested_blocks import find_ends, find_settled
 from recon_cli.solve.nested_feasibility import solve_nested
 
 
@@ -63,6 +63,7 @@ def clique_ends(
     seed: int,
     effort: float,
     follow: Follow,
+    among: pl.DataFrame | None = None,
 ) -> tuple[pl.DataFrame, CountEnds] | None:
     """The ends of all counts of a batch of whole regions that are published as intervals.
 
@@ -71,6 +72,8 @@ def clique_ends(
         seed: Of the solvers.
         effort: Deterministic seconds for each region.
         follow: Whoever hears of the ends while they are found.
+        among: Columns ``geoid, table, cell``: whether these are settled is asked, and nothing else;
+            None for all ends.
 
     Returns:
         Columns ``geoid, level, table, cell`` and the ends, a row each; None where the joint
@@ -89,6 +92,9 @@ def clique_ends(
     row = np.concatenate([each.row for each in asked])
     names = pl.concat(each.names for each in asked)
     low, high = (np.concatenate([getattr(e, n) for e in asked]) for n in ("low", "high"))
+    if among is not None:
+        kept = is_among(names, among)
+        names, row, low, high = names.filter(kept), row[kept], low[kept], high[kept]
     rows = system.rows.A[row]
     is_settled = abs(rows) @ bounds.free == 0
     on_ends = follow(AskedEnds(names, low, high, is_settled))
@@ -104,7 +110,8 @@ def clique_ends(
         if found.outcome is not Feasibility.SOLVED:
             return None
         known = found.values
-        find = partial(find_ends, part.program, known=known, levels=blocks, effort=own)
+        search = find_ends if among is None else find_settled
+        find = partial(search, part.program, known=known, levels=blocks, effort=own)
         ends.add(part, find, on_ends)
     shown = CountEnds(
         low=low,
@@ -115,6 +122,14 @@ def clique_ends(
         greatest=ends.greatest,
     )
     return names, shown
+
+
+def is_among(names: pl.DataFrame, among: pl.DataFrame) -> BoolArray:
+    """Which of some counts are among others: columns ``geoid, table, cell`` of both."""
+    key = ["geoid", "table", "cell"]
+    marked = among.select(key).unique().with_columns(among=True)
+    found = names.join(marked, on=key, how="left", maintain_order="left")["among"]
+    return found.fill_null(value=False).to_numpy()
 
 
 @dataclass(frozen=True)

@@ -57,3 +57,21 @@ def find_ends(
     watch(ledger)
     search.tighten(np.flatnonzero(ledger.is_undecided))
     return ledger
+
+
+def find_settled(
+    program: IntegerProgram,
+    functionals: sparse.csr_array,
+    known: IntArray,
+    effort: Effort,
+    watch: OnLedger = ignore_ledger,
+) -> Ledger:
+    """Which functionals have one value in all solutions; as `find_ends`, without their ends."""
+    ledger = Ledger(program, functionals, [known])
+    search = EndSearch(ledger, effort, ConnectedParts.of(program))
+    search.move(lambda: ledger.is_undecided)
+    search.prove_constants()
+    watch(ledger)
+    search.bound_widest(lambda: ledger.is_undecided, search.left * (1 - _ENDS))
+    search.tighten(np.flatnonzero(ledger.is_undecided))
+    return ledger

@@ -18,8 +18,8 @@ import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import CountEnds, IntervalCells
-from recon_cli.attack.audit.clique_ends import AskedEnds, Follow, clique_ends
-from recon_cli.attack.audit.ends import find_ends
+from recon_cli.attack.audit.clique_ends import AskedEnds, Follow, clique_ends, is_among
+from recon_cli.attack.audit.ends import find_ends, find_settled
 from recon_cli.attack.audit.functionals import OnEnds, SummedEnds
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.progress import AuditProgress
@@ -111,7 +111,10 @@ def audit_with_plan(
         audited = list(partition.audit(batch, told))
         told.finish(frame["status"] for frame in audited)
         frames += audited
-    return pl.concat(frames).sort("geoid", "table", "cell", maintain_order=True)
+    rows = pl.concat(frames)
+    if options.among is not None:
+        rows = rows.join(options.among, on=["geoid", "table", "cell"], how="semi")
+    return rows.sort("geoid", "table", "cell", maintain_order=True)
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,7 @@ class _Partition:
                 seed=options.seed,
                 effort=options.effort,
                 follow=partial(self._follow, told),
+                among=options.among,
             )
             if found is not None:
                 names, ends = found
@@ -254,6 +258,8 @@ def _joint_ends(
     solved = solutions[0]
     system = solved.system
     cells = IntervalCells.of(plan, counts, system)
+    if options.among is not None:
+        cells = cells.where(is_among(cells.names(plan, counts, system), options.among))
     left_out = system.regions[solved.unsolved & ~solved.undecided]
     undecided = set(counts.region_geoids.gather(np.unique(system.regions[solved.undecided])))
     regions = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
@@ -273,7 +279,8 @@ def _joint_ends(
             left = options.effort - elapsed.get(region, 0.0)
             effort = Effort(digest_seed(options.seed, "audit", region), left)
             known = people[component.columns]
-            find = partial(find_ends, component.program, known=known, effort=effort)
+            search = find_ends if options.among is None else find_settled
+            find = partial(search, component.program, known=known, effort=effort)
             is_large = len(component.columns) > _PACK
             if is_large and on_ends is None:
                 names, free = cells.names(plan, counts, system), solved.bounds.free

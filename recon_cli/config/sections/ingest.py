@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from recon_cli.config.model import (
     ConfigModel,
@@ -25,6 +25,8 @@ from recon_cli.config.model import (
 )
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
+from recon_cli.schema.register import register_spec
+from recon_cli.schema.validation import describe
 from recon_cli.stage import load
 from recon_cli.store.pieces import PIECE_PEOPLE
 
@@ -112,6 +114,7 @@ SourceFormat = Literal[
     "pl-legacy",
     "dhc-legacy",
     "tidy",
+    "register",
     "census-api",
     "json-stat",
     "data-census-gov",
@@ -132,7 +135,8 @@ class Ingest(Section):
     """The section ``ingest``.
 
     Attributes:
-        source: Format of the files.
+        source: Format of the files; ``register`` for a release that is a register, whose file is
+            the only path and says of each publication how it is read.
         paths: Files, or folders of files; of legacy formats also folders of zips.
         tables: For the legacy formats: the tables to read, as in ``reconstruct``; segments without
             any of them need not be there. Default every table.
@@ -174,6 +178,38 @@ class Ingest(Section):
         return self.source.endswith("-legacy")
 
     @property
+    def is_register(self) -> bool:
+        """Whether a register lists the files."""
+        return self.source == "register"
+
+    @property
+    def publications(self) -> dict[str, Ingest]:
+        """Of a register: name → how each publication is read, none for other sources.
+
+        Raises:
+            ConfigError: Something in the register is wrong.
+        """
+        if not self.is_register:
+            return {}
+        if len(self.paths) != 1:
+            raise ConfigError("paths: of a register its file is the only one")
+        path = self.paths[0]
+        found = {}
+        for each in register_spec(path).publications:
+            where = f"{path}: {each.name}: ingest"
+            try:
+                own = Ingest.model_validate(each.ingest, context={"base": path.parent})
+            except ValidationError as error:
+                raise ConfigError(f"{where}: {describe(error, Ingest)}") from error
+            if own.is_register or own.is_legacy or own.membership or own.geounits:
+                raise ConfigError(
+                    f"{where}: no register and no legacy files; membership and geounits are said "
+                    "in the config"
+                )
+            found[each.name] = own
+        return found
+
+    @property
     def absent_cells(self) -> Absent | dict[str, Absent]:
         """What a cell without a count means, the default of the format included."""
         if self.absent is not None:
@@ -195,10 +231,11 @@ class Ingest(Section):
     def check(self, release: Release) -> None:
         """Refuse tables that the release does not have, and a list that the files have."""
         release.select_tables(self.tables)
+        self._check_register(release)
         if not release.geography.is_nested:
             if self.geounits is not None:
                 raise ConfigError("geounits: the membership file lists every unit, leave it out")
-            if self.source != "tidy":
+            if self.source not in ("tidy", "register"):
                 raise ConfigError(f"source: areas are read of tidy files, not of {self.source}")
         if self.tables is not None and not self.is_legacy:
             raise ConfigError(f"tables: of {self.source} files every table is read")
@@ -212,7 +249,16 @@ class Ingest(Section):
             if name not in release.table_by_name:
                 raise ConfigError(f"absent: no table {name!r} in release {release.name!r}")
 
-    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+    def _check_register(self, release: Release) -> None:
+        if bool(release.publications) != self.is_register:
+            raise ConfigError(
+                "source: a release that is a register is read as `register`, and no other is"
+            )
+        if self.is_register and any((self.mapping, self.protection, self.absent)):
+            raise ConfigError("source: mapping, protection and absent are said in the register")
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:
         """The published files, the list of geounits, their names, and the laws."""
         beside = (self.geounits, self.membership, self.names, self.protection)
-        return (*self.paths, *(each for each in beside if each is not None))
+        own = [path for each in self.publications.values() for path in each.inputs(work)]
+        return (*self.paths, *(each for each in beside if each is not None), *own)
