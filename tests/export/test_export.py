@@ -110,6 +110,45 @@ def test_tables_of_text_read_back_are_the_same_but_for_marks(tmp_path: Path) -> 
     assert len(listed) == 2 + told.height
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "cp1252", "zip"])
+def test_text_of_any_encoding_is_written_as_it_was_read(tmp_path: Path, encoding: str) -> None:
+    """Of a zip, the table in it."""
+    text = "Schule,All pupils,Boys,Girls\r\nÖst,31,14,17\r\nElm,25,*,12\r\nAsh,40,22,18\r\n"
+    said = text.encode("utf-8" if encoding == "zip" else encoding)
+    path = tmp_path / "pupils.csv"
+    path.write_bytes(said)
+    if encoding == "zip":
+        path = tmp_path / "pupils.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("pupils.csv", said)
+    config, exact = tmp_path / "office.yaml", tmp_path / "exact"
+    recon("init", path, "--to", config)
+    recon("ingest", "-q", "-c", config)
+    recon("audit", "-q", "-c", config)
+    recon("export", "-c", config, "--to", tmp_path / "marked")
+    codec = "utf-8" if encoding == "zip" else encoding
+    first, rest = (
+        (tmp_path / "marked" / "pupils.marked.csv").read_bytes().decode(codec).split("\r\n", 1)
+    )
+    assert (first, rest) == (NOT_FOR_PUBLICATION, text.replace("*", "* [13]"))
+    truth = tmp_path / "pupils.csv"
+    truth.write_bytes(text.replace("25,*,12", "13,1,12").encode(codec))
+    given = ("--set", f"ingest.paths=[{truth}]", "--set", "ingest.protection=null")
+    recon("ingest", "-q", "-c", config, *given, "--work", exact)
+    recon("protect", "suppress", "-q", "-c", config, "--set", f"suppress.counts={exact}")
+    recon("export", "-c", config, *given, "--suppressed", tmp_path / "published")
+    written = (tmp_path / "published" / "pupils.csv").read_bytes()
+    assert written == text.replace("25,*,12", "13,*,*").encode(codec)
+
+
+def test_a_workbook_with_macros_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "pupils.xlsm"
+    shutil.copy(OFFICES / "wards.xlsx", path)
+    refused = recon("init", path, code=2).stderr
+    assert refused.startswith(f"error: {path}: cannot be read; expected")
+    assert refused.count("\n") == 1
+
+
 def small_office(folder: Path, east: int = 7) -> Path:
     """Exact counts of four schools in two districts, and a config."""
     rows: list[list[object]] = [
