@@ -58,6 +58,8 @@ from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published
 from recon_cli.store.usage import Usage
 
+#: The page fills with every protection, and this takes seconds for each budget.
+_believed = cache(expected_posterior)
 #: In place of a digest where something is still to be made.
 _TO_BE_MADE = "to be made"
 
@@ -450,7 +452,6 @@ def summarise_runs(
     config = run.config.section(Compare)
     rates = None if runs.linking is None else read_rates(replace(run, config=runs.linking))
     people = people_of_truth(run)
-    believed = cache(expected_posterior)
     return tuple(
         summarise(
             run.release,
@@ -463,7 +464,7 @@ def summarise_runs(
             certain=Proofs.of(WorkFolder(made.config.work), made.release).records().at_least,
             disclosed=_disclosed(config, config.every[name], made.config),
             epsilon=_epsilon(config.every[name], made.config),
-            posterior=believed(spends)
+            posterior=_believed(spends)
             if (spends := _spends(run, config.every[name], made))
             else None,
             all_below=measured[name].all_below,
