@@ -109,7 +109,7 @@ def _office(result: Result) -> str:
             f"benchmarks.office`). {published}. Whole processes on one core. *Mark*: CPU seconds "
             "that are aimed at on a quiet core. Ten million additions in Python took "
             f"{result['loop_seconds']:.2f} CPU seconds in the same minute. Every interval holds "
-            "the true count.\n",
+            f"the true count.{result.get('note', '')}\n",
             _table(["office and command", "CPU s", "mark", "MB", "came out"], rows),
             "\nOther ways to the intervals of the sixty schools, without start-up; where only some "
             "counts were asked, seconds are projected to all.\n",

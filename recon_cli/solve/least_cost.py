@@ -2,7 +2,9 @@
 
 The duals of the linear relaxation, in whole numbers, say what every variable adds to the cost that
 none is below. Variables that add more than is still in question stay at the end where they add
-nothing (reduced-cost fixing), which leaves engines a fraction of the program.
+nothing (reduced-cost fixing), which leaves engines a fraction of the program. Units priced by these
+duals are mostly whole, each by itself (all of forty rounded wards are): to bound them in integers
+proves no more. What costs is that they fit together.
 
 See *reduced cost* in docs/glossary.md.
 """
