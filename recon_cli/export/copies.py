@@ -12,7 +12,7 @@ import polars as pl
 from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
 from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError, SourceError, StageError
-from recon_cli.export.findings import CERTAIN, CLAIM, DISCLOSURE, NOBODY, proven_findings
+from recon_cli.export.findings import ABSENCE, CERTAIN, CLAIM, DISCLOSURE, NOBODY, proven_findings
 from recon_cli.export.text import DelimitedText
 from recon_cli.export.workbook import CellMark, WrittenWorkbook
 from recon_cli.pipeline.run import Run
@@ -38,6 +38,7 @@ _COLOURS: Final = {
     NARROWED: "FFE08A",
     UNDECIDED: "CFE2F3",
     CLAIM: "D9C8F0",
+    ABSENCE: "ECE4F8",
     DISCLOSURE: "F8D0B0",
     CERTAIN: "F8D0B0",
     SAFE: "E0E0E0",

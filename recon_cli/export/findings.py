@@ -19,8 +19,10 @@ from recon_cli.schema import Release
 from recon_cli.store.protection import laws_of
 from recon_cli.store.published import open_published
 
-#: What a finding is, besides the statuses of an audit; of a recovered zero it is `NOBODY`.
+#: What a finding is, besides the statuses of an audit; `NOBODY` of a recovered zero, `ABSENCE` of
+#: values that nobody has.
 NOBODY = "recovered, nobody"
+ABSENCE = "claim, nobody"
 CLAIM, CERTAIN, DISCLOSURE = "claim", "certain records", "disclosure"
 #: Columns of findings: ``table`` and ``cell`` are null where one is about a place; ``short`` is
 #: what stands beside the count, null where nothing does; ``why`` is under what it is proven.
@@ -165,7 +167,7 @@ def _claimed(
                 "geoid": claim[place],
                 "table": table,
                 "cell": cell,
-                "kind": CLAIM,
+                "kind": CLAIM if claim["count"] else ABSENCE,
                 "short": None,
                 "said": claim_sentence(release, words, columns, claim),
                 "why": whys[claim["rests_on"] != "tables"],

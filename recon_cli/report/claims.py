@@ -31,7 +31,8 @@ def claim_sentence(
     still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
     rest = f"; {enumerate_words(still_open)} left open" if still_open else ""
     rules = "; assuming structural zeros" if claim["rests_on"] != "tables" else ""
-    size = size_text(claim, of_people(claim["count"], words))
+    is_nobody = claim["exact"] and not claim["count"]
+    size = words.nobody if is_nobody else size_text(claim, of_people(claim["count"], words))
     return f"{size}: {values}{rest}{rules}; {_by_guessing(claim)}"
 
 

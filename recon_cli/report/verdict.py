@@ -52,7 +52,7 @@ def audit_verdict(audit: AuditFindings) -> str | None:
     if not recovered:
         return None
     small, zeros = audit.small, audit.zeros
-    told = f"; {small:,} are below the threshold" if small else ""
+    told = f"; {small:,} are [[below the threshold]]" if small else ""
     if zeros == recovered:
         told = "; all of them are 0, and say that nobody is there"
     elif zeros:

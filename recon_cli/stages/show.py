@@ -374,7 +374,13 @@ def _claims(located: Reconstructed) -> tuple[str, ...]:
     columns = located.claims.manifest.notes["columns"]
     rows = located.claims.read(located.partition, located.span).filter(geoid & pl.col("maximal"))
     words = words_of_run(located.run)
-    ordered = rows.sort(pl.col("exact").not_(), "count", pl.col("k").neg(), maintain_order=True)
+    ordered = rows.sort(
+        pl.col("count") == 0,
+        pl.col("exact").not_(),
+        "count",
+        pl.col("k").neg(),
+        maintain_order=True,
+    )
     said = []
     for row in ordered.iter_rows(named=True):
         total = located.sums.get(claim_text(row, columns))

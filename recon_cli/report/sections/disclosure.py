@@ -39,7 +39,8 @@ def _render(found: _Disclosure, words: Words) -> tuple[ReportSection, ...]:
         f"A claim states that exactly, or at least, so many {words.people} of a {words.unit} have "
         f"some values on some of {listed}. **{totals['claims']:,}** claims hold in every "
         f"reconstruction; {totals['singletons']:,} of them are about exactly one {words.person}. "
-        f"Two claims may be about the same {words.people}.",
+        f"Two claims may be about the same {words.people}."
+        + _absences(totals.get("absent", 0), words),
         f"Who knows some columns of a {words.person}, and that the {words.person} is counted, "
         f"learns another one: of {words.somebody} {words.who} is alone with these values (identity "
         "disclosure), of a group that is all alike (attribute disclosure), or with a proven share "
@@ -66,6 +67,13 @@ def _render(found: _Disclosure, words: Words) -> tuple[ReportSection, ...]:
     )
     surprise = () if claims.surprise.is_empty() else (_surprise(claims, found.release, words),)
     return (ReportSection(_KEY, _title(words), tuple(text), sheets=(sheet, *surprise)),)
+
+
+def _absences(claims: int, words: Words) -> str:
+    """How many claims say what nobody is; they disclose nobody, and are counted apart."""
+    if not claims:
+        return ""
+    return f" Besides, {claims:,} say of which values {words.nobody} is there."
 
 
 def _surprise(claims: ClaimFindings, release: Release, words: Words) -> ResultTable:
