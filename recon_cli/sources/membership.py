@@ -22,53 +22,80 @@ _ROW: Final = "_row"
 _JOINED: Final = "+"
 
 
-def read_membership(
-    release: Release, path: Path, columns: Mapping[str, str] | None = None
-) -> Membership:
-    """A membership file: a CSV or Parquet file with a column for each level of ``release``.
+def read_membership(release: Release, files: Mapping[Path, Mapping[str, str]]) -> Membership:
+    """A lookup of all levels of ``release``: one file, or several that list the same units.
 
-    Rows may occur more than once, and other columns are ignored, so that a lookup of finer places
-    than the units is one.
+    A CSV or Parquet file with a column for each level that it tells of. Rows may occur more than
+    once, and other columns are ignored, so that a lookup of finer places than the units is one.
 
     Args:
         release: Its schema has areas.
-        path: The file.
-        columns: Level → its column, where that is called something else.
+        files: File → level → its column, where that is called something else. Several files have
+            the unit's column each, as block assignment files of the census have.
 
     Raises:
-        ConfigError: There is no such file, or ``columns`` names what is no level.
-        SourceError: It cannot be read, lacks a column, has a code that cannot be a name, or puts
-            a unit into two areas of one system.
+        ConfigError: There is no such file, or a column is named of what is no level.
+        SourceError: A file cannot be read, lacks a column, has a code that cannot be a name, or
+            puts a unit into two areas of one system; two files tell of one system, or list
+            different units.
     """
     levels = [level.name for level in release.geography.levels if level.name != ALL]
-    named = {level: level for level in levels} | dict(columns or {})
-    if unknown := sorted(set(named) - set(levels)):
-        raise ConfigError(f"columns: no level {unknown[0]!r} (levels: {', '.join(levels)})")
-    if not path.is_file():
-        raise ConfigError(f"membership: no such file: {path}")
-    frame = _read(path)
-    unit = levels[0]
-    for level in levels[1:]:
-        if named[level] not in frame.columns:
-            tables = [table.name for table in release.tables if level in table.levels]
-            why = f"table {tables[0]} is published by it" if tables else "the schema names it"
-            raise SourceError(f"{path}: no column {named[level]}; {why}")
-    codes = frame.select(
-        _ROW,
-        *(
-            _code(named[level]).alias(level)
-            for level in levels
-            if level != unit or named[level] in frame.columns
-        ),
-    )
+    unit, told, found = levels[0], dict[str, Path](), dict[Path, pl.DataFrame]()
+    for path, columns in files.items():
+        if unknown := sorted(set(columns) - set(levels)):
+            raise ConfigError(f"columns: no level {unknown[0]!r} (levels: {', '.join(levels)})")
+        if not path.is_file():
+            raise ConfigError(f"membership: no such file: {path}")
+        frame = _read(path)
+        named = {level: columns.get(level, level) for level in levels}
+        absent = [level for level in levels[1:] if named[level] not in frame.columns]
+        for level in absent:
+            if len(files) == 1 or level in columns:
+                tables = [table.name for table in release.tables if level in table.levels]
+                why = f"table {tables[0]} is published by it" if tables else "the schema names it"
+                raise SourceError(f"{path}: no column {named[level]}; {why}")
+        if len(files) > 1 and named[unit] not in frame.columns:
+            raise SourceError(f"{path}: no column {named[unit]}: files are joined by their units")
+        here = [level for level in levels if named[level] in frame.columns]
+        for level in (level for level in here if level != unit):
+            if level in told:
+                raise SourceError(f"{path}: {level} is in {told[level]}, too")
+            told[level] = path
+        found[path] = _units(
+            path, frame.select(_ROW, *(_code(named[e]).alias(e) for e in here)), unit, levels
+        )
+    if untold := [level for level in levels[1:] if level not in told]:
+        raise SourceError(f"{', '.join(map(str, files))}: no column {untold[0]}")
+    units = _joined(unit, found, levels)
+    digest = hashlib.sha256(units.write_csv().encode()).hexdigest()
+    return Membership(", ".join(map(str, files)), units, digest)
+
+
+def _units(path: Path, codes: pl.DataFrame, unit: str, levels: Sequence[str]) -> pl.DataFrame:
+    """The distinct rows of a file; without the unit's column each is a unit."""
     if unit not in codes.columns:
         parts = [pl.col(level).fill_null("") for level in levels[1:]]
         codes = codes.with_columns(pl.concat_str(parts, separator=_JOINED).alias(unit))
-    codes = codes.select(_ROW, *levels)
-    _check(path, codes, levels)
-    units = codes.select(levels).unique().sort(unit)
-    digest = hashlib.sha256(units.write_csv().encode()).hexdigest()
-    return Membership(str(path), units, digest)
+    here = [level for level in levels if level in codes.columns]
+    _check(path, codes, here)
+    return codes.select(here).unique().sort(unit)
+
+
+def _joined(unit: str, found: Mapping[Path, pl.DataFrame], levels: Sequence[str]) -> pl.DataFrame:
+    """All files by their units, columns in the order of ``levels``.
+
+    Raises:
+        SourceError: One lists a unit that another leaves out.
+    """
+    first, *others = found
+    units = found[first]
+    for path in others:
+        for one, other in ((first, path), (path, first)):
+            lost = found[one].join(found[other], on=unit, how="anti")
+            if len(lost):
+                raise SourceError(f"{other}: no {unit} {lost[unit][0]}, which {one} lists")
+        units = units.join(found[path], on=unit, how="left")
+    return units.select(levels).sort(unit)
 
 
 def _read(path: Path) -> pl.DataFrame:

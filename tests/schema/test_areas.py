@@ -31,7 +31,7 @@ def bound(folder: Path, lookup: str = LOOKUP, schema: str = SCHEMA) -> Release:
     path = folder / "lookup.csv"
     path.write_text(lookup)
     release = parse_release(schema, source="people.yaml")
-    return release.with_membership(read_membership(release, path))
+    return release.with_membership(read_membership(release, {path: {}}))
 
 
 def geography(release: Release) -> AreaGeography:
@@ -171,8 +171,89 @@ def test_columns_of_other_names_and_others_besides(tmp_path: Path) -> None:
     )
     release = parse_release(SCHEMA, source="people.yaml")
     names = {"atom": "OA21CD", "ward": "WD22CD", "district": "LAD22CD", "square": "GRID"}
-    bound = release.with_membership(read_membership(release, path, names))
+    bound = release.with_membership(read_membership(release, {path: names}))
     assert bound.geography.unit.enclosing("x1") == "x1"
     assert bound.geography.by_name["square"].enclosing("x2") == "S18"
     with pytest.raises(ConfigError, match="columns: no level 'parish'"):
-        read_membership(release, path, {"parish": "WD22CD"})
+        read_membership(release, {path: {"parish": "WD22CD"}})
+
+
+DISTRICTS = """
+release: people
+title: Blocks, and districts that cut their tracts
+features: {sex: {categories: [female, male]}}
+geography:
+  unit: block
+  areas: [{area: tract}, {area: congress}, {area: senate}]
+microdata: [sex]
+histogram: [sex]
+families:
+  - {levels: [block, tract, congress, senate], cells: [total, {by: sex}], tables: {T1: {}}}
+"""
+
+
+def assignments(folder: Path) -> dict[Path, dict[str, str]]:
+    """A file for each plan, as the census publishes its assignments of blocks to districts."""
+    blocks = [f"0107300510{tract}00{block}" for tract in (1, 2) for block in (1, 2)]
+    plans = {"CD": ["01", "01", "01", "02"], "SLDU": ["007", "008", "008", "008"]}
+    files = {}
+    for plan, level in (("CD", "congress"), ("SLDU", "senate")):
+        path = folder / f"BlockAssign_ST01_AL_{plan}.txt"
+        rows = [f"{block}|{code}" for block, code in zip(blocks, plans[plan], strict=True)]
+        path.write_text("BLOCKID|DISTRICT\n" + "\n".join(rows) + "\n")
+        files[path] = {"block": "BLOCKID", level: "DISTRICT"}
+    path = folder / "tracts.csv"
+    path.write_text("block,tract\n" + "".join(f"{each},{each[:11]}\n" for each in blocks))
+    return files | {path: {}}
+
+
+def test_assignment_files_are_joined_by_their_blocks(tmp_path: Path) -> None:
+    release = parse_release(DISTRICTS, source="people.yaml")
+    files = assignments(tmp_path)
+    bound = release.with_membership(read_membership(release, files))
+    by_name = bound.geography.by_name
+    assert by_name["congress"].enclosing("01073005102002") == "02"
+    assert by_name["senate"].enclosing("01073005101001") == "007"
+    assert not by_name["congress"].encloses(by_name["tract"])
+    again = dict(reversed(files.items()))
+    assert release.with_membership(read_membership(release, again)).digest == bound.digest
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("01073005102002|02\n", ""), "no block 01073005102002, which"),
+        (("BLOCKID", "GEOID"), "no column BLOCKID: files are joined by their units"),
+        (("DISTRICT", "CD118"), "no column DISTRICT; table T1 is published by it"),
+        (("BLOCKID|DISTRICT", "BLOCKID|tract"), "no column DISTRICT"),
+        (("|02\n", "|02\n01073005102002|01\n"), "block 01073005102002 is in congresses 02 and 01"),
+    ],
+)
+def test_files_that_do_not_fit_together_are_named(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    release = parse_release(DISTRICTS, source="people.yaml")
+    files = assignments(tmp_path)
+    path = next(iter(files))
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(SourceError, match=message):
+        read_membership(release, files)
+
+
+def test_a_system_in_two_files_is_refused(tmp_path: Path) -> None:
+    release = parse_release(DISTRICTS, source="people.yaml")
+    files = assignments(tmp_path)
+    first, second, _ = files
+    with pytest.raises(SourceError, match=r"CD\.txt, too"):
+        read_membership(release, files | {second: {"block": "BLOCKID", "congress": "DISTRICT"}})
+    with pytest.raises(SourceError, match="no column tract"):
+        read_membership(release, {each: files[each] for each in (first, second)})
+
+
+def test_a_crosswalk_that_cuts_a_unit_is_refused(tmp_path: Path) -> None:
+    """Shares of a unit are no lookup: which of its people are where is not known."""
+    path = tmp_path / "crosswalk.csv"
+    path.write_text("atom,ward,district,square,weight\nx1,E05,D1,S17,0.6\nx1,E06,D1,S17,0.4\n")
+    release = parse_release(SCHEMA, source="people.yaml")
+    with pytest.raises(SourceError, match="atom x1 is in wards E05 and E06"):
+        read_membership(release, {path: {}})
