@@ -63,7 +63,7 @@ def unit_list_path(config: Ingest) -> Path | None:
 
     A list beside some of the files says nothing of places that only the others may have.
     """
-    if config.geounits is not None or config.is_legacy or config.membership is not None:
+    if config.geounits is not None or config.is_legacy or config.lookups:
         return config.geounits
     folders = {path if path.is_dir() else path.parent for path in config.paths}
     beside = folders.pop() / UNIT_LIST
@@ -96,7 +96,7 @@ def _is_study(config: Ingest, files: Iterable[InputFile]) -> bool:
 
 def _beside(config: Ingest) -> list[Path]:
     """The files that the config names or implies besides the published ones."""
-    beside = (unit_list_path(config), config.membership, config.names, protection_path(config))
+    beside = (unit_list_path(config), *config.lookups, config.names, protection_path(config))
     # Others are among the files of a published folder.
     return [path for path in beside if path is not None and path.parent not in config.paths]
 

@@ -39,7 +39,7 @@ AREAS = schema(
 PLOTS = [f"{town}0{ward}{plot}" for town in "AB" for ward in "12" for plot in "123"]
 
 
-def write(folder: Path, name: str, text: str, counts: pl.DataFrame, **ingest: str) -> Path:
+def write(folder: Path, name: str, text: str, counts: pl.DataFrame, **ingest: object) -> Path:
     (folder / f"{name}.yaml").write_text(text)
     counts.write_csv(folder / f"{name}.csv")
     config = {
@@ -54,6 +54,49 @@ def write(folder: Path, name: str, text: str, counts: pl.DataFrame, **ingest: st
     path = folder / f"{name}-recon.yaml"
     path.write_text(yaml.safe_dump(config))
     return path
+
+
+def test_districts_in_a_file_of_their_own(tmp_path: Path) -> None:
+    """As the census assigns blocks to districts: a file a plan, with columns called alike."""
+    text = schema(
+        "{unit: plot, areas: [{area: ward}, {area: senate}, {area: house}]}",
+        "[ward, senate, house]",
+    )
+    wards = "plot,ward\n" + "".join(f"{plot},W{plot[:3]}\n" for plot in PLOTS)
+    (tmp_path / "wards.csv").write_text(wards)
+    files: dict[str, dict[str, str]] = {"wards.csv": {}}
+    for plan, width in (("senate", 2), ("house", 5)):
+        rows = [f"{plot}|{plan}{number // width}" for number, plot in enumerate(PLOTS)]
+        (tmp_path / f"{plan}.txt").write_text("\n".join(["BLOCKID|DISTRICT", *rows]) + "\n")
+        files[f"{plan}.txt"] = {"plot": "BLOCKID", plan: "DISTRICT"}
+    joined = (
+        pl.DataFrame({"plot": PLOTS})
+        .with_row_index()
+        .select(
+            "plot",
+            ward=pl.format("W{}", pl.col("plot").str.head(3)),
+            senate=pl.format("senate{}", pl.col("index") // 2),
+            house=pl.format("house{}", pl.col("index") // 5),
+        )
+    )
+    joined.write_csv(tmp_path / "joined.csv")
+    release = parse_release(text, source="plots").with_membership(Membership("", joined, "1"))
+    counts = recon.tabulate(release, random_records(release, 5, 60, PLOTS))
+    apart = write(tmp_path, "apart", text, counts, membership=files)
+    together = write(tmp_path, "together", text, counts, membership="joined.csv")
+    found = []
+    for path in (apart, together):
+        command("run", "-q", "-c", path)
+        found.append(findings(path.parent / f"work-{path.stem.removesuffix('-recon')}"))
+    assert found[0].equals(found[1])
+    assert found[0].filter(status="recovered").height > 0
+    said = command("run", "-c", apart, "--set", "ingest.columns={ward: W}", code=2).stderr
+    assert "columns: each membership file says its own" in said
+
+
+def findings(work: Path) -> pl.DataFrame:
+    """What the audit found."""
+    return pl.read_parquet(work / "audit" / "**" / "*.parquet", hive_partitioning=False)
 
 
 def test_a_hierarchy_written_as_areas_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ Example:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from recon_cli.config.model import (
     ConfigModel,
@@ -150,7 +150,8 @@ class Ingest(Section):
         membership: With ``areas`` in the schema: which areas each unit lies in, a CSV or Parquet
             file with a column for each level, as offices publish lookups. An empty field: outside
             that system. Without the unit's column, distinct rows are the units. It lists all of
-            them, empty ones too: nobody lives in what it leaves out.
+            them, empty ones too: nobody lives in what it leaves out. Several files that list the
+            same units are given as file → level → its column.
         columns: Level → its column in the membership file, where that is called something else.
         names: What people call the places, a CSV or Parquet file with columns ``geoid`` and
             ``name``; pages and ``recon show`` have the name beside the geoid. Names that
@@ -166,7 +167,7 @@ class Ingest(Section):
     mapping: Mapping | None = None
     absent: Absent | dict[str, Absent] | None = None
     geounits: ConfigPath | None = None
-    membership: ConfigPath | None = None
+    membership: ConfigPath | dict[ConfigPath, dict[str, str]] | None = None
     columns: dict[str, str] = Field(default_factory=dict)
     names: ConfigPath | None = None
     protection: ConfigPath | None = None
@@ -209,6 +210,19 @@ class Ingest(Section):
             found[each.name] = own
         return found
 
+    @model_validator(mode="after")
+    def _columns_once(self) -> Self:
+        if self.columns and isinstance(self.membership, dict):
+            raise ValueError("columns: each membership file says its own")
+        return self
+
+    @property
+    def lookups(self) -> dict[Path, dict[str, str]]:
+        """Membership file → level → its column, where that is called something else."""
+        if isinstance(self.membership, dict):
+            return self.membership
+        return {} if self.membership is None else {self.membership: self.columns}
+
     @property
     def absent_cells(self) -> Absent | dict[str, Absent]:
         """What a cell without a count means, the default of the format included."""
@@ -217,8 +231,8 @@ class Ingest(Section):
         return "zero" if self.source == "tidy" else "unpublished"
 
     def complete(self, release: Release) -> Release:
-        """The release with the geounits of the membership file."""
-        if self.membership is None:
+        """The release with the geounits of the membership files."""
+        if not self.lookups:
             if release.geography.is_nested:
                 return release
             raise ConfigError(
@@ -226,7 +240,7 @@ class Ingest(Section):
                 f"{release.geography.unit.name} lies in"
             )
         read_membership = load("recon_cli.sources.membership:read_membership")
-        return release.with_membership(read_membership(release, self.membership, self.columns))
+        return release.with_membership(read_membership(release, self.lookups))
 
     def check(self, release: Release) -> None:
         """Refuse tables that the release does not have, and a list that the files have."""
@@ -259,6 +273,6 @@ class Ingest(Section):
 
     def inputs(self, work: Path) -> tuple[Path, ...]:
         """The published files, the list of geounits, their names, and the laws."""
-        beside = (self.geounits, self.membership, self.names, self.protection)
+        beside = (self.geounits, *self.lookups, self.names, self.protection)
         own = [path for each in self.publications.values() for path in each.inputs(work)]
         return (*self.paths, *(each for each in beside if each is not None), *own)
