@@ -24,15 +24,14 @@ class RegionData:
         microdata: Their reconstructed records; None where a question starts from counts alone.
         missing: Geoids of the units that were not solved when the records were made.
         partition: Geoid of the partition that they are of.
-        partner: What is published of the other kind of records there; None where no question is
-            about two kinds.
+        partners: What is published of other kinds of records there.
     """
 
     published: Publication
     microdata: pl.DataFrame | None = None
     missing: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String))
     partition: str = ""
-    partner: Publication | None = None
+    partners: tuple[Publication, ...] = ()
 
     @property
     def records(self) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Links between two kinds of records as rows over the candidates of both.
+"""Links between two kinds of records as rows over the candidates of all parts.
 
 See *joint release* in docs/glossary.md.
 """
@@ -38,13 +38,13 @@ class LinkedPart:
 
 @dataclass(frozen=True)
 class LinkRows:
-    """What links say of the columns of both parts, the first part's first.
+    """What links say of the columns of all parts, one part after the other.
 
     Attributes:
         rows: With ends that are numbers.
         unit: For each row its place.
         link: The number of its link.
-        label: For each pair of groups of its link the label's place among the first part's; −1
+        label: For each pair of groups of its link the label's place among the first side's; −1
             beyond the last.
     """
 
@@ -54,15 +54,16 @@ class LinkRows:
     label: IntArray
 
 
-def link_masks(links: Sequence[Link], release: Release, side: int) -> list[Masks]:
+def link_masks(links: Sequence[Link], release: Release, part: int) -> list[Masks]:
     """Predicates that a plan must distinguish so that links can be stated.
 
     Args:
-        side: 0 for the first part, 1 for the second.
+        part: The number of the part whose release it is.
     """
     full = release.full
     masks: dict[Masks, None] = {}
-    for link in links:
+    sides = [(link, side) for link in links for side in (0, 1) if link.parts[side] == part]
+    for link, side in sides:
         masks[link.predicates[side]] = None
         for pair in link.by:
             f = release.feature_index[pair[side].feature]
@@ -75,19 +76,19 @@ def link_masks(links: Sequence[Link], release: Release, side: int) -> list[Masks
     return list(masks)
 
 
-def link_rows(links: Sequence[Link], parts: tuple[LinkedPart, LinkedPart]) -> LinkRows:
+def link_rows(links: Sequence[Link], parts: Sequence[LinkedPart]) -> LinkRows:
     """The rows of all links in all places: Eq. (link) of docs/method.md."""
-    first, second = parts
-    width = len(first.unit), len(second.unit)
-    upper = np.concatenate([first.upper, second.upper])
+    start = np.cumsum([0, *(len(part.unit) for part in parts)])
+    upper = np.concatenate([part.upper for part in parts])
     made = [
-        _Rows.of(number, link, parts, row)
+        _Rows.of(number, link, (parts[link.parts[0]], parts[link.parts[1]]), row, start)
         for number, link in enumerate(links)
-        for row in _rows_of(link, second)
+        for row in _rows_of(link, parts[link.parts[1]])
     ]
-    matrices = [sparse.csr_array((0, sum(width)), dtype=np.int64)]
+    matrices = [sparse.csr_array((0, len(upper)), dtype=np.int64)]
     matrices += [each.matrix for each in made]
     A = sparse.csr_array(sparse.vstack(matrices))
+    A.eliminate_zeros()  # nobody of a household may be among those counted
     highest = sparse.csr_array((np.maximum(A.data, 0), A.indices, A.indptr), shape=A.shape) @ upper
     none = np.empty(0, dtype=np.int64)
     is_equal = np.concatenate([none.astype(bool), *(each.is_equal for each in made)])
@@ -152,11 +153,19 @@ class _Rows:
     is_equal: BoolArray
 
     @classmethod
-    def of(cls, number: int, link: Link, parts: tuple[LinkedPart, LinkedPart], row: _Row) -> _Rows:
+    def of(
+        cls,
+        number: int,
+        link: Link,
+        parts: tuple[LinkedPart, LinkedPart],
+        row: _Row,
+        start: IntArray,
+    ) -> _Rows:
         sizes = [len(pair[0].labels) for pair in link.by]
         codes = [_codes(link, part, side, sizes) for side, part in enumerate(parts)]
         inside = [np.flatnonzero(code >= 0) for code in codes]
-        cell = np.concatenate([inside[0], inside[1] + len(codes[0])])
+        first_columns = start[list(link.parts)]
+        cell = np.concatenate([mine + at for mine, at in zip(inside, first_columns, strict=True)])
         first, second = row.weights
         weight = np.concatenate([np.full(len(inside[0]), first), second[inside[1]]])
         radix = int(np.prod(sizes, dtype=np.int64))
@@ -170,9 +179,7 @@ class _Rows:
         is_open = np.zeros(len(keys), dtype=bool)
         is_open[at[len(inside[0]) :][_is_open(link, parts[1])[inside[1]]]] = True
         said = np.flatnonzero(~is_open) if row.is_void else np.arange(len(keys))
-        matrix = sparse.csr_array(
-            (weight, (at, cell)), shape=(len(keys), len(codes[0]) + len(codes[1]))
-        )
+        matrix = sparse.csr_array((weight, (at, cell)), shape=(len(keys), int(start[-1])))
         unit, code = np.divmod(keys[said], max(radix, 1))
         label = np.stack(np.unravel_index(code, sizes), axis=1) if sizes else code[:, None][:, :0]
         return cls(

@@ -53,21 +53,21 @@ class Asked:
     Attributes:
         staging: Where answers go.
         records: Reads records, where the question starts from some.
-        partner: What reads the other release, where the question is about two.
+        partners: What reads further releases, where the question is about several.
     """
 
     question: Question
     work: Path
     staging: Staging
     records: Records | None = None
-    partner: Partner | None = None
+    partners: Sequence[Partner] = ()
 
     def read(self, piece: Piece) -> RegionData:
         """What is known of a piece."""
         at = piece.partition, piece.span
         published = read_published(self.work, self.question.release, *at)
-        partner = None if self.partner is None else self.partner.read(piece)
-        data = RegionData(published, partition=piece.partition, partner=partner)
+        partners = tuple(partner.read(piece) for partner in self.partners)
+        data = RegionData(published, partition=piece.partition, partners=partners)
         if self.records is None:
             return data
         microdata, missing = self.records.read(piece)

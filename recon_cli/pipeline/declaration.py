@@ -57,8 +57,8 @@ class QuestionStage(OpenedStage):
         notes: What else the manifest says.
         grain: People that are worth starting a process for.
         pieces: What is worked on at a time; default the pieces that ``geounits/`` was cut into.
-        partner: Makes what reads the other release, see `recon_cli.pipeline.partner.Partner`, where
-            the question is about two.
+        partners: Makes what reads further releases, see `recon_cli.pipeline.partner.Partner`, where
+            the question is about several.
         beside: Writes what lies beside the answers of all pieces, and gives further notes.
     """
 
@@ -71,7 +71,7 @@ class QuestionStage(OpenedStage):
     notes: Mapping[str, Any] = field(default_factory=dict)
     grain: int = PEOPLE_PER_PROCESS
     pieces: Callable[[], Sequence[Piece]] | None = None
-    partner: Callable[[], Any] | None = None
+    partners: Callable[[], Sequence[Any]] = tuple
     beside: Callable[[Staging], Mapping[str, Any]] = _nothing_beside
 
     def planned(self) -> Recipe:
@@ -89,8 +89,8 @@ class QuestionStage(OpenedStage):
 
         def prepare() -> Any:
             records = None if self.records is None else self.records()
-            partner = None if self.partner is None else self.partner()
-            return asking.Asked(question(), run.work, stage.staging, records, partner)
+            partners = self.partners()
+            return asking.Asked(question(), run.work, stage.staging, records, partners)
 
         pieces = read_pieces(self.geounits) if self.pieces is None else self.pieces()
         on_death = load("recon_cli.pipeline.quarantine:QuarantineOnDeath")(

@@ -1,4 +1,4 @@
-"""The other run of a stage that asks about two releases of the same places."""
+"""Further runs of a stage that asks about several releases of the same places."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recon_cli.store.protection import read_published
 
 @dataclass(frozen=True)
 class Partner:
-    """A run that has ingested the other release.
+    """A run that has ingested another release.
 
     Attributes:
         work: Its work folder.

@@ -1,4 +1,4 @@
-"""Two releases about the same places, whose records are linked: people, and their households.
+"""Releases about the same places, whose records are linked: people, and their households.
 
 A *link* is an equation or inequality that holds in every place between the numbers of two kinds of
 records: as many householders as occupied units, as many people as all households have together.
@@ -9,6 +9,7 @@ See *joint release* in docs/glossary.md.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -43,7 +44,8 @@ class Link:
     """A link, once for each combination of the groups that both parts tell apart.
 
     Attributes:
-        predicates: Of each part the values that count, for every feature of its release.
+        parts: The numbers of the two parts that it is between.
+        predicates: Of each the values that count, for every feature of its release.
         by: Pairs of groups, one of each part; those with the same label belong together.
         size: Place of the second part's feature whose values add up; None where none do.
         top: The value of it that stands for itself and all above; None for none.
@@ -52,6 +54,7 @@ class Link:
     """
 
     kind: LinkKind
+    parts: tuple[int, int]
     predicates: tuple[tuple[int, ...], tuple[int, ...]]
     by: tuple[tuple[Recode, Recode], ...]
     size: int | None
@@ -65,18 +68,19 @@ class Link:
 
 @dataclass(frozen=True)
 class JointRelease:
-    """Two releases and the links between their records.
+    """Releases of the same places and the links between their records.
 
     Attributes:
-        names: What each part is called.
+        names: What each part is called: the two that are asked about, then those that only say more
+            of these.
         releases: Names of their schemas, in the same order.
         links: Those of every place.
         digest: SHA-256 of the text.
     """
 
     name: str
-    names: tuple[str, str]
-    releases: tuple[str, str]
+    names: tuple[str, ...]
+    releases: tuple[str, ...]
     links: tuple[Link, ...]
     digest: str
 
@@ -86,13 +90,12 @@ def packaged_joints() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _JOINTS.glob("*.yaml")))
 
 
-def load_joint(name_or_path: str, first: Release, second: Release) -> JointRelease:
-    """Links between two releases, by packaged name or by path.
+def load_joint(name_or_path: str, releases: Sequence[Release]) -> JointRelease:
+    """Links between releases, by packaged name or by path.
 
     Args:
         name_or_path: ``sf1_2010``, or a path that ends in ``.yaml`` or ``.yml``.
-        first: The release that the first part names.
-        second: Likewise.
+        releases: Those that the parts name, in their order.
 
     Raises:
         ConfigError: There are no such links, or they are of other releases.
@@ -106,10 +109,10 @@ def load_joint(name_or_path: str, first: Release, second: Release) -> JointRelea
                 f"{', '.join(packaged_joints())}; or give the path of a .yaml file)"
             )
         path = _JOINTS / f"{name_or_path}.yaml"
-    return parse_joint(read_text(path), first, second, source=path.name)
+    return parse_joint(read_text(path), releases, source=path.name)
 
 
-def parse_joint(text: str, first: Release, second: Release, *, source: str) -> JointRelease:
+def parse_joint(text: str, releases: Sequence[Release], *, source: str) -> JointRelease:
     """Links from YAML text; ``source`` names the text in messages.
 
     Raises:
@@ -121,34 +124,28 @@ def parse_joint(text: str, first: Release, second: Release, *, source: str) -> J
         spec = JointSpec.model_validate(document.data)
     except ValidationError as error:
         raise SchemaError(f"{source}: {describe(error, JointSpec)}") from error
-    if len(spec.parts) != 2:
-        raise SchemaError(f"{source}: parts: two are expected, found {len(spec.parts)}")
-    (one, of_one), (other, of_other) = spec.parts.items()
-    for name, expected, release in ((one, of_one, first), (other, of_other, second)):
-        if release.name != expected:
-            raise ConfigError(
-                f"{source}: part {name!r} is of release {expected!r}, the run's is {release.name!r}"
-            )
-    if first.geography.unit != second.geography.unit:
-        raise ConfigError(
-            f"{source}: the parts place records differently: in {first.geography.unit.name} and "
-            f"{second.geography.unit.name}"
-        )
-    reader = _Reader((one, other), (first, second))
+    names, given = tuple(spec.parts), [release.name for release in releases]
+    if given != list(spec.parts.values()):
+        said = ", ".join(f"{name}: {release}" for name, release in spec.parts.items())
+        raise ConfigError(f"{source}: its parts are {said}; the runs are of {', '.join(given)}")
+    units = {release.geography.unit for release in releases}
+    if len(names) < 2 or len(units) > 1:
+        raise SchemaError(f"{source}: parts: at least two are expected, of the same places")
+    reader = _Reader(names, tuple(releases))
     try:
         links = tuple(reader.link(link, f"links[{at}]") for at, link in enumerate(spec.links))
     except SchemaError as error:
         raise SchemaError(f"{source}: {error}") from error
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return JointRelease(spec.joint, (one, other), (of_one, of_other), links, digest)
+    return JointRelease(spec.joint, names, tuple(spec.parts.values()), links, digest)
 
 
 @dataclass(frozen=True)
 class _Reader:
     """What links may refer to."""
 
-    names: tuple[str, str]
-    releases: tuple[Release, Release]
+    names: tuple[str, ...]
+    releases: tuple[Release, ...]
 
     def link(self, form: LinkSpec, where: str) -> Link:
         """One link, checked."""
@@ -156,23 +153,25 @@ class _Reader:
         if len(given) != 1:
             raise SchemaError(f"{where}: give exactly one of {', '.join(LinkKind)}")
         ((kind, sides),) = given.items()
-        if tuple(sides) != self.names:
+        if len(sides) != 2 or not set(sides) <= set(self.names):
             raise SchemaError(
-                f"{where}.{kind}: one condition for each part is expected, in the order "
-                f"{', '.join(self.names)}; found {', '.join(sides) or 'none'}"
+                f"{where}.{kind}: a condition for each of two parts is expected (parts: "
+                f"{', '.join(self.names)}); found {', '.join(sides) or 'none'}"
             )
+        one, other = (self.names.index(name) for name in sides)
         first, second = (
-            self._predicate(side, sides[name], f"{where}.{kind}.{name}")
-            for side, name in enumerate(self.names)
+            self._predicate(self.names.index(name), condition, f"{where}.{kind}.{name}")
+            for name, condition in sides.items()
         )
-        size = self._size(form, kind, where)
         link = Link(
             kind,
+            (one, other),
             (first, second),
             tuple(
-                (self._groups(0, a, where), self._groups(1, b, where)) for a, b in form.by.items()
+                (self._groups(one, a, where), self._groups(other, b, where))
+                for a, b in form.by.items()
             ),
-            size,
+            self._size(form, kind, self.releases[other], where),
             form.top,
             form.without,
             f"{where} ({kind})",
@@ -181,17 +180,17 @@ class _Reader:
             self._require_counterparts(link, pair, where)
         return link
 
-    def _predicate(self, side: int, condition: Condition, where: str) -> tuple[int, ...]:
-        release = self.releases[side]
+    def _predicate(self, part: int, condition: Condition, where: str) -> tuple[int, ...]:
+        release = self.releases[part]
         terms = Terms({feature.name: feature for feature in release.features}, {})
         return terms.narrow(release.full, condition, where)
 
-    def _size(self, form: LinkSpec, kind: LinkKind, where: str) -> int | None:
+    @staticmethod
+    def _size(form: LinkSpec, kind: LinkKind, release: Release, where: str) -> int | None:
         if kind is LinkKind.EQUAL:
             if form.size is not None or form.top is not None or form.without:
                 raise SchemaError(f"{where}: size, top and without are not for `equal`")
             return None
-        release = self.releases[1]
         if form.size not in release.feature_index:
             raise SchemaError(f"{where}.size: release {release.name!r} has no {form.size!r}")
         at = release.feature_index[form.size]
@@ -204,8 +203,8 @@ class _Reader:
             raise SchemaError(f"{where}: without is for `presence`")
         return at
 
-    def _groups(self, side: int, name: str, where: str) -> Recode:
-        release = self.releases[side]
+    def _groups(self, part: int, name: str, where: str) -> Recode:
+        release = self.releases[part]
         try:
             groups = release.recode_by_name.get(name) or release.column_groups(name)
         except SchemaError as error:
@@ -220,16 +219,17 @@ class _Reader:
     def _require_counterparts(self, link: Link, pair: tuple[Recode, Recode], where: str) -> None:
         """Refuse a group that can have records and has no counterpart."""
         for side, (mine, other) in enumerate((pair, pair[::-1])):
-            release, predicate = self.releases[side], link.predicates[side]
+            release, predicate = self.releases[link.parts[side]], link.predicates[side]
             f = release.feature_index[mine.feature]
             for label, mask in zip(mine.labels, mine.masks, strict=True):
                 inside = (*predicate[:f], predicate[f] & mask, *predicate[f + 1 :])
                 if label in other.labels or not inside[f] or _is_impossible(release, inside):
                     continue
+                part = self.names[link.parts[side]]
                 raise SchemaError(
                     f"{where}.by: group {label!r} of {mine.name!r} has no counterpart in "
-                    f"{other.name!r}; name its values in the condition of {self.names[side]}, or "
-                    "let a recode have both"
+                    f"{other.name!r}; name its values in the condition of {part}, or let a recode "
+                    "have both"
                 )
 
 

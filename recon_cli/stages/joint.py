@@ -24,7 +24,7 @@ _GRAIN = 500
 
 
 def joint(run: Run) -> QuestionStage:
-    """Ask what two releases prove together.
+    """Ask what releases of the same places prove together.
 
     Raises:
         ConfigError: There are no such links, or they are of other releases.
@@ -34,46 +34,44 @@ def joint(run: Run) -> QuestionStage:
     """
     config = run.config.section(Joint)
     seed = run.seed_of(config)
-    other = load_config(config.partner)
-    their_release = _assumed(other.load_release(), config)
-    release = _assumed(run.release, config)
-    links = load_joint(config.links, release, their_release)
-    tables, geounits = open_published(run.work, release)
-    theirs, their_geounits = open_published(other.work, their_release)
-    missing = sorted(set(tables.partitions) - set(theirs.partitions))
-    if missing:
-        level = release.geography.partition
-        raise StageError(f"joint.partner: {other.work} has no {level} {missing[0]}")
-    digests = input_digests(tables, geounits)
-    for name, folders in digests.items():
-        for folder in (theirs, their_geounits):
-            folders[f"partner/{folder.path.name}"] = folder.digest(name)
+    others = [load_config(path) for path in (config.partner, *config.further)]
+    releases = [_assumed(run.release, config)]
+    releases += [_assumed(other.load_release(), config) for other in others]
+    links = load_joint(config.links, releases)
+    works = [run.work, *(other.work for other in others)]
+    opened = [open_published(*each) for each in zip(works, releases, strict=True)]
+    digests, shared = input_digests(*opened[0]), shared_digests(opened[0][0])
+    for number, (work, folders) in enumerate(zip(works[1:], opened[1:], strict=True), 1):
+        tables = folders[0]
+        missing = sorted(set(digests) - set(tables.partitions))
+        if missing:
+            level = run.release.geography.partition
+            raise StageError(f"joint: {work} has no {level} {missing[0]}")
+        for name, said in digests.items():
+            said.update({f"{number}/{each.path.name}": each.digest(name) for each in folders})
+        shared |= {f"{number}/{name}": sha for name, sha in shared_digests(tables).items()}
     settings = {
-        **config.model_dump(exclude={"seed", "partner"}),
+        **config.model_dump(exclude={"seed", "partner", "further"}),
         "links": links.digest,
-        "partner": their_release.digest,
+        "releases": [release.digest for release in releases],
     }
     return QuestionStage(
         run,
-        run.recipe(
-            JOINT,
-            settings,
-            seed=seed,
-            shared={
-                **shared_digests(tables),
-                **{f"partner/{name}": sha for name, sha in shared_digests(theirs).items()},
-            },
-            partitions=digests,
-        ),
-        geounits,
+        run.recipe(JOINT, settings, seed=seed, shared=shared, partitions=digests),
+        opened[0][1],
         question="recon_cli.attack.joint.question:JointQuestion",
         arguments=lambda: {
             "joint": links,
-            "first": _part(release, tables),
-            "second": _part(their_release, theirs),
+            "parts": [
+                _part(release, tables)
+                for release, (tables, _) in zip(releases, opened, strict=True)
+            ],
             "options": JointOptions(seed, config.unit_seconds),
         },
-        partner=lambda: load("recon_cli.pipeline.partner:Partner")(other.work, their_release),
+        partners=lambda: [
+            load("recon_cli.pipeline.partner:Partner")(*each)
+            for each in zip(works[1:], releases[1:], strict=True)
+        ],
         notes={"links": links.name, "parts": list(links.names)},
         grain=_GRAIN,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import polars as pl
@@ -18,26 +18,34 @@ from recon_cli.errors import ContradictionError
 from recon_cli.publication import Publication
 from tests.support.enumeration import Solution, TooManyError, solutions
 from tests.support.joint_worlds import (
+    HOUSEHOLD,
     UNIT,
     compositions,
     is_linked,
+    publish_members,
     published,
     records,
     releases,
+    with_members,
 )
 
 Row = tuple[object, ...]
 #: Random towns that are compared with those that have the same counts.
-TOWNS = int(os.environ.get("RECON_EXAMPLES", "150"))
+TOWNS = int(os.environ.get("RECON_EXAMPLES", "100"))
 
 
-def ask(people: Publication, homes: Publication, seconds: float = 20.0) -> Answer:
-    """What both releases together prove."""
+def ask(people: Publication, homes: Publication, members: Publication | None = None) -> Answer:
+    """What the releases together prove."""
     first, second, joint = releases()
     one = PartInput(first, first.tables, people.coverage)
     other = PartInput(second, second.tables, homes.coverage)
-    question = JointQuestion.of(joint, one, other, JointOptions(1, seconds))
-    return question.ask(RegionData(people, partner=homes, partition="S"))
+    parts, partners = [one, other], [homes]
+    if members is not None:
+        third, joint = with_members()
+        parts.append(PartInput(third, third.tables, members.coverage))
+        partners.append(members)
+    question = JointQuestion.of(joint, parts, JointOptions(1, 20.0))
+    return question.ask(RegionData(people, partners=tuple(partners), partition="S"))
 
 
 def counted(rows: pl.DataFrame) -> Counter[Row]:
@@ -82,30 +90,51 @@ def in_all(solutions: list[Counter[Row]]) -> Counter[Row]:
     return least
 
 
-def test_claims_hold_in_every_town_with_the_same_counts() -> None:
-    rng = np.random.default_rng(5)
-    every = compositions()
-    pairs = list(combinations_with_replacement(range(len(every)), 2))[: TOWNS // 2]
-    towns = [*pairs, *rng.integers(len(every), size=(TOWNS - len(pairs), 3)).tolist()]
-    places = [f"S{number:04d}1" for number in range(len(towns))]
-    homes = [
-        (place, every[kind]) for place, kinds in zip(places, towns, strict=True) for kind in kinds
-    ]
-    both = published(homes, places=places)
+@pytest.mark.parametrize("has_members", [False, True])
+def test_claims_hold_in_every_town_with_the_same_counts(*, has_members: bool) -> None:
+    homes, alike = towns_alike(TOWNS, has_members=has_members)
     truth = [by_place(frame) for frame in records(homes)]
-    signature = [by_place(part.counts.with_columns(pl.col("geoid").str.head(5))) for part in both]
-    alike: dict[object, list[str]] = defaultdict(list)
-    for place in places:
-        alike[tuple(frozenset(each[place[:5]].items()) for each in signature)].append(place)
-    answer = ask(*both)
-    assert any(len(places_alike) > 1 for places_alike in alike.values())
+    answer = ask(*publish_all(homes, has_members=has_members))
     for side, folder in enumerate(("joint", "joint_partner")):
         claimed = by_place(answer.frames[folder].drop("proof"))
-        for places_alike in alike.values():
-            for place in places_alike:
-                for other in places_alike:
-                    assert not claimed[place] - truth[side][other]
+        for places in alike:
+            for place, other in product(places, places):
+                assert not claimed[place] - truth[side][other]
         assert answer.frames[folder].filter(proof="joint").height
+
+
+def publish_all(
+    homes: list[tuple[str, HOUSEHOLD]], *, has_members: bool
+) -> tuple[Publication, ...]:
+    """The publications of towns."""
+    places = sorted({place for place, _ in homes})
+    both = published(homes, places=places)
+    return (*both, publish_members(homes, places)) if has_members else both
+
+
+def towns_alike(
+    number: int, *, has_members: bool
+) -> tuple[list[tuple[str, HOUSEHOLD]], list[list[str]]]:
+    """So many towns of two or three households, and which of them have the same counts."""
+    rng = np.random.default_rng(5)
+    every = compositions()
+    towns = [list(pair) for pair in combinations_with_replacement(range(len(every)), 2)]
+    towns += rng.integers(len(every), size=(8 * number, 3)).tolist()
+    homes = [(f"S{at:04d}1", every[kind]) for at, kinds in enumerate(towns) for kind in kinds]
+    counts = [
+        by_place(part.counts.with_columns(pl.col("geoid").str.head(5)))
+        for part in publish_all(homes, has_members=has_members)
+    ]
+    alike: dict[object, list[str]] = defaultdict(list)
+    for place in dict.fromkeys(place for place, _ in homes):
+        alike[tuple(frozenset(each[place[:5]].items()) for each in counts)].append(place)
+    largest = sorted(alike.values(), key=len, reverse=True)[: number // 2]
+    assert len(largest[number // 8]) > 1
+    kept = {place for places in largest for place in places[:3]}
+    return (
+        [(place, members) for place, members in homes if place in kept],
+        [[place for place in places if place in kept] for places in largest],
+    )
 
 
 def by_place(rows: pl.DataFrame) -> dict[str, Counter[Row]]:

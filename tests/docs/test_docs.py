@@ -140,8 +140,8 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
         path.write_text(block.text)
         if "features" in found:
             load_release(str(path))
-        elif "joint" in found:
-            load_joint(str(path), *(load_release(name) for name in found["parts"].values()))
+        elif "parts" in found:
+            load_joint(str(path), [load_release(name) for name in found["parts"].values()])
         elif "strategy" in found:
             load_strategy(str(path), load_release("clinic_visits"))
         elif "statements" in found:

@@ -61,4 +61,4 @@ def test_certain_records_of_both_are_true(folder: Path) -> None:
 def test_links_of_other_releases_are_refused(folder: Path) -> None:
     other = ["--set", f"joint.partner={folder / 'persons.yaml'}"]
     said = recon("joint", "-c", folder / "persons.yaml", *other, code=2).stderr
-    assert "part 'household' is of release 'sf1_2010_households'" in said
+    assert "household: sf1_2010_households" in said

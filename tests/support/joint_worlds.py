@@ -31,6 +31,8 @@ features:
 geography:
   levels: [{level: block, digits: 6}, {level: town, digits: 5}, {level: county, digits: 1}]
   partition: county
+recodes:
+  grown: {of: age, groups: {"no": young, "yes": [adult, old]}}
 microdata: [home, role, age]
 histogram: [home, role, age]
 structural_zeros:
@@ -87,6 +89,30 @@ families:
     cells: [{by: holder, cells: [{by: kind}]}]
     tables: {H4: {code: "H4-##"}}
 """
+MEMBERS = """
+release: members
+title: People by the householder's age
+features:
+  grown: {categories: ["no", "yes"]}
+  holder: {categories: [adult, old]}
+geography:
+  levels: [{level: block, digits: 6}, {level: town, digits: 5}, {level: county, digits: 1}]
+  partition: county
+microdata: [grown, holder]
+histogram: [grown, holder]
+families:
+  - levels: [block]
+    cells: [{by: holder}, {by: grown}]
+    tables: {M1: {code: "M1-#"}}
+"""
+#: Further links with these, and the parts with them.
+MORE_LINKS = """
+  - {equal: {person: {home: [couple, alone, family]}, member: {}}, by: {grown: grown}}
+  - {sum: {member: {}, home: {vacancy: occupied}}, size: size, top: 3, by: {holder: holder}}
+  - {presence: {member: {grown: "no"}, home: {vacancy: occupied, minors: somebody}}, size: size,
+     top: 3, without: 1,
+     by: {holder: holder}}
+"""
 LINKS = """
 joint: town
 parts: {person: people, home: homes}
@@ -98,6 +124,7 @@ links:
      by: {home: kind}}
   - {presence: {person: {age: young}, home: {minors: somebody}}, size: size, top: 3, without: 1}
 """
+PARTS = "{person: people, home: homes}"
 HOUSEHOLD = tuple[tuple[str, str], ...]
 
 
@@ -105,7 +132,27 @@ HOUSEHOLD = tuple[tuple[str, str], ...]
 def releases() -> tuple[Release, Release, JointRelease]:
     """People, homes, and their links."""
     people, homes = (parse_release(text, source="test") for text in (PEOPLE, HOMES))
-    return people, homes, parse_joint(LINKS, people, homes, source="test")
+    return people, homes, parse_joint(LINKS, [people, homes], source="test")
+
+
+@cache
+def with_members() -> tuple[Release, JointRelease]:
+    """People by their households, and the links of all three."""
+    people, homes, _ = releases()
+    members = parse_release(MEMBERS, source="test")
+    text = LINKS.replace(PARTS, PARTS.replace("}", ", member: members}")) + MORE_LINKS.lstrip("\n")
+    return members, parse_joint(text, [people, homes, members], source="test")
+
+
+def publish_members(town: Iterable[tuple[str, HOUSEHOLD]], places: Sequence[str]) -> Publication:
+    """The publication of a town's people by their households."""
+    records = [
+        (place, "no" if age == "young" else "yes", members[0][1])
+        for place, members in town
+        for _, age in members
+    ]
+    frame = pl.DataFrame(records, schema=_words("grown", "holder"), orient="row")
+    return publish(with_members()[0], frame, places)
 
 
 def compositions() -> list[HOUSEHOLD]:

@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.attack.joint.part import stacked
 from recon_cli.errors import ContradictionError
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import IntegerProgram
-from recon_cli.schema import Release
 from recon_cli.schema.joint import JointRelease, Link
 from recon_cli.solve.feasibility import Feasibility, solve_program
 
@@ -43,17 +43,16 @@ class JointRows:
     def is_possible(self, kept: BoolArray, seed: int) -> bool:
         """Whether a solution is not ruled out under some of the rows of links."""
         at = np.flatnonzero(kept)
-        rows = LinearConstraints(
-            sparse.csr_array(sparse.vstack([self.own.A, self.linking.A[at]])),
-            np.concatenate([self.own.least, self.linking.least[at]]),
-            np.concatenate([self.own.most, self.linking.most[at]]),
+        some = LinearConstraints(
+            sparse.csr_array(self.linking.A[at]), self.linking.least[at], self.linking.most[at]
         )
+        rows = stacked(self.own, some)
         program = IntegerProgram(rows, np.zeros_like(self.upper), self.upper)
         return solve_program(program, seed).outcome is not Feasibility.INFEASIBLE
 
 
 def joint_contradiction(
-    joint: JointRelease, plans: tuple[Plan, ...], geoid: str, rows: JointRows, seed: int
+    joint: JointRelease, plans: Sequence[Plan], geoid: str, rows: JointRows, seed: int
 ) -> ContradictionError:
     """The error for a place whose two parts no records can have together.
 
@@ -74,8 +73,8 @@ def joint_contradiction(
     told = list(dict.fromkeys(_told(joint, plans, rows, np.flatnonzero(kept))))
     unit = plans[0].release.geography.unit.name
     return ContradictionError(
-        f"{unit} {geoid}: the counts of {joint.names[0]}s and of {joint.names[1]}s are possible, "
-        f"but not together under the links of {joint.name!r}: {'; '.join(told)}; are both releases "
+        f"{unit} {geoid}: the counts of {'s and of '.join(joint.names)}s are possible, "
+        f"but not together under the links of {joint.name!r}: {'; '.join(told)}; are all releases "
         "made from the same records, and does every link hold in them?"
     )
 
@@ -93,18 +92,19 @@ def _told(
             f"{pair[0].name} {label}" for pair, label in zip(link.by, labels, strict=True)
         )
         sides = " and ".join(
-            f"{name}s' {_tables(plan, _masks(link, side, labels, plan.release))}"
-            for side, (name, plan) in enumerate(zip(joint.names, plans, strict=True))
+            f"{joint.names[part]}s' {_tables(plans[part], _masks(link, side, labels, plans[part]))}"
+            for side, part in enumerate(link.parts)
         )
         yield f"{link}{' of ' + by if by else ''}, between {sides}"
 
 
-def _masks(link: Link, side: int, labels: Sequence[object], release: Release) -> Masks:
+def _masks(link: Link, side: int, labels: Sequence[object], plan: Plan) -> Masks:
     """What a row counts of one part."""
     masks = list(link.predicates[side])
     for pair, label in zip(link.by, labels, strict=True):
         groups = pair[side]
-        masks[release.feature_index[groups.feature]] &= groups.masks[groups.labels.index(label)]
+        group = groups.masks[groups.labels.index(label)]
+        masks[plan.release.feature_index[groups.feature]] &= group
     return tuple(masks)
 
 

@@ -141,6 +141,21 @@ class Part:
 
 def rows_within(rows: LinearConstraints, columns: IntArray) -> LinearConstraints:
     """The rows that have any of some columns, of which none has others as well."""
-    A = sparse.csr_array(rows.A[:, columns])
-    keep = np.flatnonzero(np.diff(A.indptr) > 0)
-    return LinearConstraints(sparse.csr_array(A[keep]), rows.least[keep], rows.most[keep])
+    inside = over(rows, columns)
+    keep = np.flatnonzero(np.diff(inside.A.indptr) > 0)
+    A = sparse.csr_array(inside.A[keep])
+    return LinearConstraints(A, rows.least[keep], rows.most[keep])
+
+
+def over(rows: LinearConstraints, columns: IntArray) -> LinearConstraints:
+    """Rows over some columns."""
+    return LinearConstraints(sparse.csr_array(rows.A[:, columns]), rows.least, rows.most)
+
+
+def stacked(first: LinearConstraints, second: LinearConstraints) -> LinearConstraints:
+    """The rows of both."""
+    return LinearConstraints(
+        sparse.csr_array(sparse.vstack([first.A, second.A])),
+        np.concatenate([first.least, second.least]),
+        np.concatenate([first.most, second.most]),
+    )

@@ -1,7 +1,8 @@
-"""Which records of both parts are in every joint solution? The question of `recon joint`."""
+"""Which records of two parts are in every joint solution? The question of `recon joint`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -25,23 +26,21 @@ from recon_cli.schema.joint import JointRelease
 
 @dataclass(frozen=True)
 class JointQuestion(Question):
-    """Which records of both parts are in every joint solution?
+    """Which records of two parts are in every joint solution?
 
     Attributes:
         plans: Of each part.
     """
 
     joint: JointRelease
-    plans: tuple[PartPlan, PartPlan]
+    plans: tuple[PartPlan, ...]
     options: JointOptions
 
     @classmethod
-    def of(
-        cls, joint: JointRelease, first: PartInput, second: PartInput, options: JointOptions
-    ) -> Self:
-        """For some tables of both."""
-        one, other = (PartPlan.of(joint, side, each) for side, each in enumerate((first, second)))
-        return cls(joint, (one, other), options)
+    def of(cls, joint: JointRelease, parts: Sequence[PartInput], options: JointOptions) -> Self:
+        """For some tables of each."""
+        plans = (PartPlan.of(joint, number, each) for number, each in enumerate(parts))
+        return cls(joint, tuple(plans), options)
 
     @property
     def release(self) -> Release:
@@ -57,19 +56,17 @@ class JointQuestion(Question):
         """The rows of ``joint/``, ``joint_partner/`` and ``joint_units/``.
 
         Raises:
-            ContradictionError: The counts of one part, or of both, contradict each other.
-            ValueError: Nothing is given of the second part.
+            ContradictionError: The counts of one part, or of all, contradict each other.
+            ValueError: Not every part is given.
         """
-        if part.partner is None:
-            raise ValueError(f"partition {part.partition}: nothing is given of the other part")
-        parts = (
-            Part.of(self.plans[0], part.published),
-            Part.of(self.plans[1], part.partner),
-        )
+        published = (part.published, *part.partners)
+        if len(published) != len(self.plans):
+            raise ValueError(f"partition {part.partition}: not every part is given")
+        parts = [Part.of(plan, each) for plan, each in zip(self.plans, published, strict=True)]
         found = find_certain(self.joint, parts, self.options, quarantine)
         own, partner = (
             pl.concat(certain_records(each, alone, together)).sort(each.frame().columns[:1])
-            for each, alone, together in zip(parts, found.alone, found.together, strict=True)
+            for each, alone, together in zip(parts[:2], found.alone, found.together, strict=False)
         )
         units = self._units(parts, found)
         statuses = dict(units["status"].value_counts().iter_rows())
@@ -83,10 +80,10 @@ class JointQuestion(Question):
             totals={"units": units.height, **totals},
         )
 
-    def _units(self, parts: tuple[Part, Part], found: JointCertainty) -> pl.DataFrame:
+    def _units(self, parts: Sequence[Part], found: JointCertainty) -> pl.DataFrame:
         """A row a place."""
         columns = [found.geoids.alias(self.release.geoid_column)]
-        for side, (name, part) in enumerate(zip(self.joint.names, parts, strict=True)):
+        for side, (name, part) in enumerate(zip(self.joint.names, parts[:2], strict=False)):
             at = found.geoids.search_sorted(part.geoids).cast(pl.Int64).to_numpy()
             unit = at[part.histogram.unit]
             numbers = {

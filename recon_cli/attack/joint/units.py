@@ -1,13 +1,13 @@
-"""The records of both parts that are in every joint solution, place by place.
+"""The records of two parts that are in every joint solution, place by place.
 
-Both parts' rows and the links between them are one program: Eq. (together) of docs/method.md. Its
+The parts' rows and the links between them are one program: Eq. (together) of docs/method.md. Its
 certain records are asked for first; of those that there are, whether their own part alone proves
 them, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,12 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
 from recon_cli.attack.joint.contradictions import JointRows, joint_contradiction
-from recon_cli.attack.joint.part import Part, rows_within
+from recon_cli.attack.joint.part import Part, over, rows_within, stacked
 from recon_cli.attack.options import JointOptions
+from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
@@ -38,6 +39,8 @@ from recon_cli.solve.feasibility import Feasibility, solve_program
 _DRY = 3
 #: How much a random cost decides beside records: only among vertices that are equal else.
 _NOISE = 1e-3
+#: The parts of which records are told: the others only say more of these.
+_TOLD = 2
 #: What is known of a place.
 STATUSES = ("proven", "bounded", "undecided", "quarantined", "open", "apart")
 PROVEN, BOUNDED, UNDECIDED, QUARANTINED, OPEN, APART = range(len(STATUSES))
@@ -45,77 +48,103 @@ PROVEN, BOUNDED, UNDECIDED, QUARANTINED, OPEN, APART = range(len(STATUSES))
 
 @dataclass(frozen=True)
 class JointCertainty:
-    """What both parts together prove in one partition.
+    """What all parts together prove in one partition.
 
     Attributes:
-        geoids: The places of either part, rising.
+        geoids: The places of any part, rising.
         status: For each the place in `STATUSES` of what is known.
-        records: (2 × places) records of each part in a joint solution; of those `UNDECIDED` and
+        records: (parts × places) records of each part in a joint solution; of those `UNDECIDED` and
             beyond, what propagation puts there.
         alone: For each part, for each of its histogram cells the records that it proves by itself.
-        together: The same for both parts together.
+        together: The same for all parts together.
         seconds: For each place deterministic seconds.
     """
 
     geoids: pl.Series
     status: IntArray
     records: IntArray
-    alone: tuple[IntArray, IntArray]
-    together: tuple[IntArray, IntArray]
+    alone: tuple[IntArray, ...]
+    together: tuple[IntArray, ...]
     seconds: npt.NDArray[np.float64]
 
 
 def find_certain(
-    joint: JointRelease, parts: tuple[Part, Part], options: JointOptions, quarantine: Quarantine
+    joint: JointRelease, parts: Sequence[Part], options: JointOptions, quarantine: Quarantine
 ) -> JointCertainty:
     """The least number of each record over all joint solutions, Eq. (together), and by its part.
 
+    Of the third part and further ones only what propagation proves is told.
+
     Raises:
-        ContradictionError: Both parts are possible, and not together; names tables of both, and the
-            link.
+        ContradictionError: All parts are possible, and not together; names tables, and the link.
     """
     return _Places(joint, parts, options, quarantine).settled()
 
 
 class _Places:
-    """The program of all places, and what is known so far."""
+    """The program of all places, and what is known so far.
+
+    Columns are the candidates of all parts, one part after the other, and so are cells.
+    """
 
     def __init__(
         self,
         joint: JointRelease,
-        parts: tuple[Part, Part],
+        parts: Sequence[Part],
         options: JointOptions,
         quarantine: Quarantine,
     ) -> None:
         self.joint, self.parts, self.options = joint, parts, options
         self.geoids = pl.concat([part.geoids for part in parts]).unique().sort()
-        count = len(self.geoids)
-        self.status = np.full(count, PROVEN, dtype=np.int64)
+        self.status = np.full(len(self.geoids), PROVEN, dtype=np.int64)
         self._set_aside()
-        first, second = (
-            np.where(self._is_asked(unit), unit, -1)
-            for unit in (part.numbered(self.geoids) for part in parts)
-        )
-        self.width = len(first)
-        self.unit: IntArray = np.concatenate([first, second])
-        self.links: LinkRows = link_rows(
-            joint.links, (parts[0].linked(first), parts[1].linked(second))
-        )
-        self.columns = np.flatnonzero(self.unit >= 0)
-        self.rows, self.bounds = self._program()
-        self.values: IntArray = self._both(lambda part: part.bounds.lower)
-        self.seconds = np.zeros(count)
+        self.seconds = np.zeros(len(self.geoids))
         region = parts[0].made.plan.release.region
         self.watched: BatchQuarantine = quarantine.of_batch(
             self.geoids, region.enclosing(self.geoids).fill_null("")
         )
-        self.together = [part.histogram.sums @ part.bounds.lower for part in parts]
-        self.alone = [each.copy() for each in self.together]
+        widths = [len(part.histogram.of_cell) for part in parts]
+        self.part: IntArray = np.repeat(np.arange(len(parts)), widths)
+        self.first_cell = np.cumsum([0, *(len(part.histogram.unit) for part in parts)])
+        self.of_cell: IntArray = self._all(lambda part: part.histogram.of_cell)
+        self.of_cell += self.first_cell[self.part]
+        unit = self._all(lambda part: part.numbered(self.geoids))
+        self.unit: IntArray = np.where((unit >= 0) & (self.status[unit] == PROVEN), unit, -1)
+        self.columns = np.flatnonzero(self.unit >= 0)
+        self.label: IntArray = self.unit[self.columns]
+        units = np.split(self.unit, np.cumsum(widths)[:-1])
+        self.links: LinkRows = link_rows(
+            joint.links, [part.linked(mine) for part, mine in zip(parts, units, strict=True)]
+        )
+        self.own = self._own_rows()
+        self.alone_bounds = Bounds(
+            self._all(lambda part: part.bounds.lower)[self.columns],
+            self._all(lambda part: part.bounds.upper)[self.columns],
+            np.zeros(len(self.columns), dtype=bool),
+            np.zeros(self.own.A.shape[0], dtype=bool),
+        )
+        self.rows = stacked(self.own, self._linking(np.arange(len(self.links.unit))))
+        self.bounds = self._propagated()
+        self.alone: IntArray = self._by_cell(
+            np.arange(len(self.part)), self._all(lambda part: part.bounds.lower)
+        )
+        least = self._by_cell(self.columns, self.bounds.lower)
+        self.together: IntArray = np.maximum(self.alone, least)
+        self.fixed: IntArray = self._by_cell(
+            self.columns, np.where(self.bounds.free, 0, self.bounds.lower)
+        )
+        self.values: IntArray = self._all(lambda part: part.bounds.lower)
+        self.values[self.columns] = self.bounds.lower
+        self.known: dict[int, _Solved] = {}
 
-    def _both(self, of: Callable[[Part], IntArray]) -> IntArray:
+    def _all(self, of: Callable[[Part], IntArray]) -> IntArray:
         """What each part says of its columns or rows, one after the other."""
         found: IntArray = np.concatenate([of(part) for part in self.parts])
         return found
+
+    def _by_cell(self, columns: IntArray, values: IntArray) -> IntArray:
+        """Sums of some columns' values by histogram cell."""
+        return np.bincount(self.of_cell[columns], values, self.first_cell[-1]).astype(np.int64)
 
     def _set_aside(self) -> None:
         """The places that one part lacks, or where counts do not bound all records."""
@@ -126,200 +155,136 @@ class _Places:
             self.status[at[~part.is_bounded]] = OPEN
             self.status[apart] = APART
 
-    def _is_asked(self, unit: IntArray) -> BoolArray:
-        is_asked: BoolArray = (unit >= 0) & (self.status[unit] == PROVEN)
-        return is_asked
-
-    def _program(self) -> tuple[LinearConstraints, Bounds]:
-        """Rows and bounds of the columns in question."""
+    def _own_rows(self) -> LinearConstraints:
+        """The parts' own rows of the columns in question."""
         blocks = sparse.block_diag([part.rows.A for part in self.parts], format="csr")
-        own = LinearConstraints(
+        every = LinearConstraints(
             sparse.csr_array(blocks),
-            self._both(lambda part: part.rows.least),
-            self._both(lambda part: part.rows.most),
+            self._all(lambda part: part.rows.least),
+            self._all(lambda part: part.rows.most),
         )
-        own = rows_within(own, self.columns)
-        self.own_rows = own.A.shape[0]
-        linking = self.links.rows
-        rows = LinearConstraints(
-            sparse.csr_array(sparse.vstack([own.A, linking.A[:, self.columns]])),
-            np.concatenate([own.least, linking.least]),
-            np.concatenate([own.most, linking.most]),
-        )
-        upper = self._both(lambda part: part.bounds.upper)[self.columns]
-        found = propagate_signed(rows, upper)
+        return rows_within(every, self.columns)
+
+    def _linking(self, rows: IntArray) -> LinearConstraints:
+        """Some rows of links over the columns in question."""
+        every = self.links.rows
+        A = sparse.csr_array(every.A[rows][:, self.columns])
+        return LinearConstraints(A, every.least[rows], every.most[rows])
+
+    def _propagated(self) -> Bounds:
+        found = propagate_signed(self.rows, self.alone_bounds.upper)
         if found.conflict.any():
             at = np.flatnonzero(found.conflict)
-            columns = sparse.csr_array(rows.A[at]).nonzero()[1]
-            self._refuse(rows, upper, int(self.unit[self.columns[columns]].min()))
-        is_open = np.zeros(len(upper), dtype=bool)
-        return rows, Bounds(found.lower, found.upper, is_open, found.conflict)
+            columns = sparse.csr_array(self.rows.A[at]).nonzero()[1]
+            raise self._contradiction(int(self.label[columns].min()))
+        return Bounds(found.lower, found.upper, self.alone_bounds.is_open, found.conflict)
 
-    def _refuse(self, rows: LinearConstraints, upper: IntArray, unit: int) -> None:
-        """Say why a place has no joint solution.
-
-        Raises:
-            ContradictionError: In any case.
-        """
-        here = np.flatnonzero(self.unit[self.columns] == unit)
+    def _contradiction(self, unit: int) -> ContradictionError:
+        """Why a place has no joint solution."""
+        here = np.flatnonzero(self.label == unit)
         link = np.flatnonzero(self.links.unit == unit)
-        raise joint_contradiction(
+        return joint_contradiction(
             self.joint,
-            tuple(part.made.plan for part in self.parts),
+            [part.made.plan for part in self.parts],
             self.geoids[unit],
             JointRows(
-                rows_within(
-                    LinearConstraints(
-                        sparse.csr_array(rows.A[: self.own_rows]),
-                        rows.least[: self.own_rows],
-                        rows.most[: self.own_rows],
-                    ),
-                    here,
-                ),
-                LinearConstraints(
-                    sparse.csr_array(self.links.rows.A[link][:, self.columns[here]]),
-                    self.links.rows.least[link],
-                    self.links.rows.most[link],
-                ),
+                rows_within(self.own, here),
+                over(self._linking(link), here),
                 self.links.link[link],
                 self.links.label[link],
-                upper[here],
+                self.alone_bounds.upper[here],
             ),
-            digest_seed(self.options.seed, "joint", self.geoids[unit]),
+            self._seed("joint", unit),
         )
+
+    def _seed(self, purpose: str, unit: int) -> int:
+        return digest_seed(self.options.seed, purpose, self.geoids[unit])
 
     def settled(self) -> JointCertainty:
         """All places."""
-        self.values[self.columns] = self.bounds.lower
-        self._take(self.columns, self.bounds.lower)
-        solved: dict[int, _Solved] = {}
-        label = self.unit[self.columns]
-        for component in split_components(self.rows, self.bounds, label, targets=label, pack=1):
-            unit = int(label[component.columns[0]])
-            if not self.watched.admits(np.array([unit])):
+        for component in split_components(
+            self.rows, self.bounds, self.label, targets=self.label, pack=1
+        ):
+            unit = int(self.label[component.columns[0]])
+            if self.watched.admits(np.array([unit])):
+                self._settle_together(unit, component)
+            else:
                 self.status[unit] = QUARANTINED
-                continue
-            found = self._solve(unit, component)
-            if found is not None:
-                solved[unit] = found
-        for side, part in enumerate(self.parts):
-            self._settle_alone(side, part, solved)
-        records = [
-            np.bincount(
-                self.unit[mine][self.unit[mine] >= 0],
-                self.values[mine][self.unit[mine] >= 0],
-                minlength=len(self.geoids),
-            )
-            for mine in (slice(0, self.width), slice(self.width, None))
-        ]
-        return JointCertainty(
-            self.geoids,
-            self.status,
-            np.stack(records).astype(np.int64),
-            (self.alone[0], self.alone[1]),
-            (self.together[0], self.together[1]),
-            self.seconds,
+        apart = self.label * len(self.parts) + self.part[self.columns]
+        for component in split_components(
+            self.own, self.alone_bounds, self.label, targets=apart, pack=1
+        ):
+            unit = int(self.label[component.columns[0]])
+            if self.status[unit] in (PROVEN, BOUNDED):
+                self._settle_alone(unit, component)
+        alone, together = (
+            tuple(np.split(each, self.first_cell[1:-1]))
+            for each in (np.minimum(self.alone, self.together), self.together)
         )
+        records = np.zeros((len(self.parts), len(self.geoids)), dtype=np.int64)
+        at = self.part[self.columns], self.label
+        np.add.at(records, at, self.values[self.columns])
+        return JointCertainty(self.geoids, self.status, records, alone, together, self.seconds)
 
-    def _take(self, columns: IntArray, lower: IntArray) -> None:
-        """Raise what both prove of histogram cells to sums of bounds of candidates."""
-        for side, part in enumerate(self.parts):
-            mine = (columns >= self.width) == bool(side)
-            cell = part.histogram.of_cell[columns[mine] - side * self.width]
-            least = np.bincount(cell, lower[mine], len(self.together[side])).astype(np.int64)
-            self.together[side] = np.maximum(self.together[side], least)
-
-    def _cells(self, columns: IntArray) -> tuple[IntArray, sparse.csr_array]:
-        """The histogram cells of both parts that columns fall into, and their sums.
-
-        Cells of the second part are numbered after those of the first.
-        """
-        first, second = (part.histogram for part in self.parts)
-        beyond = len(first.unit)
-        of_column = np.concatenate([first.of_cell, second.of_cell + beyond])[columns]
-        cells, place = np.unique(of_column, return_inverse=True)
-        ones = np.ones(len(columns), dtype=np.int64)
-        at = (place.ravel(), np.arange(len(columns)))
-        return cells, sparse.csr_array((ones, at), shape=(len(cells), len(columns)))
-
-    def _solve(self, unit: int, component: Component) -> _Solved | None:
+    def _settle_together(self, unit: int, component: Component) -> None:
         """A joint solution of a place, and the least of each record that it has."""
-        seed = digest_seed(self.options.seed, "joint", self.geoids[unit])
+        seed = self._seed("joint", unit)
         solution = solve_program(component.program, seed)
         self.seconds[unit] += solution.deterministic_time
         if solution.outcome is Feasibility.INFEASIBLE:
-            upper = self._both(lambda part: part.bounds.upper)[self.columns]
-            self._refuse(self.rows, upper, unit)
+            raise self._contradiction(unit)
         if solution.outcome is Feasibility.UNDECIDED:
             self.status[unit] = UNDECIDED
-            return None
+            return
         columns = self.columns[component.columns]
         self.values[columns] = solution.values
-        cells, sums = self._cells(columns)
+        known = [solution.values]
+        cells = np.unique(self.of_cell[columns])
+        cells = cells[cells < self.first_cell[_TOLD]]
+        if len(cells):
+            ledger = self._least(unit, component, cells, known, seed)
+            self.together[cells] = self.fixed[cells] + ledger.lower
+            known = ledger.known
+        self.known[unit] = _Solved(columns, known)
+
+    def _settle_alone(self, unit: int, component: Component) -> None:
+        """What a part proves by itself of the records that all prove."""
+        columns = self.columns[component.columns]
+        cells = np.unique(self.of_cell[columns])
+        cells = cells[self.together[cells] > self.alone[cells]]
+        cells = cells[cells < self.first_cell[_TOLD]]
+        if len(cells):
+            seed, known = self._seed("alone", unit), self._known(unit, columns)
+            lowest = self.alone[cells]
+            ledger = self._least(unit, component, cells, known, seed)
+            sums = ledger.functionals @ component.program.lower
+            self.alone[cells] = lowest - sums + ledger.lower
+
+    def _least(
+        self, unit: int, component: Component, cells: IntArray, known: list[IntArray], seed: int
+    ) -> Ledger:
+        """The least of each of some histogram cells in a component."""
+        of_column = self.of_cell[self.columns[component.columns]]
+        place = np.minimum(np.searchsorted(cells, of_column), len(cells) - 1)
+        inside = np.flatnonzero(cells[place] == of_column)
+        ones = np.ones(len(inside), dtype=np.int64)
+        sums = sparse.csr_array((ones, (place[inside], inside)), shape=(len(cells), len(of_column)))
         effort = Effort(seed, self.options.unit_seconds)
-        ledger = least_records(component.program, sums, [solution.values], effort)
+        ledger = least_records(component.program, sums, known, effort)
         self.seconds[unit] += ledger.effort
         if ledger.is_open_below.any():
             self.status[unit] = BOUNDED
-        # What propagation fixed of the same cells comes on top.
-        fixed = np.flatnonzero((self.unit[self.columns] == unit) & ~self.bounds.free)
-        lower = self._fixed(cells, fixed) + ledger.lower
-        beyond = len(self.parts[0].histogram.unit)
-        for side, mine in enumerate((cells < beyond, cells >= beyond)):
-            at = cells[mine] - side * beyond
-            self.together[side][at] = np.maximum(self.together[side][at], lower[mine])
-        return _Solved(columns, [*ledger.known])
+        return ledger
 
-    def _fixed(self, cells: IntArray, fixed: IntArray) -> IntArray:
-        """Records of each of some cells in columns that have one value."""
-        first, second = (part.histogram for part in self.parts)
-        beyond = len(first.unit)
-        of_cell = np.concatenate([first.of_cell, second.of_cell + beyond])[self.columns[fixed]]
-        place = np.minimum(np.searchsorted(cells, of_cell), len(cells) - 1)
-        is_here = cells[place] == of_cell
-        weights = self.bounds.lower[fixed][is_here]
-        return np.bincount(place[is_here], weights, len(cells)).astype(np.int64)
-
-    def _settle_alone(self, side: int, part: Part, solved: dict[int, _Solved]) -> None:
-        """What a part proves by itself of the records that both prove."""
-        unit = self.unit[side * self.width :][: len(part.histogram.of_cell)]
-        asked = np.flatnonzero(unit >= 0)
-        bounds = _of(part.bounds, asked)
-        rows = rows_within(part.rows, asked)
-        for component in split_components(rows, bounds, unit[asked], targets=unit[asked], pack=1):
-            at = int(unit[asked[component.columns[0]]])
-            if self.status[at] in (UNDECIDED, QUARANTINED):
-                continue
-            columns = asked[component.columns]
-            numbers, place = np.unique(part.histogram.of_cell[columns], return_inverse=True)
-            ones = np.ones(len(columns), dtype=np.int64)
-            sums = sparse.csr_array(
-                (ones, (place.ravel(), np.arange(len(columns)))),
-                shape=(len(numbers), len(columns)),
-            )
-            own = self.alone[side][numbers]
-            wanted = np.flatnonzero(self.together[side][numbers] > own)
-            if not len(wanted):
-                continue
-            known = self._known(columns + side * self.width, solved.get(at))
-            seed = digest_seed(self.options.seed, "alone", self.geoids[at])
-            effort = Effort(seed, self.options.unit_seconds)
-            held = sparse.csr_array(sums[wanted])
-            ledger = least_records(component.program, held, known, effort)
-            self.seconds[at] += ledger.effort
-            fixed = own[wanted] - held @ component.program.lower
-            self.alone[side][numbers[wanted]] = ledger.lower + fixed
-        self.alone[side] = np.minimum(self.alone[side], self.together[side])
-
-    def _known(self, columns: IntArray, solved: _Solved | None) -> list[IntArray]:
+    def _known(self, unit: int, columns: IntArray) -> list[IntArray]:
         """Joint solutions over some columns of one part."""
-        if solved is None:
+        if unit not in self.known:
             return [self.values[columns]]
-        found = []
+        solved, found = self.known[unit], []
+        place = np.minimum(np.searchsorted(solved.columns, columns), len(solved.columns) - 1)
+        is_here = solved.columns[place] == columns
         for solution in solved.known:
             values = self.values[columns].copy()
-            place = np.minimum(np.searchsorted(solved.columns, columns), len(solved.columns) - 1)
-            is_here = solved.columns[place] == columns
             values[is_here] = solution[place[is_here]]
             found.append(values)
         return found
@@ -331,12 +296,6 @@ class _Solved:
 
     columns: IntArray
     known: list[IntArray]
-
-
-def _of(bounds: Bounds, columns: IntArray) -> Bounds:
-    return Bounds(
-        bounds.lower[columns], bounds.upper[columns], bounds.is_open[columns], bounds.conflict
-    )
 
 
 def least_records(

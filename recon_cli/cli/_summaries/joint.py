@@ -12,7 +12,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     manifest, unit = outcome.manifest, plural(run.release.geography.unit.name)
     totals, statuses = manifest.totals, manifest.statuses
     facts: list[Fact] = [(unit, f"{totals['units']:,}")]
-    for name in manifest.notes["parts"]:
+    for name in manifest.notes["parts"][:2]:
         records = totals[f"{name}_records"]
         facts += [
             (plural(name), f"{records:,}"),

@@ -17,7 +17,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from recon_cli.config.model import ConfigPath, Section, place_release
+from recon_cli.config.model import ConfigPath, ConfigPaths, Section, place_release
 
 
 class Joint(Section):
@@ -25,6 +25,8 @@ class Joint(Section):
 
     Attributes:
         partner: The config of the run that ingested the other release.
+        further: Configs of runs whose releases only say more of these records: people by what is
+            known of their households.
         links: How the records of both are linked: ``sf1_2010``, or the path of a .yaml file
             (docs/schema.md).
         assumptions: Whether structural zeros that are assumptions count, of both.
@@ -34,6 +36,7 @@ class Joint(Section):
     """
 
     partner: ConfigPath
+    further: ConfigPaths = ()
     links: Annotated[str, BeforeValidator(place_release)]
     assumptions: bool = True
     unit_seconds: Annotated[float, Field(gt=0)] = 10.0
