@@ -64,6 +64,7 @@ class BlockChanges:
             return
         changes = _Changes.of(ledger, list(self._changes.values()), total)
         until, dry = ledger.effort + limit, 0
+        low, high = ledger.program.lower, ledger.program.upper
         for at in range(len(changes.block)):
             k, gains = changes.gains(at)
             reached = values[k] + gains
@@ -73,9 +74,13 @@ class BlockChanges:
                 return
             joined, looked_at = changes.completed(at)
             ledger.effort = round(ledger.effort + _CHANGE + _ENTRY * looked_at, 9)
-            dry = 0 if len(joined) else dry + 1
-            if len(joined):
-                columns, change = changes.sum_of(joined)
+            columns, change = changes.sum_of(joined)
+            there = ledger.known[known][columns] + change
+            # Blocks may overlap: what each may do alone can be too much together.
+            is_within = (there >= low[columns]) & (there <= high[columns])
+            is_solution = len(joined) > 0 and bool(is_within.all())
+            dry = 0 if is_solution else dry + 1
+            if is_solution:
                 k, gains = changes.gains_of(joined)
                 ledger.see(values[k] + gains, Witness(known, columns, change), k)
 
@@ -204,8 +209,8 @@ class _Changes:
 
 def _sum(matrix: sparse.csr_array, rows: IntArray) -> tuple[IntArray, IntArray]:
     """Where the sum of some rows is not zero, and what it is there."""
-    entries = [slice(matrix.indptr[row], matrix.indptr[row + 1]) for row in rows]
-    at, which = np.unique(np.concatenate([matrix.indices[e] for e in entries]), return_inverse=True)
+    chosen = sparse.csr_array(matrix[rows])
+    at, which = np.unique(chosen.indices, return_inverse=True)
     total = np.zeros(len(at), dtype=np.int64)
-    np.add.at(total, which, np.concatenate([matrix.data[e] for e in entries]))
+    np.add.at(total, which, chosen.data)
     return at[total != 0].astype(np.int64), total[total != 0]

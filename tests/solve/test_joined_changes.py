@@ -85,3 +85,22 @@ def test_units_that_nothing_but_others_lets_move_are_moved() -> None:
     assert ledger.greatest.tolist() == [3, 1]
     assert ledger.least.tolist() == [2, 0]
     ledger.recheck()
+
+
+def test_changes_of_blocks_that_overlap_keep_within_the_bounds() -> None:
+    # The first two cells are as many as the third. Two blocks share the first cell, and together
+    # would raise it by more than it may rise.
+    equal = sparse.csr_array(np.array([[1, 1, -1]]))
+    rows = LinearConstraints(equal, np.array([0]), np.array([0]))
+    program = IntegerProgram(rows, np.zeros(3, np.int64), np.array([1, 0, 2]))
+    known = np.zeros(3, np.int64)
+    ledger = Ledger(program, sparse.csr_array(np.eye(3, dtype=np.int64)), [known])
+    changes = BlockChanges()
+    changes.keep(0, np.array([0]), np.array([1]))
+    changes.keep(1, np.array([0, 2]), np.array([1, 2]))
+    changes.join(ledger, 0, known, known, 1.0)
+    assert not ledger.greatest.any()
+    changes.keep(2, np.array([2]), np.array([1]))
+    changes.join(ledger, 0, known, known, 1.0)
+    assert ledger.greatest.tolist() == [1, 0, 1]
+    ledger.recheck()
