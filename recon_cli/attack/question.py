@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
+from recon_cli.attack.checkpoint import Checkpoint, NoCheckpoint
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.unit_status import MISSING
 from recon_cli.progress import OnProgress
@@ -25,6 +26,7 @@ class RegionData:
         missing: Geoids of the units that were not solved when the records were made.
         partition: Geoid of the partition that they are of.
         partners: What is published of other kinds of records there.
+        checkpoint: What was found out of them before, and where more is kept.
     """
 
     published: Publication
@@ -32,6 +34,7 @@ class RegionData:
     missing: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String))
     partition: str = ""
     partners: tuple[Publication, ...] = ()
+    checkpoint: Checkpoint = field(default_factory=NoCheckpoint)
 
     @property
     def records(self) -> pl.DataFrame:
@@ -65,7 +68,14 @@ Rows = Callable[[str], Iterator[pl.DataFrame]]
 
 
 class Question(ABC):
-    """Something asked of all solutions, region by region."""
+    """Something asked of all solutions, region by region.
+
+    Attributes:
+        has_answers_so_far: Whether what is decided stands while the rest is undecided: such an
+            answer, told to a checkpoint, is published when the question is stopped.
+    """
+
+    has_answers_so_far: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -35,12 +35,15 @@ def single_threaded() -> Iterator[None]:
 
 
 @contextmanager
-def block_interrupts() -> Iterator[None]:
-    """Children and threads started inside never hear Ctrl-C: the main thread stops them."""
+def block_interrupts(number: signal.Signals = signal.SIGINT) -> Iterator[None]:
+    """Hold a signal back; children and threads started inside never hear it.
+
+    Ctrl-C is heard by the main thread alone, which stops them.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     try:
         yield
     finally:

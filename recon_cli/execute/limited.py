@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 from recon_cli.errors import WorkerError
 from recon_cli.execute.children import block_interrupts
 
-#: A process that is asked to end has so long to stop its own workers.
-_STOP_SECONDS = 2.0
+#: A process that is asked to end has so long to stop its own workers, and to tell what it has.
+_STOP_SECONDS = 8.0
 
 #: Called with what takes each result.
 Reports = Callable[[Callable[[Any], None]], None]
@@ -24,7 +24,8 @@ def results_until(end: float, function: Reports) -> Iterator[Any]:
     """What ``function`` reports until it returns, or the time is over.
 
     Args:
-        end: By `time.monotonic`; the process is stopped then.
+        end: By `time.monotonic`; the process is stopped then, as by SIGTERM: what it reports of
+            that within a few seconds counts.
         function: Can be pickled, and so can what it reports.
 
     Raises:
@@ -38,11 +39,20 @@ def results_until(end: float, function: Reports) -> Iterator[Any]:
         process.start()
     theirs.close()  # or the pipe would stay open when the process dies
     try:
-        while ours.poll(max(end - time.monotonic(), 0)):
+        is_over = False
+        while True:
+            if not ours.poll(max(end - time.monotonic(), 0)):
+                if is_over:
+                    return
+                is_over, end = True, time.monotonic() + _STOP_SECONDS
+                process.terminate()
+                continue
             try:
                 kind, value = ours.recv()
             except EOFError:
                 process.join(_STOP_SECONDS)
+                if is_over:
+                    return
                 code = process.exitcode
                 raise WorkerError(f"a process died with exit code {code}") from None
             if kind == _DONE:
@@ -65,13 +75,22 @@ _REPORTED, _DONE, _FAILED = "reported", "done", "failed"
 
 def _run(pipe: Connection, function: Reports) -> None:
     signal.signal(signal.SIGTERM, _stop)
+    last: tuple[str, object] = (_DONE, None)
     try:
-        function(lambda value: pipe.send((_REPORTED, value)))
+        function(lambda value: _send(pipe, (_REPORTED, value)))
+    except KeyboardInterrupt:
+        pass
     except Exception as error:  # noqa: BLE001 - the parent raises it
-        pipe.send((_FAILED, error))
-    else:
-        pipe.send((_DONE, None))
+        last = (_FAILED, error)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending
+    pipe.send(last)
+
+
+def _send(pipe: Connection, message: tuple[str, object]) -> None:
+    """Send a message whole, whatever comes in between."""
+    with block_interrupts(signal.SIGTERM):
+        pipe.send(message)
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    raise SystemExit(128 + number)
+    raise KeyboardInterrupt

@@ -9,12 +9,13 @@ See *end* and *certificate* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
@@ -315,6 +316,74 @@ class Ledger:
                 why = end.why or Combination(1, self._here.columns, self._here.change)
                 if why.bound(self.program, sign * functional) < end.proven:
                     raise ValueError(f"functional {at}: its rows do not add up to {end.proven}")
+
+    def state(self) -> Arrays:
+        """All that is known, as arrays that `take_up` reads."""
+        whys, of_end = _numbered(self._ends)
+        witnesses, of_seen = _numbered(self._witnesses)
+        rows = [() if isinstance(why, Confirmation) else why.rows for why in whys]
+        weights = [() if isinstance(why, Confirmation) else why.weights for why in whys]
+        scales = [0 if isinstance(why, Confirmation) else why.scale for why in whys]
+        return {
+            **{name: getattr(self, name) for name in _SIDES},
+            "known": np.stack(self.known),
+            "effort": np.array(self.effort),
+            "of_end": of_end,
+            "why": np.array([scales, [GROUNDS.index(why.grounds) for why in whys]], dtype=np.int64),
+            "why_rows": _joined(rows),
+            "why_weights": _joined(weights),
+            "why_ends": np.cumsum([len(each) for each in rows], dtype=np.int64),
+            "of_seen": of_seen,
+            "seen": np.array([each.known for each in witnesses], dtype=np.int64),
+            "seen_columns": _joined([each.columns for each in witnesses]),
+            "seen_change": _joined([each.change for each in witnesses]),
+            "seen_ends": np.cumsum([len(each.columns) for each in witnesses], dtype=np.int64),
+        }
+
+    def take_up(self, state: Arrays) -> None:
+        """Know again what another ledger of the same program and functionals knew.
+
+        Args:
+            state: Its `state`.
+        """
+        for name in _SIDES:
+            setattr(self, name, state[name].copy())
+        self.known, self.effort = list(state["known"]), float(state["effort"])
+        rows = np.split(state["why_rows"], state["why_ends"][:-1])
+        weights = np.split(state["why_weights"], state["why_ends"][:-1])
+        whys: list[Reason] = [
+            Combination(scale, at, weight, GROUNDS[grounds]) if scale else Confirmation()
+            for scale, grounds, at, weight in zip(
+                *state["why"].tolist(), rows, weights, strict=False
+            )
+        ]
+        columns = np.split(state["seen_columns"], state["seen_ends"][:-1])
+        changes = np.split(state["seen_change"], state["seen_ends"][:-1])
+        seen = zip(state["seen"].tolist(), columns, changes, strict=False)
+        witnesses = [Witness(*each) for each in seen]
+        self._ends = {(k, sign): whys[at] for k, sign, at in state["of_end"].tolist()}
+        self._witnesses = {(k, sign): witnesses[at] for k, sign, at in state["of_seen"].tolist()}
+
+
+#: Arrays of whole numbers, floats or texts by name.
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+#: What is proven and seen of all functionals.
+_SIDES: Final = ("lower", "upper", "least", "greatest")
+_Each = TypeVar("_Each")
+
+
+def _numbered(found: Mapping[tuple[int, int], _Each]) -> tuple[list[_Each], IntArray]:
+    """The distinct things, and rows of functional, sign and the number of what is there."""
+    distinct = {id(each): each for each in found.values()}
+    places = {at: number for number, at in enumerate(distinct)}
+    rows = [(*end, places[id(each)]) for end, each in found.items()]
+    return list(distinct.values()), np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def _joined(parts: Iterable[npt.ArrayLike]) -> IntArray:
+    """One after the other."""
+    return np.concatenate([np.empty(0, np.int64), *(np.asarray(p, np.int64) for p in parts)])
 
 
 #: Is shown a ledger while it is filled.

@@ -10,8 +10,10 @@ from typing import Protocol
 
 import polars as pl
 
+from recon_cli.attack.checkpoint import Checkpoint
 from recon_cli.attack.question import Question, RegionData, missing_units
-from recon_cli.execute import OnProgress
+from recon_cli.execute import OnProgress, ignore_progress
+from recon_cli.pipeline.checkpoint import PieceCheckpoint
 from recon_cli.pipeline.contradiction_log import log_contradictions
 from recon_cli.pipeline.disagreement_log import log_disagreements
 from recon_cli.pipeline.partner import Partner
@@ -76,15 +78,29 @@ class Asked:
 
 def ask_piece(asked: Asked, piece: Piece, tick: OnProgress) -> None:
     """Ask, and write the answer; runs in a worker."""
+    checkpoint = PieceCheckpoint(asked.staging, piece)
+    _answer(asked, piece, asked.staging, checkpoint, tick)
+    checkpoint.forget()
+
+
+def answer_so_far(asked: Asked, piece: Piece, staging: Staging) -> None:
+    """Write elsewhere what a piece had come to when the stage was stopped; nothing is solved."""
+    checkpoint = PieceCheckpoint(asked.staging, piece, is_over=True)
+    _answer(asked, piece, staging, checkpoint, ignore_progress)
+
+
+def _answer(
+    asked: Asked, piece: Piece, staging: Staging, checkpoint: Checkpoint, tick: OnProgress
+) -> None:
     started = time.perf_counter()
-    part = asked.read(piece)
+    part = replace(asked.read(piece), checkpoint=checkpoint)
     with (
         log_disagreements(asked.work),
         log_contradictions(asked.work, asked.question, part),
         traced_quarantine(asked.staging, piece) as quarantine,
     ):
         answer = asked.question.ask(part, tick, quarantine)
-    asked.staging.write(
+    staging.write(
         piece,
         dict(answer.frames),
         statuses=dict(answer.statuses),

@@ -79,7 +79,7 @@ class QuestionStage(OpenedStage):
         return self.recipe
 
     def make(self, stage: Transaction) -> Manifest:
-        """Ask every piece that is not finished, and publish."""
+        """Ask every piece that is not finished, and publish; when stopped, what is decided."""
         asking = importlib.import_module("recon_cli.pipeline.asking")
         kind, run, label = load(self.question), self.run, self.recipe.stage.name
 
@@ -96,13 +96,28 @@ class QuestionStage(OpenedStage):
         on_death = load("recon_cli.pipeline.quarantine:QuarantineOnDeath")(
             label, stage.staging, run.reporter
         )
-        results = run.map_unfinished(
-            stage, asking.ask_piece, prepare, pieces, on_death, grain=self.grain
-        )
-        seed = self.recipe.seed or 0
-        asking.write_tables(kind, stage.staging, self.geounits.partitions, seed)
-        notes = {**self.notes, **question().notes, **self.beside(stage.staging)}
-        return stage.publish(pieces, notes=notes, usages=results.usages, workers=results.workers)
+
+        def publish(stage: Transaction, **cost: Any) -> Manifest:
+            seed = self.recipe.seed or 0
+            asking.write_tables(kind, stage.staging, self.geounits.partitions, seed)
+            notes = {**self.notes, **question().notes, **self.beside(stage.staging)}
+            return stage.publish(pieces, notes=notes, **cost)
+
+        try:
+            results = run.map_unfinished(
+                stage, asking.ask_piece, prepare, pieces, on_death, grain=self.grain
+            )
+        except KeyboardInterrupt:
+            if kind.has_answers_so_far and run.shard.is_all and not stage.is_published:
+                stopped, shared = stage.stopped(), prepare()
+                for piece in pieces:
+                    if not stopped.is_done(piece):
+                        asking.answer_so_far(shared, piece, stopped.staging)
+                so_far = publish(stopped).stopped
+                if so_far is not None:
+                    run.reporter.note(f"{label}: {so_far.words}; the rest is undecided")
+            raise
+        return publish(stage, usages=results.usages, workers=results.workers)
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,10 @@ def _status_in_folder(work: Path, stage: Stage) -> StageStatus:
     if wrong is not None:
         return StageStatus(stage, wrong, (why,), begun, 0, last)
     reasons = () if last is None else tuple(_changed_inputs(work, last))
-    if begun:
+    stopped = None if last is None else last.stopped
+    if stopped is not None:
+        reasons = (stopped.words, *reasons)
+    if begun or stopped is not None:
         return StageStatus(stage, State.HALF, reasons, begun, 0, last)
     if last is None:
         return StageStatus(stage, State.ABSENT)

@@ -17,6 +17,8 @@ _WINDOW = 30.0
 _SAMPLE = 1.0
 #: How statuses are called here; others are called what they are.
 _WORDS = {"unique": "proven unique"}
+#: What is told of things that are known by number and not yet decided.
+_UNDECIDED = "undecided"
 #: What was shown comes first, what was not shown after it.
 _ORDER = ("unique", "proven", "likely", "solved", "bounded", "open")
 
@@ -51,17 +53,15 @@ class Snapshot:
         return None
 
     def facts(self) -> list[str]:
-        """Counts, outcomes and rate, a few words each."""
+        """Counts, outcomes and rate, a few words each; of people only where they are counted."""
         unit, people = (
             plural(name).replace("_", " ") for name in (self.task.unit, self.task.record)
         )
         of = "" if self.task.units is None else f" of {self.task.units:,}"
-        return [
-            f"{self.units:,}{of} {unit}",
-            f"{self.people:,} {people}",
-            *outcomes(self.statuses),
-            f"{self.rate:,.0f} {people}/s",
-        ]
+        told, rate = [f"{self.people:,} {people}"], [f"{self.rate:,.0f} {people}/s"]
+        if not self.people and self.statuses:
+            told, rate = [], []
+        return [f"{self.units:,}{of} {unit}", *told, *outcomes(self.statuses), *rate]
 
 
 class Tally:
@@ -76,8 +76,8 @@ class Tally:
         self._started = clock()
         self._units = self._people = 0
         self._statuses: Counter[str] = Counter()
-        #: Time, people, units; the first is the oldest that the rate looks back to.
-        self._samples = deque([(self._started, 0, 0)])
+        #: Time, people, units, what was decided; the first is the oldest that rates look back to.
+        self._samples = deque([(self._started, 0, 0, 0)])
         self._lock = threading.Lock()
 
     def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
@@ -91,7 +91,7 @@ class Tally:
         """How things stand."""
         with self._lock:
             now = self._clock()
-            people, units = self._lately(now)
+            people, units, decided = self._lately(now)
             return Snapshot(
                 self._task,
                 self._units,
@@ -99,24 +99,32 @@ class Tally:
                 dict(self._statuses),
                 now - self._started,
                 people,
-                self._left(people, units),
+                self._left(people, units, decided),
             )
 
-    def _lately(self, now: float) -> tuple[float, float]:
-        """People and units a second: of the window, or since the start if it saw none."""
+    def _lately(self, now: float) -> tuple[float, float, float]:
+        """People, units and what is decided a second: of the window, or since the start."""
         samples = self._samples
+        decided = self._statuses.total() - self._statuses[_UNDECIDED]
         if now - samples[-1][0] >= _SAMPLE:
-            samples.append((now, self._people, self._units))
+            samples.append((now, self._people, self._units, decided))
         while len(samples) > 1 and now - samples[0][0] > _WINDOW:
             samples.popleft()
-        since, people, units = samples[0]
-        if self._units == units:
-            since, people, units = self._started, 0, 0
+        since, *before = samples[0]
+        if self._units == before[1] and decided == before[2]:
+            since, before = self._started, [0, 0, 0]
         span = max(now - since, 0.001)
-        return max(self._people - people, 0) / span, max(self._units - units, 0) / span
+        people, units, done = (
+            max(value - was, 0) / span
+            for value, was in zip((self._people, self._units, decided), before, strict=True)
+        )
+        return people, units, done
 
-    def _left(self, people_rate: float, units_rate: float) -> float | None:
-        task = self._task
+    def _left(self, people_rate: float, units_rate: float, decided_rate: float) -> float | None:
+        """By what is undecided where that is told, else by people, else by units."""
+        task, undecided = self._task, self._statuses[_UNDECIDED]
+        if undecided and not self._people:
+            return undecided / decided_rate if decided_rate > 0 else None
         if task.people and people_rate > 0:
             return max(task.people - self._people, 0) / people_rate
         if task.units and units_rate > 0:

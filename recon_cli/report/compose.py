@@ -94,11 +94,12 @@ def _recovered(findings: Findings) -> tuple[KeyFigure, ...]:
     if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
         return ()
     cells = audit.manifest.totals["cells"]
+    so_far = "" if audit.manifest.stopped is None else ", when it was stopped"
     return (
         KeyFigure(
             "protected counts recovered",
             f"{audit.recovered:,}",
-            f"of {cells:,}, {percentage(audit.recovered, cells)}",
+            f"of {cells:,}, {percentage(audit.recovered, cells)}{so_far}",
         ),
     )
 

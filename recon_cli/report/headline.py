@@ -98,6 +98,8 @@ def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline
         f"**Not proven:** none of {cells:,} protected counts is known to follow from the others."
     )
     notes = [f"Of them {undecided:,} were not decided within the effort."] if undecided else []
+    if audit.manifest.stopped is not None:
+        notes = [f"The audit was {audit.manifest.stopped.words}; the rest is undecided."]
     notes.append(
         f"Only the protected counts were examined, and no {words.people}: "
         "`recon reconstruct`, then `recon claims` examine those."

@@ -89,7 +89,9 @@ class Evidence:
         if isinstance(folder, str):
             return Finding(gaps=(folder,))
         used = folder.manifest.notes["tables"]
-        found = Finding(gaps=self._gaps_of_tables(used, "audit"))
+        stopped = folder.manifest.stopped
+        gaps = () if stopped is None else (f"`recon audit` was {stopped.words}",)
+        found = Finding(gaps=(*gaps, *self._gaps_of_tables(used, "audit")))
         for name in self.tables.partitions:
             rows = folder.read(name)
             found += find(rows)

@@ -8,14 +8,25 @@ left goes to the next larger blocks. Two engines come last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from recon_cli.arrays import IntArray
-from recon_cli.model.ledger import Confirmation, Ledger, OnLedger, Witness, ignore_ledger
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.model.ledger import (
+    Arrays,
+    Confirmation,
+    Ledger,
+    OnLedger,
+    Witness,
+    ignore_ledger,
+)
 from recon_cli.model.program import (
     IntegerProgram,
     connected_parts,
@@ -37,8 +48,8 @@ _EXPLORED = 6
 _DRY = 2
 #: Attempts at a whole vertex near an end.
 _ATTEMPTS = 3
-#: Deterministic seconds between two calls of whoever follows.
-_TOLD = 1.0
+#: Deterministic seconds between two moments at which a search is shown, kept and taken up again.
+_TOLD = 0.25
 #: Farther than any end.
 _FAR = 2**40
 #: What a whole number may be missed by.
@@ -53,8 +64,11 @@ def find_ends(
     effort: Effort,
     *,
     watch: OnLedger = ignore_ledger,
+    keeper: Keeper | None = None,
 ) -> Ledger:
     """The least and the greatest value of each functional: Eq. (ends).
+
+    A search that was kept goes on from there, to the same ledger as if nothing had been in between.
 
     Args:
         functionals: Sparse (functionals × variables), none empty.
@@ -63,17 +77,21 @@ def find_ends(
             level has one block with all of them.
         effort: Its limit is for everything together.
         watch: Is shown the ledger every few blocks.
+        keeper: Keeps the search as often.
     """
-    search = _Search(Ledger(program, functionals, [known]), levels, effort, watch)
-    search.explore(min(1, len(levels) - 1))
-    search.reach_ends(0)
-    # First whether each functional varies at all; then how far.
-    for level in range(1, len(levels)):
-        search.reach_ends(level, only_undecided=True)
-    for level in range(1, len(levels)):
-        search.reach_ends(level)
-    search.settle(only_undecided=True)
-    search.settle(only_undecided=False)
+    search = _Search(Ledger(program, functionals, [known]), levels, effort, watch, keeper)
+    coarser = range(1, len(levels))
+    search.run(
+        [
+            partial(search.explore, min(1, len(levels) - 1)),
+            partial(search.reach_ends, 0),
+            # First whether each functional varies at all; then how far.
+            *(partial(search.reach_ends, level, only_undecided=True) for level in coarser),
+            *(partial(search.reach_ends, level) for level in coarser),
+            partial(search.settle, only_undecided=True),
+            partial(search.settle, only_undecided=False),
+        ]
+    )
     return search.ledger
 
 
@@ -96,6 +114,33 @@ def find_settled(
         search.reach_ends(level, only_undecided=True)
     search.settle(only_undecided=True)
     return search.ledger
+
+
+class Keeper(Protocol):
+    """Keeps a search, and has it again after the process was killed."""
+
+    def load(self) -> Arrays | None:
+        """What was kept last."""
+
+    def save(self, state: Callable[[], Arrays]) -> None:
+        """Keep it, if it is time."""
+
+
+def known_before(keeper: Keeper, program: IntegerProgram) -> IntArray | None:
+    """The solution that a search which was kept began with; None where there is none."""
+    state = keeper.load()
+    if state is None or state["known"].shape[1] != program.shape[1]:
+        return None
+    known: IntArray = state["known"][0]
+    return known if program.is_feasible(known) else None
+
+
+class _Place(NamedTuple):
+    """What a search does next: a step, a block of it, the functionals after one."""
+
+    step: int
+    block: int = 0
+    after: int = -1
 
 
 def reach_in_blocks(ledger: Ledger, blocks: Sequence[IntArray], effort: Effort) -> None:
@@ -126,10 +171,12 @@ class _Asked:
     """What is asked of one block.
 
     Attributes:
+        number: Its place in its level.
         columns: Its variables.
         functionals: Those with all their variables in it.
     """
 
+    number: int
     columns: IntArray
     functionals: IntArray
 
@@ -143,6 +190,7 @@ class _Search:
         levels: Sequence[Sequence[IntArray]],
         effort: Effort,
         watch: OnLedger = ignore_ledger,
+        keeper: Keeper | None = None,
     ) -> None:
         program, known = ledger.program, ledger.known[0]
         self.program = program
@@ -158,7 +206,66 @@ class _Search:
         self.view = BlockView.of(program)
         self.random = np.random.default_rng(effort.seed)
         self.changes = BlockChanges()
-        self._watch, self._told = watch, ledger.effort
+        self._watch, self._keeper, self._told = watch, keeper, ledger.effort
+        self._step, self._begin = -1, _Place(0)
+        self._worth: BoolArray = np.empty(0, dtype=bool)
+
+    def run(self, steps: Sequence[Callable[[], None]]) -> None:
+        """Take all steps, or those that a search that was kept had not taken."""
+        before = None if self._keeper is None else self._keeper.load()
+        if before is not None and before["of"] == self._asked_of:
+            self._take_up(before)
+        self._watch(self.ledger)
+        self._keep(self._begin)
+        for number in range(self._begin.step, len(steps)):
+            self._step = number
+            steps[number]()
+        self._keep(_Place(len(steps)))
+
+    def _state(self, place: _Place) -> Arrays:
+        """All that the search depends on from a place on."""
+        return {
+            **self.ledger.state(),
+            "of": np.array(self._asked_of),
+            "place": np.array(place),
+            "base": np.array(self.base),
+            "walked": self.known,
+            "worth": self._worth,
+            "told": np.array(self._told),
+            **self.changes.state(),
+            "random": np.array(json.dumps(self.random.bit_generator.state)),
+        }
+
+    def _take_up(self, state: Arrays) -> None:
+        self.ledger.take_up(state)
+        self.base, self._told = int(state["base"]), float(state["told"])
+        self._begin = _Place(*state["place"].tolist())
+        self.known = state["walked"].astype(np.int64)
+        self.changes.take_up(state)
+        self._worth = state["worth"].astype(bool)
+        self.values, self.total = self.C @ self.known, self.program.constraints.A @ self.known
+        self.random.bit_generator.state = json.loads(str(state["random"]))
+
+    @cached_property
+    def _asked_of(self) -> str:
+        """A digest of what is asked, and of the known solution that the search began with."""
+        rows, C = self.program.constraints, self.C
+        of = hashlib.sha256(f"{self.effort} {[len(blocks) for blocks in self.levels]}".encode())
+        for each in (rows.A, C):
+            for array in (each.indptr, each.indices, each.data):
+                of.update(array.astype(np.int64).tobytes())
+        ends = (rows.least, rows.most, self.program.lower, self.program.upper)
+        for array in (*ends, self.ledger.known[0], *(b for level in self.levels for b in level)):
+            of.update(array.astype(np.int64).tobytes())
+        return of.hexdigest()
+
+    def _keep(self, place: _Place) -> None:
+        if self._keeper is not None:
+            self._keeper.save(partial(self._state, place))
+
+    def _first(self, block: int) -> int:
+        """The functional that was asked last in a block, where the search was taken up there."""
+        return self._begin.after if self._begin[:2] == (self._step, block) else -1
 
     @property
     def left(self) -> float:
@@ -176,18 +283,34 @@ class _Search:
         shape = (self.C.shape[1], len(blocks))
         inside = sparse.csc_array(support @ sparse.csr_array(entries, shape=shape))
         size = np.diff(self.C.indptr)
-        for at, columns in enumerate(blocks):
+        begin = self._begin.block if self._step == self._begin.step else 0
+        for at in range(begin, len(blocks)):
+            columns = blocks[at]
             entry = slice(inside.indptr[at], inside.indptr[at + 1])
             k = np.sort(inside.indices[entry][inside.data[entry] == size[inside.indices[entry]]])
             if self.ledger.is_open_anywhere[k].any() and self.left > 0:
-                yield _Asked(columns, k.astype(np.int64))
-                self.tell()
+                yield _Asked(at, columns, k.astype(np.int64))
+                self.pause(at + 1)
 
-    def tell(self) -> None:
-        """Let whoever follows look, now and then."""
-        if self.ledger.effort >= self._told + _TOLD:
-            self._told = self.ledger.effort
-            self._watch(self.ledger)
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to let whoever follows look."""
+        return self.ledger.effort >= self._told + _TOLD
+
+    def pause(self, block: int, after: int = -1) -> None:
+        """Let whoever follows look, and keep the search, if it is time.
+
+        Args:
+            block: The one that is asked next.
+            after: The functional of it that was asked last.
+        """
+        if self.is_due:
+            self._show(_Place(self._step, block, after))
+
+    def _show(self, place: _Place) -> None:
+        self._told = self.ledger.effort
+        self._watch(self.ledger)
+        self._keep(place)
 
     def explore(self, level: int, *, only_undecided: bool = False) -> None:
         """Vertices of each block for random costs, others as they are; each is walked to."""
@@ -242,33 +365,44 @@ class _Search:
             level: Which.
             only_undecided: Of functionals that are known to vary nothing is asked.
         """
-        self.changes = BlockChanges()
         for asked in self.asked(level):
-            wanted = self.ledger.is_undecided if only_undecided else self.ledger.is_open_anywhere
-            k = asked.functionals[wanted[asked.functionals]]
-            if len(k):
-                _Reach(self, _Asked(asked.columns, k)).run(only_undecided=only_undecided)
+            after: int | None = self._first(asked.number)
+            while after is not None:
+                wanted = self._is_wanted(only_undecided=only_undecided)
+                k = asked.functionals[asked.functionals > after]
+                k = k[wanted[k]]
+                if not len(k):
+                    break
+                rest = replace(asked, functionals=k)
+                # Begun anew after every pause, a block does not depend on what was before.
+                after = _Reach(self, rest).run(only_undecided=only_undecided)
         self.changes.join(self.ledger, self.base, self.total, self.values, self.left)
-        self.tell()
+        self.changes = BlockChanges()
+        if self.is_due:
+            self._show(_Place(self._step + 1))
+
+    def _is_wanted(self, *, only_undecided: bool) -> BoolArray:
+        """Functionals of which something is still asked."""
+        return self.ledger.is_undecided if only_undecided else self.ledger.is_open_anywhere
 
     def settle(self, *, only_undecided: bool) -> None:
         """Ask two engines for what is left: whether functionals vary, or any end in small parts."""
-        ledger = self.ledger
         part_of_row, part = connected_parts(
             sparse.csr_array(sparse.vstack([self.program.constraints.A, self.C]))
         )
         part_of_functional = part_of_row[self.program.shape[0] :]
         size = np.bincount(part)
-        wanted, most = (
-            (ledger.is_undecided, _LARGE) if only_undecided else (ledger.is_open_anywhere, _SMALL)
-        )
-        worth = wanted & (size[part_of_functional] <= most)
-        for k in np.flatnonzero(worth).tolist():
+        if self._step != self._begin.step or not len(self._worth):
+            most = _LARGE if only_undecided else _SMALL
+            wanted = self._is_wanted(only_undecided=only_undecided)
+            self._worth = wanted & (size[part_of_functional] <= most)
+        worth = np.flatnonzero(self._worth)
+        for k in worth[worth > self._first(0)].tolist():
             columns = np.flatnonzero(part == part_of_functional[k])
             inside = connected_subset(self.program, columns).program
             for sign in (1, -1):
                 self._optimise(inside, columns, k, sign)
-            self.tell()
+            self.pause(0, k)
 
     def _optimise(self, part: IntegerProgram, columns: IntArray, k: int, sign: int) -> None:
         """The least of ``sign`` times a functional, by CP-SAT; a bound as far as SCIP agrees."""
@@ -297,7 +431,7 @@ class _Reach:
     """The open ends of one block."""
 
     def __init__(self, search: _Search, asked: _Asked) -> None:
-        self.search, self.ledger = search, search.ledger
+        self.search, self.ledger, self.number = search, search.ledger, asked.number
         self.k = asked.functionals
         self.block: Block = search.view.around(search.known, search.total, asked.columns)
         self.C = sparse.csr_array(search.C[self.k][:, asked.columns])
@@ -311,16 +445,24 @@ class _Reach:
         )
         self.near = NearVertices(self.block, self.C, short)
 
-    def run(self, *, only_undecided: bool) -> None:
-        """One functional after the other."""
-        for place, k in enumerate(self.k.tolist()):
+    def run(self, *, only_undecided: bool) -> int | None:
+        """One functional after the other, as far as the next pause.
+
+        Returns:
+            The functional that was asked last, at a pause; None at the end.
+        """
+        functionals: list[int] = self.k.tolist()
+        for place, k in enumerate(functionals):
             for sign in (1, -1):
                 if not only_undecided:
                     self._end(place, k, sign)
                 elif self.ledger.is_undecided[k]:
                     # One step is enough, and takes a fraction of the pivots.
                     self._end(place, k, sign, most=1)
-            self.search.tell()
+            if self.search.is_due:
+                self.search.pause(self.number, k)
+                return k
+        return None
 
     def _functional(self, place: int) -> IntArray:
         entries = slice(self.C.indptr[place], self.C.indptr[place + 1])

@@ -99,16 +99,26 @@ def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> Non
         return
     expected = run.release.select_tables(section.tables)
     done: frozenset[str] = frozenset()
-    for stage in needed_stages(run.config):
-        run_stage(stage, run)
-        done |= {stage.name}
-        evidence = Evidence(WorkFolder(run.work), run.release, expected, done)
+    work = WorkFolder(run.work)
+
+    def judge(stage: Stage, done: frozenset[str]) -> None:
+        evidence = Evidence(work, run.release, expected, done)
         for number, rule in enumerate(section.rules):
             if stage in (INGEST, *rule.subject.stages(run.config.sections)):
                 found = rule.subject.violations(evidence)
                 if rule.share is not None:
                     found = evidence.with_people(found)
                 report((number, found, evidence.grounds(rule.subject)))
+
+    for stage in needed_stages(run.config):
+        try:
+            run_stage(stage, run)
+        except KeyboardInterrupt:
+            if work.holds(stage) and work.open(stage).manifest.stopped is not None:
+                judge(stage, done | {stage.name})
+            raise
+        done |= {stage.name}
+        judge(stage, done)
 
 
 def find_new_violations(

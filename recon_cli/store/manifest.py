@@ -17,6 +17,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recon_cli.errors import OtherFormatError, StageError
+from recon_cli.progress.tally import clock_time
 from recon_cli.schema import Release
 from recon_cli.schema.validation import describe
 from recon_cli.stage import manifests_folder
@@ -131,6 +132,28 @@ class RunFacts(_Record):
     partition_seconds: dict[str, float] = Field(default_factory=dict)
 
 
+class Stopped(_Record):
+    """A stage was stopped before all was decided.
+
+    Attributes:
+        seconds: Wall time until then.
+        decided: What was decided, in what the stage counts.
+        asked: Of how many.
+    """
+
+    seconds: float
+    decided: int
+    asked: int
+
+    @property
+    def words(self) -> str:
+        """What is said of it everywhere."""
+        return (
+            f"stopped after {clock_time(self.seconds)}: {self.decided:,} of {self.asked:,} counts "
+            "decided"
+        )
+
+
 class ReleaseEntry(_Record):
     """Which schema, exactly."""
 
@@ -162,6 +185,8 @@ class Manifest(_Record):
         notes: What else a reader should know.
         publishable: False where chance follows from a seed, in the stage or in what it has read.
         identity: Of a folder that is given away: what stands there in place of the key.
+        stopped: Set where the stage was stopped: what was not decided until then is undecided, and
+            the next run goes on.
         run: What differs from run to run.
     """
 
@@ -186,6 +211,7 @@ class Manifest(_Record):
     notes: dict[str, Any] = Field(default_factory=dict)
     publishable: bool | None = None
     identity: str = ""
+    stopped: Stopped | None = None
     run: RunFacts = Field(default_factory=RunFacts)
 
     @cached_property
@@ -347,7 +373,8 @@ def compose(
     totals: Mapping[str, int],
     run: RunFacts,
 ) -> Manifest:
-    """The manifest of one folder of a stage whose partitions are all finished."""
+    """The manifest of one folder of a stage whose partitions are all there."""
+    statuses = add_up(entry.statuses for entry in entries)
     return Manifest(
         stage=recipe.stage.name,
         folder=folder,
@@ -369,13 +396,19 @@ def compose(
         extras=extras,
         outside=outside,
         rows=sum(entry.folders[folder].rows for entry in entries),
-        statuses=add_up(entry.statuses for entry in entries),
+        statuses=statuses,
         totals=add_up([*(entry.totals for entry in entries), totals]),
         notes=dict(notes),
         publishable=False if recipe.is_study else None,
         identity=_identity(recipe.stage.public, entries, outside or extras),
+        stopped=_stopped(statuses, run.wall_seconds) if recipe.is_stopped else None,
         run=run,
     )
+
+
+def _stopped(statuses: Mapping[str, int], seconds: float) -> Stopped:
+    asked = sum(statuses.values())
+    return Stopped(seconds=seconds, decided=asked - statuses.get("undecided", 0), asked=asked)
 
 
 def _identity(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +11,7 @@ from typing import Any, Literal
 
 from recon_cli.errors import OtherFormatError, StageError
 from recon_cli.stage import Stage
+from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import open_folder
 from recon_cli.store.manifest import MANIFEST, Manifest, PartitionEntry, read_entry, read_manifest
 from recon_cli.store.recipe import Recipe
@@ -121,6 +123,8 @@ def pending_publication(work: Path, stage: Stage) -> Manifest | None:
 
 def changes(last: Manifest, recipe: Recipe) -> Iterator[str]:
     """Why what was published is not what ``recipe`` makes; a few words each."""
+    if last.stopped is not None:
+        yield last.stopped.words
     if last.tool != __version__:
         yield f"made by version {last.tool}, this is {__version__}"
     if last.release.digest != recipe.release_digest:
@@ -143,6 +147,7 @@ def changes(last: Manifest, recipe: Recipe) -> Iterator[str]:
 
 
 def _differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    now = json.loads(json_bytes(now))  # as manifests have it
     for key in sorted({*before, *now}):
         old, new = before.get(key), now.get(key)
         if key not in before or key not in now or old != new:
@@ -198,8 +203,9 @@ def _readable(folder: Path, stage: Stage) -> Manifest | None:
 
 
 def _begun(work: Path, recipe: Recipe) -> bool:
-    """Whether a run of this very recipe has finished partitions that are not published."""
-    return any((staging_of(work, recipe).root / "done").glob("*.json"))
+    """Whether a run of this very recipe has found something that is not published."""
+    root = staging_of(work, recipe).root
+    return any(root.glob("done/*.json")) or any(root.glob("begun/*/*"))
 
 
 def _reusable(work: Path, recipe: Recipe) -> set[str]:

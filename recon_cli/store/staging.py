@@ -1,8 +1,8 @@
 """The place where a stage's output grows, partition by partition, before it is published.
 
 ``.staging/<stage>-<key>/`` holds ``new/`` (the folders as they will be), ``done/`` (a mark for
-every finished partition), during publication ``old/`` (what is being replaced) and
-``_commit.json`` (publication has begun and must be completed).
+every finished partition), ``begun/`` (what is known of others), during publication ``old/`` (what
+is being replaced) and ``_commit.json`` (publication has begun and must be completed).
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ class Staging:
     def trace(self, piece: Piece) -> Path:
         """The file where a worker notes what it is about to solve."""
         return self.root / "at" / piece.name
+
+    def begun(self, piece: Piece) -> Path:
+        """The folder of what is known of a piece that is not finished."""
+        return self.root / "begun" / piece.name
 
     def write(
         self,

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,21 @@ class Transaction:
         """Whether a piece, or the partition that it is of, is finished already."""
         return piece.name in self.done or piece.partition in self.done
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the very output is there, which was to be made again."""
+        return up_to_date(self.work, self.recipe) is not None
+
+    def stopped(self) -> Transaction:
+        """The same stage, to be published as far as it was decided when it was stopped."""
+        recipe = replace(self.recipe, is_stopped=True)
+        staging = staging_of(self.work, recipe)
+        _discard(*([staging.root] if staging.root.exists() else []))
+        for entry in self.staging.finished().values():
+            key = recipe.partition_key(entry.partition)
+            staging.reuse(entry.model_copy(update={"key": key}), self.staging.new)
+        return replace(self, recipe=recipe, staging=staging, done=staging.finished())
+
     def publish(
         self,
         pieces: Iterable[Piece],
@@ -114,7 +129,9 @@ class Transaction:
         journal = {"folders": list(self.recipe.stage.folders), "key": self.recipe.key}
         files.write_bytes(self.staging.root / COMMIT, files.json_bytes(journal))
         complete_publication(self.work, self.staging.root, self.recipe.stage)
-        _discard(*stagings(self.work, self.recipe.stage))
+        # A stage that was stopped goes on from what is staged.
+        stopped = self.recipe.is_stopped
+        _discard(*([self.staging.root] if stopped else stagings(self.work, self.recipe.stage)))
         return open_folder(self.work, self.recipe.stage, self.recipe.stage.folders[0]).manifest
 
     def _write_manifest(self, manifest: Manifest) -> None:

@@ -104,6 +104,22 @@ def test_people_who_are_not_published_are_left_to_the_units() -> None:
     assert now.left == pytest.approx(6)
 
 
+def test_within_one_region_what_is_decided_is_told_and_how_long_the_rest_takes() -> None:
+    clock = Clock()
+    tally = Tally(Task("audit", "school", 60, 5_000), clock)
+    tally.advance(0, 0, {"recovered": 10, "undecided": 1_190})
+    for _ in range(10):
+        clock.now += 1
+        tally.advance(0, 0, {"safe": 50, "undecided": -50})
+        now = tally.snapshot()
+    assert line(now) == (
+        "audit: 0 of 60 schools, 10 recovered, 500 safe, 690 undecided, 0:10 so far, 0:14 left"
+    )
+    clock.now += 1
+    tally.advance(60, 0, {"safe": 690, "undecided": -690})
+    assert tally.snapshot().left == 0
+
+
 def test_a_line_says_all_there_is() -> None:
     clock = Clock()
     tally = Tally(BLOCKS, clock)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.ledger import Combination, Ledger, Witness
+from recon_cli.model.ledger import Arrays, Combination, Ledger, Witness
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
@@ -139,3 +142,50 @@ def test_weights_beyond_64_bits_are_added_up() -> None:
     scale = 2**62
     huge = Combination(scale, np.array([0]), np.array([scale], dtype=np.int64))
     assert huge.bound(ledger.program, np.array([2, 1])) == 3
+
+
+class Kept:
+    """A keeper that keeps every state, and gives one back as a file would."""
+
+    def __init__(self, begin: Arrays | None = None) -> None:
+        self.begin, self.states = begin, list[bytes]()
+
+    def load(self) -> Arrays | None:
+        return self.begin
+
+    def save(self, state: Callable[[], Arrays]) -> None:
+        file = io.BytesIO()
+        np.savez(file, **state())  # type: ignore[arg-type]
+        self.states.append(file.getvalue())
+
+
+@pytest.mark.parametrize("seed", [3, 4, 8, 15])
+def test_a_search_that_is_taken_up_anywhere_ends_as_if_undisturbed(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recon_cli.solve.nested_blocks._TOLD", 0.0)
+    program, _, functionals, blocks = nested(seed)
+    known = solve_nested(program, blocks, seed).values
+    find = partial(
+        find_ends, program, sparse.csr_array(functionals), known, blocks, Effort(seed, 100.0)
+    )
+    undisturbed = Kept()
+    end = find(keeper=undisturbed).state()
+    assert len(undisturbed.states) > 5
+    for state in undisturbed.states:
+        with np.load(io.BytesIO(state), allow_pickle=False) as begin:
+            ledger = find(keeper=Kept(dict(begin)))
+        ledger.recheck()
+        np.testing.assert_equal(dict(ledger.state()), dict(end))
+
+
+def test_a_search_of_something_else_is_not_taken_up() -> None:
+    program, _, functionals, blocks = nested(3)
+    known = solve_nested(program, blocks, 3).values
+    rows, kept = sparse.csr_array(functionals), Kept()
+    end = find_ends(program, rows, known, blocks, Effort(3, 100.0), keeper=kept)
+    fewer = sparse.csr_array(functionals[1:])
+    with np.load(io.BytesIO(kept.states[-1]), allow_pickle=False) as state:
+        other = find_ends(program, fewer, known, blocks, Effort(3, 100.0), keeper=Kept(dict(state)))
+    other.recheck()
+    np.testing.assert_array_equal(other.least, end.least[1:])

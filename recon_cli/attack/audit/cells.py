@@ -12,7 +12,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.candidates import Candidates, ListingLimit, Stratum, find_endless
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.plan import Plan
+from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.system import MOST_CANDIDATES, System, row_entries
 
 
@@ -35,6 +35,49 @@ class CountEnds:
     upper: IntArray
     least: IntArray
     greatest: IntArray
+
+
+@dataclass(frozen=True)
+class StatedCounts:
+    """Counts of some geounits that are published as intervals.
+
+    Attributes:
+        names: Columns ``geoid, level, table, cell``.
+        place: Which of the geounits each is of.
+        column: Its place among the published cells.
+        low: The statement.
+        high: Likewise, `OPEN` where there is none.
+    """
+
+    names: pl.DataFrame
+    place: IntArray
+    column: IntArray
+    low: IntArray
+    high: IntArray
+
+    @classmethod
+    def of(
+        cls, plan: Plan, counts: PartitionCounts, pattern: PatternPlan, geounits: IntArray
+    ) -> StatedCounts:
+        """Of geounits with one coverage pattern.
+
+        Raises:
+            ValueError: The plan is not one for intervals.
+        """
+        if counts.intervals is None:
+            raise ValueError("an audit needs a plan for intervals")
+        columns = np.array([plan.columns[cell] for cell in pattern.margins.columns], dtype=np.int64)
+        low, high = (ends[:, columns] for ends in counts.intervals.of(geounits))
+        place, column = np.nonzero(low < high)
+        schema = {"table": pl.String, "cell": pl.Int16}
+        cells = pl.DataFrame(pattern.margins.columns, schema=schema, orient="row")
+        names = cells[column].select(
+            counts.geoids.gather(geounits[place]).alias("geoid"),
+            pl.lit(pattern.level).alias("level"),
+            "table",
+            "cell",
+        )
+        return cls(names, place, column, low[place, column], high[place, column])
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.audit.cells import CountEnds
+from recon_cli.attack.audit.cells import CountEnds, StatedCounts
 from recon_cli.attack.audit.functionals import OnEnds, SummedEnds
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
@@ -27,7 +27,7 @@ from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
-from recon_cli.solve.nested_blocks import find_ends, find_settled
+from recon_cli.solve.nested_blocks import Keeper, find_ends, find_settled, known_before
 from recon_cli.solve.nested_feasibility import solve_nested
 
 
@@ -51,6 +51,14 @@ class AskedEnds:
 #: Who hears of the ends of counts while they are found.
 Follow = Callable[[AskedEnds], OnEnds]
 
+
+class Searches(Protocol):
+    """Keeps searches by the number of their part; see `recon_cli.solve.nested_blocks.Keeper`."""
+
+    def __call__(self, part: int) -> Keeper:
+        """Of one part."""
+
+
 #: All parts of a region are asked together.
 _WHOLE: Final = 2**31
 
@@ -63,6 +71,7 @@ def clique_ends(
     seed: int,
     effort: float,
     follow: Follow,
+    searches: Searches,
     among: pl.DataFrame | None = None,
 ) -> tuple[pl.DataFrame, CountEnds] | None:
     """The ends of all counts of a batch of whole regions that are published as intervals.
@@ -72,6 +81,7 @@ def clique_ends(
         seed: Of the solvers.
         effort: Deterministic seconds for each region.
         follow: Whoever hears of the ends while they are found.
+        searches: Keeps them.
         among: Columns ``geoid, table, cell``: whether these are settled is asked, and nothing else;
             None for all ends.
 
@@ -98,19 +108,23 @@ def clique_ends(
     rows = system.rows.A[row]
     is_settled = abs(rows) @ bounds.free == 0
     on_ends = follow(AskedEnds(names, low, high, is_settled))
-    ends = SummedEnds(rows, bounds.lower, bounds.free)
+    ends = SummedEnds(rows, bounds.lower, bounds.free, bounds.upper)
     regions = counts.region[batch][system.unit]
     nothing = np.zeros(len(bounds.lower), dtype=bool)
     plain = Bounds(bounds.lower, bounds.upper, nothing, bounds.conflict)
-    for part in split_components(system.rows, plain, regions, pack=_WHOLE):
+    parts = split_components(system.rows, plain, regions, pack=_WHOLE)
+    for number, part in enumerate(parts):
         region = counts.region_geoids[int(regions[part.columns[0]])]
         own = Effort(digest_seed(seed, "audit", region), effort)
         blocks = nested_blocks(counts, batch, system.unit[part.columns])
-        found = solve_nested(part.program, blocks, own.seed)
-        if found.outcome is not Feasibility.SOLVED:
-            return None
-        known = found.values
-        search = find_ends if among is None else find_settled
+        keeper = searches(number)
+        known = known_before(keeper, part.program)
+        if known is None:
+            found = solve_nested(part.program, blocks, own.seed)
+            if found.outcome is not Feasibility.SOLVED:
+                return None
+            known = found.values
+        search = partial(find_ends, keeper=keeper) if among is None else find_settled
         find = partial(search, part.program, known=known, levels=blocks, effort=own)
         ends.add(part, find, on_ends)
     shown = CountEnds(
@@ -151,22 +165,9 @@ class AskedCounts:
     @classmethod
     def of(cls, system: CliqueSystem, counts: PartitionCounts, rows: PublishedRows) -> AskedCounts:
         """Those of some rows of a system."""
-        if counts.intervals is None:
-            raise ValueError("an audit needs a plan for intervals")
         plan = system.form.plan
         pattern = plan.patterns[rows.pattern]
         _, node = system.form.published(pattern)
-        columns = np.array([plan.columns[cell] for cell in pattern.margins.columns])
-        low, high = (ends[:, columns] for ends in counts.intervals.of(rows.geounits))
-        place, column = np.nonzero(low < high)
-        cells = pl.DataFrame(
-            pattern.margins.columns, schema={"table": pl.String, "cell": pl.Int16}, orient="row"
-        )
-        names = cells[column].select(
-            counts.geoids.gather(rows.geounits[place]).alias("geoid"),
-            pl.lit(pattern.level).alias("level"),
-            "table",
-            "cell",
-        )
-        row = rows.first + place * len(rows.nodes) + node[column]
-        return cls(names, row, low[place, column], high[place, column])
+        stated = StatedCounts.of(plan, counts, pattern, rows.geounits)
+        row = rows.first + stated.place * len(rows.nodes) + node[stated.column]
+        return cls(stated.names, row, stated.low, stated.high)

@@ -62,13 +62,14 @@ class EndsSoFar:
     """What is known of some counts while their ends are looked for.
 
     Attributes:
-        counts: The places of the counts.
-        lower: No solution has less.
+        moved: The places of those that the present part of the work is about.
+        lower: No solution has less, for each count.
         upper: No solution has more.
-        least: The least in a known solution.
+        least: The least in a known solution of the parts that were looked at.
+        greatest: Likewise.
     """
 
-    counts: IntArray
+    moved: IntArray
     lower: IntArray
     upper: IntArray
     least: IntArray
@@ -90,20 +91,26 @@ class SummedEnds:
     """Ends of counts, summed over components that share no row.
 
     Attributes:
-        lower: No solution has less.
+        lower: No solution has less, of the components that were added.
         upper: No solution has more.
         least: The least in a known solution.
     """
 
-    def __init__(self, counts: sparse.csr_array, lower: IntArray, free: BoolArray) -> None:
+    def __init__(
+        self, counts: sparse.csr_array, lower: IntArray, free: BoolArray, upper: IntArray
+    ) -> None:
         """Begin with what the variables add that are settled.
 
         Args:
             counts: Sparse (cells × variables).
             lower: The least of each variable.
             free: Whether it is in a component.
+            upper: The greatest of each variable; `OPEN` where there is none.
         """
         self._by_variable = sparse.csc_array(counts)
+        left = np.where(free, lower, 0), np.where(free, upper, 0)
+        #: What components that were not added can add.
+        self._rest = activity_bounds(counts, *left)
         known: IntArray = counts @ np.where(free, 0, lower)
         self.lower, self.upper = known.copy(), known.copy()
         self.least, self.greatest = known.copy(), known
@@ -118,14 +125,20 @@ class SummedEnds:
         here = sparse.csr_array(self._by_variable[:, component.columns])
         asked = np.flatnonzero(np.diff(here.indptr))
         functionals = DistinctFunctionals.of(component.program, sparse.csr_array(here[asked]))
-        before = (self.lower, self.upper, self.least, self.greatest)
+        part = component.program
+        added = activity_bounds(sparse.csr_array(here[asked]), part.lower, part.upper)
+        for rest, less in zip(self._rest, added, strict=True):
+            rest[asked] -= less
 
         def show(ledger: Ledger) -> None:
             if on_ends is None:
                 return
+            low, high = self._rest
+            # Of what is not looked at yet one solution is taken for granted, whichever it is.
+            so_far = [self.lower + low, self.upper + high, self.least + low, self.greatest + low]
             values = (ledger.lower, ledger.upper, ledger.least, ledger.greatest)
-            pairs = zip(before, values, strict=True)
-            so_far = [known[asked] + functionals.cells @ own for known, own in pairs]
+            for known, own in zip(so_far, values, strict=True):
+                known[asked] += functionals.cells @ own
             on_ends(EndsSoFar(asked, *so_far))
 
         found = find(functionals.coefficients, watch=show)
@@ -139,6 +152,8 @@ class SummedEnds:
         """What a component allows of which no solution is known."""
         here = sparse.csr_array(self._by_variable[:, component.columns])
         lower, upper = activity_bounds(here, component.program.lower, component.program.upper)
+        low, high = self._rest
+        self._rest = low - lower, high - upper
         self.lower += lower
         self.upper += upper
         self.least += lower

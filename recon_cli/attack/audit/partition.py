@@ -8,7 +8,7 @@ See *audit* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final
@@ -17,14 +17,15 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.audit.cells import CountEnds, IntervalCells
+from recon_cli.attack.audit.cells import CountEnds, IntervalCells, StatedCounts
 from recon_cli.attack.audit.clique_ends import AskedEnds, Follow, clique_ends, is_among
 from recon_cli.attack.audit.ends import find_ends, find_settled
-from recon_cli.attack.audit.functionals import OnEnds, SummedEnds
+from recon_cli.attack.audit.functionals import EndsSoFar, OnEnds, SummedEnds
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.progress import AuditProgress
 from recon_cli.attack.audit.safety_ranges import Withheld
 from recon_cli.attack.audit.statuses import statuses
+from recon_cli.attack.checkpoint import Checkpoint, NoCheckpoint
 from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.attack.options import AuditOptions
 from recon_cli.attack.reconstruction.solution import (
@@ -38,6 +39,7 @@ from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.ledger import Arrays
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import build_system, whole_regions_of
 from recon_cli.progress import OnProgress, ignore_progress
@@ -97,20 +99,24 @@ def audit_with_plan(
     options: AuditOptions,
     on_progress: OnProgress = ignore_progress,
     quarantine: Quarantine = NO_QUARANTINE,
+    *,
+    checkpoint: Checkpoint | None = None,
 ) -> pl.DataFrame:
     """As `audit_counts`, with a plan for intervals that many partitions share.
 
     Counts that are left out are in both, see `with_left_out`. Of the cells of regions in
-    ``quarantine`` nothing is said.
+    ``quarantine`` nothing is said. What ``checkpoint`` has is taken from there.
     """
     counts = arrange_counts(plan, published)
-    partition = _Partition(plan, published, counts, options, quarantine)
+    partition = _Partition(
+        plan, published, counts, options, quarantine, checkpoint or NoCheckpoint()
+    )
     frames = list(partition.audit_empty_places())
-    for batch in whole_regions_of(counts):
+    for number, batch in enumerate(whole_regions_of(counts)):
         told = AuditProgress(on_progress, batch.stop - batch.start)
-        audited = list(partition.audit(batch, told))
-        told.finish(frame["status"] for frame in audited)
-        frames += audited
+        audited = partition.audited(number, batch, told)
+        told.finish([audited["status"]])
+        frames.append(audited)
     rows = pl.concat(frames)
     if options.among is not None:
         rows = rows.join(options.among, on=["geoid", "table", "cell"], how="semi")
@@ -126,6 +132,7 @@ class _Partition:
     counts: PartitionCounts
     options: AuditOptions
     quarantine: Quarantine
+    checkpoint: Checkpoint
 
     @cached_property
     def form(self) -> CliqueForm | None:
@@ -159,7 +166,30 @@ class _Partition:
                 ends = CountEnds(low[is_open, cell], high[is_open, cell], zero, zero, zero, zero)
                 yield self._rated(names, ends)
 
-    def audit(self, batch: slice, told: AuditProgress) -> Iterator[pl.DataFrame]:
+    def audited(self, number: int, batch: slice, told: AuditProgress) -> pl.DataFrame:
+        """The counts of a batch of whole regions; where nobody goes on, as they were told last."""
+        checkpoint = self.checkpoint
+        found = checkpoint.finished(number)
+        if found is None and checkpoint.is_over:
+            found = checkpoint.so_far(number)
+            return pl.concat(self._stated(batch)) if found is None else found
+        if found is None:
+            found = pl.concat([AUDIT.to_frame(), *self.audit(number, batch, told)])
+            checkpoint.finish(number, found)
+        return found
+
+    def _stated(self, batch: slice) -> Iterator[pl.DataFrame]:
+        """The counts of a batch between the ends that are published."""
+        yield AUDIT.to_frame()
+        for pattern in self.plan.patterns:
+            geounits, _ = self.counts.geounits_of(pattern.level, pattern.pattern, batch)
+            if not len(geounits):
+                continue
+            stated = StatedCounts.of(self.plan, self.counts, pattern, geounits)
+            low, high = stated.low, stated.high
+            yield self._rated(stated.names, CountEnds(low, high, low, high, low, low))
+
+    def audit(self, number: int, batch: slice, told: AuditProgress) -> Iterator[pl.DataFrame]:
         """The counts of some whole regions: by clique tables, or by their joint histograms."""
         if self.form is not None:
             options, counts = self.options, self.counts
@@ -172,7 +202,8 @@ class _Partition:
                 batch,
                 seed=options.seed,
                 effort=options.effort,
-                follow=partial(self._follow, told),
+                follow=partial(self._keep, number, told),
+                searches=partial(_KeptSearch, self.checkpoint, number),
                 among=options.among,
             )
             if found is not None:
@@ -188,6 +219,22 @@ class _Partition:
         is_unit = pl.col("level") == self.plan.release.geography.unit.name
         units = asked.names.select(pl.when(is_unit).then("geoid")).to_series()
         return told.of(units, required, asked.is_settled)
+
+    def _keep(self, number: int, told: AuditProgress, asked: AskedEnds) -> OnEnds:
+        """Tells of counts as they are decided, and keeps them."""
+        hear = self._follow(told, asked)
+
+        def keep(ends: EndsSoFar) -> None:
+            def rows() -> pl.DataFrame:
+                low, high = asked.low, asked.high
+                lower, upper = np.maximum(ends.lower, low), np.minimum(ends.upper, high)
+                shown = CountEnds(low, high, lower, upper, ends.least, ends.greatest)
+                return self._rated(asked.names, shown)
+
+            hear(ends)
+            self.checkpoint.tell(number, rows)
+
+        return keep
 
     def _required(self, withheld: Withheld, low: IntArray, high: IntArray) -> IntArray:
         """The safety range of each count."""
@@ -245,6 +292,33 @@ class _Partition:
         return shown.select(AUDIT.names()).cast(AUDIT)
 
 
+@dataclass(frozen=True)
+class _KeptSearch:
+    """Keeps the search of one part of a batch.
+
+    Attributes:
+        checkpoint: Where.
+        batch: Its number.
+        part: Its number in the batch.
+    """
+
+    checkpoint: Checkpoint
+    batch: int
+    part: int
+
+    def load(self) -> Arrays | None:
+        """What was kept last."""
+        return self.checkpoint.load(self._name)
+
+    def save(self, state: Callable[[], Arrays]) -> None:
+        """Keep it, if it is time."""
+        self.checkpoint.save(self._name, state)
+
+    @property
+    def _name(self) -> str:
+        return f"search-{self.batch:05d}-{self.part:05d}"
+
+
 def _joint_ends(
     plan: Plan,
     counts: PartitionCounts,
@@ -264,7 +338,8 @@ def _joint_ends(
     undecided = set(counts.region_geoids.gather(np.unique(system.regions[solved.undecided])))
     regions = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
     excluded = set(counts.region_geoids.gather(np.unique(left_out)))
-    ends = SummedEnds(cells.coefficients, solved.bounds.lower, solved.bounds.free)
+    bounds = solved.bounds
+    ends = SummedEnds(cells.coefficients, bounds.lower, bounds.free, bounds.upper)
     elapsed: dict[str, float] = {}
     on_ends: OnEnds | None = None
     people = solved.people[system.is_listed[solved.cells.unit]]

@@ -44,8 +44,10 @@ class AuditProgress:
         status = np.where(is_settled, RECOVERED, UNDECIDED).astype("<U9")
 
         def hear(ends: EndsSoFar) -> None:
-            at = ends.counts
-            status[at] = statuses(ends.lower, ends.upper, ends.least, ends.greatest, required[at])
+            at = ends.moved
+            status[at] = statuses(
+                ends.lower[at], ends.upper[at], ends.least[at], ends.greatest[at], required[at]
+            )
             names, numbers = np.unique(status, return_counts=True)
             now = Counter(dict(zip(names.tolist(), numbers.tolist(), strict=True)))
             is_open = np.bincount(unit[status == UNDECIDED], minlength=1) > 0

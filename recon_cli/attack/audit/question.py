@@ -32,6 +32,8 @@ class AuditQuestion(Question):
         options: What is asked.
     """
 
+    has_answers_so_far = True
+
     plan: Plan
     options: AuditOptions
 
@@ -61,7 +63,14 @@ class AuditQuestion(Question):
         published = with_left_out(release, given, asked)
         audited = AUDIT.to_frame()
         if not published.is_exact:
-            audited = audit_with_plan(self.plan, published, self.options, on_progress, quarantine)
+            audited = audit_with_plan(
+                self.plan,
+                published,
+                self.options,
+                on_progress,
+                quarantine,
+                checkpoint=part.checkpoint,
+            )
         is_unit = is_place("geoid")
         units = published.geounits.filter(is_unit, level=release.geography.unit.name)
         key = ["geoid", "table", "cell"]

@@ -19,6 +19,11 @@ from recon_cli.score.sheet import ResultTable
 _KEY = "audit"
 #: Most recovered counts that are listed.
 _LISTED = 10_000
+#: What is true of an audit that was stopped.
+_GOES_ON = (
+    "What is said of those stands. The rest is undecided, and not safe; the next `recon audit` or "
+    "`recon run` goes on from there."
+)
 _OUTCOMES = ("counts", "recovered", "narrowed", "safe", "undecided", "smallest width")
 #: Columns of `AuditFindings.by_table`, in the order that they are shown in.
 _NUMBERS = ("small", "zeros", "cells", "recovered", "narrowed", "safe", "undecided", "smallest")
@@ -92,7 +97,9 @@ def _render(part: _Audited, words: Words) -> tuple[ReportSection, ...]:
     if kinds:
         title_of_kinds = "Suppressed counts, by why they are"
         sheets.append(result_table(title_of_kinds, ("suppression", *_OUTCOMES), kinds))
-    paragraphs = (*text, _KINDS) if kinds else text
+    stopped = found.manifest.stopped
+    before = () if stopped is None else (f"**The audit was {stopped.words}.** {_GOES_ON}",)
+    paragraphs = (*before, *text, _KINDS) if kinds else (*before, *text)
     return (ReportSection(_KEY, title, paragraphs, sheets=tuple(sheets)),)
 
 

@@ -1,0 +1,65 @@
+"""What is known of a part of the work while it is still being done, and where that is kept.
+
+A question that takes long tells a checkpoint what is decided so far; whoever asks writes that down,
+now and then. After a kill the question goes on from there. Where nobody goes on, since the time is
+over or the user has stopped it, what was told last is the answer, and the rest is undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import polars as pl
+
+from recon_cli.model.ledger import Arrays
+
+
+class Checkpoint(Protocol):
+    """Keeps what is found out of batches of regions, which are numbered from 0."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody looks for more: what is not kept is undecided."""
+
+    def finished(self, batch: int) -> pl.DataFrame | None:
+        """The rows of a batch that was finished before."""
+
+    def so_far(self, batch: int) -> pl.DataFrame | None:
+        """The rows of a batch as they were told last."""
+
+    def finish(self, batch: int, rows: pl.DataFrame) -> None:
+        """A batch is finished."""
+
+    def tell(self, batch: int, rows: Callable[[], pl.DataFrame]) -> None:
+        """A batch has come so far; its rows, where something is undecided, are made if wanted."""
+
+    def load(self, name: str) -> Arrays | None:
+        """The state of a search that was kept last under a name."""
+
+    def save(self, name: str, state: Callable[[], Arrays]) -> None:
+        """Keep the state of a search; it is made if wanted."""
+
+
+class NoCheckpoint:
+    """Nothing is kept, and nothing was."""
+
+    is_over = False
+
+    def finished(self, batch: int) -> pl.DataFrame | None:
+        """Nothing."""
+
+    def so_far(self, batch: int) -> pl.DataFrame | None:
+        """Nothing."""
+
+    def finish(self, batch: int, rows: pl.DataFrame) -> None:
+        """Drop it."""
+
+    def tell(self, batch: int, rows: Callable[[], pl.DataFrame]) -> None:
+        """Drop it."""
+
+    def load(self, name: str) -> Arrays | None:
+        """Nothing."""
+
+    def save(self, name: str, state: Callable[[], Arrays]) -> None:
+        """Drop it."""

@@ -1,0 +1,141 @@
+"""Checkpoints of pieces on disk: what is decided is there a few seconds later, whatever happens.
+
+``begun/<piece>/`` beside what is finished has the rows of finished batches, those of the batch that
+is being done, as far as they are decided, and the state of its searches. Each file begins with a
+digest of the rest: one that is not whole is none.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from recon_cli.model.ledger import Arrays
+from recon_cli.store import Piece, Staging, files
+
+#: Seconds between two writes, and how often as long as the last one took.
+_EVERY, _SHARE = 2.0, 20.0
+_DIGEST = 64
+
+
+@dataclass
+class Pace:
+    """Says when to write again, so that it takes a twentieth of the time at most.
+
+    Attributes:
+        clock: Seconds.
+    """
+
+    clock: Callable[[], float]
+    _next: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._next = self.clock() + _EVERY
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time."""
+        return self.clock() >= self._next
+
+    def written(self, began: float) -> None:
+        """Something was written, from a time on."""
+        now = self.clock()
+        self._next = now + max(_EVERY, _SHARE * (now - began))
+
+
+class PieceCheckpoint:
+    """A `recon_cli.attack.checkpoint.Checkpoint` in files of one piece."""
+
+    def __init__(
+        self,
+        staging: Staging,
+        piece: Piece,
+        *,
+        is_over: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """What was kept before is there.
+
+        Args:
+            staging: Of the stage.
+            is_over: Nobody looks for more.
+        """
+        self.is_over = is_over
+        self._home = staging.begun(piece)
+        self._finished, self._told, self._saved = Pace(clock), Pace(clock), Pace(clock)
+        self._clock = clock
+        self._waiting: dict[int, pl.DataFrame] = {}
+
+    def finished(self, batch: int) -> pl.DataFrame | None:
+        """The rows of a batch that was finished before."""
+        return self._frame(_batch(batch))
+
+    def so_far(self, batch: int) -> pl.DataFrame | None:
+        """The rows of a batch as they were told last."""
+        return self._frame(_so_far(batch))
+
+    def finish(self, batch: int, rows: pl.DataFrame) -> None:
+        """Keep the rows of all batches that were finished since the last time, if it is time."""
+        self._waiting[batch] = rows
+        if self._finished.is_due:
+            began = self._clock()
+            for number, frame in self._waiting.items():
+                self._write(_batch(number), files.parquet_bytes(frame))
+            self._waiting.clear()
+            self._finished.written(began)
+
+    def tell(self, batch: int, rows: Callable[[], pl.DataFrame]) -> None:
+        """Keep what is decided of a batch, if it is time."""
+        if self._told.is_due:
+            began = self._clock()
+            self._write(_so_far(batch), files.parquet_bytes(rows()))
+            self._told.written(began)
+
+    def load(self, name: str) -> Arrays | None:
+        """The state of a search."""
+        data = self._read(f"{name}.npz")
+        if data is None:
+            return None
+        with np.load(io.BytesIO(data), allow_pickle=False) as state:
+            return dict(state)
+
+    def save(self, name: str, state: Callable[[], Arrays]) -> None:
+        """Keep the state of a search, if it is time."""
+        if self._saved.is_due:
+            began, file = self._clock(), io.BytesIO()
+            np.savez(file, allow_pickle=False, **state())
+            self._write(f"{name}.npz", file.getvalue())
+            self._saved.written(began)
+
+    def forget(self) -> None:
+        """The piece is finished."""
+        if self._home.exists():
+            files.remove(self._home)
+
+    def _write(self, name: str, data: bytes) -> None:
+        files.write_bytes(self._home / name, files.digest(data).encode() + data)
+
+    def _read(self, name: str) -> bytes | None:
+        try:
+            data = (self._home / name).read_bytes()
+        except OSError:
+            return None
+        whole = files.digest(data[_DIGEST:]).encode() == data[:_DIGEST]
+        return data[_DIGEST:] if whole else None
+
+    def _frame(self, name: str) -> pl.DataFrame | None:
+        data = self._read(name)
+        return None if data is None else pl.read_parquet(io.BytesIO(data))
+
+
+def _batch(number: int) -> str:
+    return f"batch-{number:05d}.parquet"
+
+
+def _so_far(number: int) -> str:
+    return f"so-far-{number:05d}.parquet"
