@@ -137,11 +137,22 @@ class Membership:
         codes: A column a level, the units' first, with codes as published; null outside the
             system. Each unit once, sorted.
         digest: SHA-256 of the codes.
+        lines: Level → the file that tells of it and its word for a line, and of each row of
+            ``codes`` the number there; nothing where the codes are of no file.
     """
 
     name: str
     codes: pl.DataFrame
     digest: str
+    lines: Mapping[str, tuple[str, pl.Series]] = field(default_factory=dict, repr=False)
+
+    def where(self, level: str, unit: str) -> str:
+        """What messages call the line that puts a unit into an area of a level."""
+        if level not in self.lines:
+            return self.name
+        file, lines = self.lines[level]
+        at = self.codes[self.codes.columns[0]].search_sorted(unit)
+        return f"{file} {lines[at]}"
 
 
 @dataclass(frozen=True)
@@ -210,7 +221,7 @@ class AreaGeography(Geography):
             frame = frame.with_columns(pl.lit(ALL).alias(ALL))
         self._check_within(membership)
         used = [level.name for level in self.levels if level.name in set(published)]
-        self._check_partition(membership.name, frame, used)
+        self._check_partition(membership, frame, used)
         geoids = _geoids_of(frame)
         named = frame.with_columns(
             pl.col(name)
@@ -379,17 +390,21 @@ class AreaGeography(Geography):
             split = _split(rows, system.name, system.within)
             if split is not None:
                 code, (first, one), (second, other) = split
+                where = membership.where(system.within, other)
                 raise SchemaError(
-                    f"{membership.name}: {system.name} {code} has two {plural(system.within)}, "
+                    f"{where}: {system.name} {code} has two {plural(system.within)}, "
                     f"{first} ({one}), {second} ({other})"
                 )
 
-    def _check_partition(self, name: str, frame: pl.DataFrame, used: Sequence[str]) -> None:
+    def _check_partition(
+        self, membership: Membership, frame: pl.DataFrame, used: Sequence[str]
+    ) -> None:
+        where = membership.where
         if frame[self.partition].null_count():
             lost = frame.filter(frame[self.partition].is_null())[self.unit.name][0]
             raise SchemaError(
-                f"{name}: {self.unit.name} {lost} is in no {self.partition}, which files are split "
-                f"by; use partition: {ALL}"
+                f"{where(self.partition, lost)}: {self.unit.name} {lost} is in no "
+                f"{self.partition}, which files are split by; use partition: {ALL}"
             )
         for level in used:
             if level in (self.unit.name, self.partition):
@@ -397,9 +412,9 @@ class AreaGeography(Geography):
             rows = frame.select(self.unit.name, level, self.partition).drop_nulls(level)
             split = _split(rows, level, self.partition)
             if split is not None:
-                code, (first, _), (second, _) = split
+                code, (first, _), (second, other) = split
                 raise SchemaError(
-                    f"{name}: partition {self.partition}: {level} {code} lies in "
+                    f"{where(level, other)}: partition {self.partition}: {level} {code} lies in "
                     f"{plural(self.partition)} {first} and {second}; use partition: {ALL}"
                 )
 

@@ -140,14 +140,17 @@ def register_spec(path: Path) -> RegisterSpec:
         raise SchemaError(f"{path}: {describe(error, RegisterSpec)}") from error
     names = [each.name for each in spec.publications]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SchemaError(f"{path}: publications: {twice!r} is listed twice")
+        at, twice = next((at, name) for at, name in enumerate(names) if name in names[:at])
+        line = document.line(("publications", at, "name"))
+        raise SchemaError(f"{path}:{line}: publications: {twice!r} is listed twice")
     dated = {each.date: each.name for each in spec.publications if each.date is not None}
     if len(dated) > 1:
         told = " and ".join(f"{name} ({date})" for date, name in dated.items())
+        at = names.index(list(dated.values())[-1])
+        line = document.line(("publications", at, "date"))
         raise SchemaError(
-            f"{path}: publications: {told} are of different dates; a register is about the same "
-            "people at one date"
+            f"{path}:{line}: publications: {told} are of different dates; a register is about the "
+            "same people at one date"
         )
     return spec
 

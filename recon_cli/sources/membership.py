@@ -68,17 +68,23 @@ def read_membership(release: Release, files: Mapping[Path, Mapping[str, str]]) -
         raise SourceError(f"{', '.join(map(str, files))}: no column {untold[0]}")
     units = _joined(unit, found, levels)
     digest = hashlib.sha256(units.write_csv().encode()).hexdigest()
-    return Membership(", ".join(map(str, files)), units, digest)
+    lines = {level: (_line(path), found[path][_ROW]) for level, path in told.items()}
+    return Membership(", ".join(map(str, files)), units, digest, lines)
 
 
 def _units(path: Path, codes: pl.DataFrame, unit: str, levels: Sequence[str]) -> pl.DataFrame:
-    """The distinct rows of a file; without the unit's column each is a unit."""
+    """The distinct rows of a file, and where each is first; without its column each is a unit."""
     if unit not in codes.columns:
         parts = [pl.col(level).fill_null("") for level in levels[1:]]
         codes = codes.with_columns(pl.concat_str(parts, separator=_JOINED).alias(unit))
     here = [level for level in levels if level in codes.columns]
     _check(path, codes, here)
-    return codes.select(here).unique().sort(unit)
+    return codes.group_by(here).agg(pl.col(_ROW).min()).sort(unit)
+
+
+def _line(path: Path) -> str:
+    """What messages call a place in a file, before its number."""
+    return f"{path}: {'row' if path.suffix.lower() == '.parquet' else 'line'}"
 
 
 def _joined(unit: str, found: Mapping[Path, pl.DataFrame], levels: Sequence[str]) -> pl.DataFrame:
@@ -93,8 +99,9 @@ def _joined(unit: str, found: Mapping[Path, pl.DataFrame], levels: Sequence[str]
         for one, other in ((first, path), (path, first)):
             lost = found[one].join(found[other], on=unit, how="anti")
             if len(lost):
-                raise SourceError(f"{other}: no {unit} {lost[unit][0]}, which {one} lists")
-        units = units.join(found[path], on=unit, how="left")
+                where = f"{_line(one)} {lost[_ROW][0]}"
+                raise SourceError(f"{other}: no {unit} {lost[unit][0]}, which {where} lists")
+        units = units.join(found[path].drop(_ROW), on=unit, how="left")
     return units.select(levels).sort(unit)
 
 
@@ -121,7 +128,7 @@ def _code(column: str) -> pl.Expr:
 
 def _check(path: Path, codes: pl.DataFrame, levels: Sequence[str]) -> None:
     unit = levels[0]
-    where = f"{path}: {'row' if path.suffix.lower() == '.parquet' else 'line'}"
+    where = _line(path)
     if codes.is_empty():
         raise SourceError(f"{path}: expected a row for each {unit}, found none")
     lost = codes.filter(pl.col(unit).is_null())

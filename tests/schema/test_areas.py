@@ -87,7 +87,8 @@ def test_rows_are_the_units_where_no_column_names_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lookup", "message"),
     [
-        (LOOKUP + "x4,E05,D2,S19\n", "ward E05 has two districts, D1 (x1), D2 (x4)"),
+        (LOOKUP + "x4,E05,D2,S19\n", "line 5: ward E05 has two districts, D1 (x1), D2 (x4)"),
+        (LOOKUP + "x4,E05,,S19\n", "line 5: ward E05 has two districts, D1 (x1), none (x4)"),
         (LOOKUP + "x2,E06,D1,S18\n", "line 5: atom x2 is in wards E05 and E06"),
         ("atom,ward,district\nx1,E05,D1\n", "no column square; table T1 is published by it"),
         (LOOKUP + "x4,E/5,D1,S19\n", "line 5: ward 'E/5': a code has no slashes"),
@@ -108,9 +109,13 @@ def test_an_area_in_two_partitions_is_named(tmp_path: Path) -> None:
     lookup = LOOKUP + "x4,E07,D2,S18\n"
     with pytest.raises(
         SchemaError,
-        match="partition district: square S18 lies in districts D1 and D2; use partition: all",
+        match=r"lookup.csv: line 5: partition district: square S18 lies in districts D1 and D2; "
+        "use partition: all",
     ):
         bound(tmp_path, lookup, schema)
+    lost = "lookup.csv: line 3: atom x2 is in no district, which files are split by"
+    with pytest.raises(SchemaError, match=lost):
+        bound(tmp_path, "atom,ward,district,square\nx1,E05,D1,S17\nx2,E06,,S18\n", schema)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +227,10 @@ def test_assignment_files_are_joined_by_their_blocks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("01073005102002|02\n", ""), "no block 01073005102002, which"),
+        (
+            ("01073005102002|02\n", ""),
+            r"CD.txt: no block 01073005102002, which \S*SLDU.txt: line 5 lists",
+        ),
         (("BLOCKID", "GEOID"), "no column BLOCKID: files are joined by their units"),
         (("DISTRICT", "CD118"), "no column DISTRICT; table T1 is published by it"),
         (("BLOCKID|DISTRICT", "BLOCKID|tract"), "no column DISTRICT"),
@@ -238,6 +246,16 @@ def test_files_that_do_not_fit_together_are_named(
     path.write_text(path.read_text().replace(*change))
     with pytest.raises(SourceError, match=message):
         read_membership(release, files)
+
+
+def test_what_two_files_say_is_found_in_the_one_that_says_it(tmp_path: Path) -> None:
+    release = parse_release(
+        DISTRICTS.replace("{area: senate}", "{area: senate, within: congress}"), source="people"
+    )
+    membership = read_membership(release, assignments(tmp_path))
+    message = r"_CD.txt: line 5: senate 008 has two congresses, 01 \(01.1002\), 02 \(01.2002\)"
+    with pytest.raises(SchemaError, match=message.replace("01.", "0107300510")):
+        release.with_membership(membership)
 
 
 def test_a_system_in_two_files_is_refused(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_only_what_a_publication_tells_apart_is_told_apart(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("name: feb", "name: jan", "'jan' is listed twice"),
+        ("name: feb", "name: jan", "register.yaml:11: publications: 'jan' is listed twice"),
         (
             "    universe: {sex: female}\n",
             "    universe: {sex: neither}\n",
@@ -143,7 +143,10 @@ def test_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
 def test_publications_of_two_dates_are_refused(tmp_path: Path) -> None:
     text = REGISTER.replace("    release:", "    date: 2026-01\n    release:", 1)
     text = text.replace("    universe:", "    date: 2026-02\n    universe:")
-    with pytest.raises(SchemaError, match=r"jan \(2026-01\) and feb \(2026-02\) are of different"):
+    message = (
+        r"register.yaml:14: publications: jan \(2026-01\) and feb \(2026-02\) are of different"
+    )
+    with pytest.raises(SchemaError, match=message):
         register(tmp_path, text)
 
 
