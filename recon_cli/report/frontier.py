@@ -43,6 +43,21 @@ class ExactTables:
 
 
 @dataclass(frozen=True)
+class BoundedTables:
+    """A count with a public bound.
+
+    Attributes:
+        most: The bound.
+        right: From `recon_cli.frontier.bounded_count.bounded_count`.
+        tested: From `recon_cli.frontier.bounded_count.count_intervals`.
+    """
+
+    most: int
+    right: pl.DataFrame
+    tested: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class Frontiers:
     """What the page shows.
 
@@ -52,6 +67,7 @@ class Frontiers:
         levels: From `recon_cli.frontier.hierarchy.hierarchy_errors`.
         budget: The best ε at the officer's price, where one is given.
         exact: What exact counts cost, where some are named.
+        bounded: A count with a public bound, where one is given.
     """
 
     errors: pl.DataFrame
@@ -59,6 +75,7 @@ class Frontiers:
     levels: pl.DataFrame
     budget: float | None
     exact: ExactTables | None = None
+    bounded: BoundedTables | None = None
 
 
 def compose_frontier(
@@ -102,6 +119,7 @@ def compose_frontier(
             _tables_section(weights, found.errors, people),
             *_levels_section(found.levels),
             _one_section(found.one, people),
+            *_bounded_section(found.bounded),
             *_exact_section(found.exact, words_of(release).person),
         ),
     )
@@ -146,6 +164,46 @@ def _levels_section(levels: pl.DataFrame) -> tuple[ReportSection, ...]:
         "the finest level, even over all, or even over all but the finest."
     )
     return (ReportSection("levels", "Levels", (text,), sheets=(sheet,)),)
+
+
+def _bounded_section(bounded: BoundedTables | None) -> tuple[ReportSection, ...]:
+    """A count of at most so many; nothing where no bound is given."""
+    if bounded is None:
+        return ()
+    mechanisms = ("uniform", "geometric", "honest", "fair")
+    right = [
+        (
+            f"{row['epsilon']:g}",
+            *(f"{100 * row[name]:.2f}" for name in mechanisms),
+            "yes" if row["is_honest"] else "no",
+        )
+        for row in bounded.right.iter_rows(named=True)
+    ]
+    text = (
+        f"A count of at most {bounded.most}, which all know; neighbours differ by one. Geometric "
+        "noise taken to the nearest of these counts is right most often, if all are equally "
+        "likely, but may publish another count more often than the true one: it is not honest "
+        "then. A fair mechanism is right equally often of every count. Both are the best ones.",
+    )
+    wide = bounded.tested.with_columns(
+        pl.format("{}–{}", "low", "high").alias("interval"),
+        pl.col("epsilon").map_elements(lambda e: f"ε = {e:g}", pl.String),
+    ).pivot("epsilon", index="published", values="interval")
+    sheets = (
+        result_table(
+            "How often the count is right, %",
+            ["ε", *mechanisms, "geometric is honest"],
+            right,
+            1,
+        ),
+        result_table(
+            "What a published count leaves by two one-sided tests, 95%; geometric",
+            wide.columns,
+            [tuple(map(str, row)) for row in wide.iter_rows()],
+            1,
+        ),
+    )
+    return (ReportSection("bounded-count", "A small count", text, sheets=sheets),)
 
 
 def _exact_section(exact: ExactTables | None, record: str) -> tuple[ReportSection, ...]:

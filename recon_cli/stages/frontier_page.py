@@ -8,6 +8,7 @@ import polars as pl
 
 from recon_cli.config.sections.frontier import ExactCounts, Frontier
 from recon_cli.frontier import release as core
+from recon_cli.frontier.bounded_count import bounded_count, count_intervals
 from recon_cli.frontier.hierarchy import hierarchy_errors
 from recon_cli.frontier.invariant import bits_by_level, posterior_by_feature
 from recon_cli.frontier.optimum import best_epsilon
@@ -16,7 +17,7 @@ from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import FRONTIER
 from recon_cli.report.files import report_files
-from recon_cli.report.frontier import ExactTables, Frontiers, compose_frontier
+from recon_cli.report.frontier import BoundedTables, ExactTables, Frontiers, compose_frontier
 from recon_cli.schema import Release
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.protect.topdown import invariant_query
@@ -39,12 +40,20 @@ def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
         error = core.weighted_error(errors, config.weights)[epsilons[0]] * epsilons[0] ** 2
         budget = best_epsilon(1.0, config.price, error)
     exact = None if config.invariant is None else _exact(run.release, config.invariant)
+    bounded = None
+    if config.at_most is not None:
+        most = config.at_most
+        bounded = BoundedTables(
+            most, bounded_count(most, epsilons), count_intervals(most, epsilons)
+        )
     document = compose_frontier(
-        run.release, config.weights, law, Frontiers(errors, one, levels, budget, exact)
+        run.release, config.weights, law, Frontiers(errors, one, levels, budget, exact, bounded)
     )
     files = {"errors": errors, "one_count": one, "hierarchy": levels}
     if exact is not None:
         files |= {"invariant": exact.bits, "invariant_posterior": exact.posterior}
+    if bounded is not None:
+        files |= {"bounded_count": bounded.right, "count_intervals": bounded.tested}
     for name, table in files.items():
         stage.staging.write_extra("frontier", f"{name}.parquet", parquet_bytes(table))
         stage.staging.write_extra("frontier", f"{name}.csv", csv_bytes(table))

@@ -12,14 +12,17 @@ from recon_cli.errors import ConfigError
 from recon_cli.schema.validation import describe
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.statement.law import Exact, Law
-from recon_cli.statement.noise import Gaussian, Geometric
+from recon_cli.statement.noise import Gaussian, Geometric, TruncatedGeometric
 from recon_cli.statement.randomized import Randomized
 from recon_cli.statement.rounding import Rounded
 from recon_cli.statement.suppression import Suppressed, Zeroed
 
 LAWS: Final[Mapping[str, type[Law]]] = {
     law.name: law
-    for law in (Exact, Suppressed, Zeroed, Rounded, CellKey, Gaussian, Geometric, Randomized)
+    for law in (
+        *(Exact, Suppressed, Zeroed, Rounded, CellKey),
+        *(Gaussian, Geometric, TruncatedGeometric, Randomized),
+    )
 }
 
 

@@ -1,14 +1,14 @@
-"""Integer noise without bounds: discrete Gaussian and two-sided geometric."""
+"""Integer noise: discrete Gaussian and two-sided geometric, and that taken to a known range."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, Self
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.chance import Draws, ends_of
@@ -84,11 +84,6 @@ class _Noise(Law):
     def _reach(self) -> int:
         """Offsets beyond it have a probability below 1e-17 together."""
 
-    @property
-    @abstractmethod
-    def noise_variance(self) -> float:
-        """Of the noise; of a Gaussian before it is made discrete."""
-
     def fits(self, published: IntArray) -> BoolArray:
         """Any number."""
         found: BoolArray = np.not_equal(published, FLAGGED)
@@ -134,7 +129,18 @@ class Gaussian(_Noise):
         return math.ceil(9 * math.sqrt(self.variance)) + 1
 
 
-class Geometric(_Noise):
+class _Geometric(_Noise):
+    epsilon: Annotated[Exactly, AfterValidator(_large_enough)]
+
+    def _offset_cost(self, offset: IntArray) -> FloatArray:
+        return np.abs(offset) * float(self.epsilon)
+
+    @property
+    def _reach(self) -> int:
+        return math.ceil(40 / self.epsilon) + 1
+
+
+class Geometric(_Geometric):
     """Two-sided geometric noise: p(v) ∝ exp(−ε|v|).
 
     Attributes:
@@ -143,16 +149,71 @@ class Geometric(_Noise):
 
     name: ClassVar[str] = "geometric"
 
-    epsilon: Annotated[Exactly, AfterValidator(_large_enough)]
-
     @property
     def noise_variance(self) -> float:
         """See `geometric_variance`."""
         return geometric_variance(float(self.epsilon))
 
-    def _offset_cost(self, offset: IntArray) -> FloatArray:
-        return np.abs(offset) * float(self.epsilon)
 
-    @property
-    def _reach(self) -> int:
-        return math.ceil(40 / self.epsilon) + 1
+class TruncatedGeometric(_Geometric):
+    """Two-sided geometric noise, then the nearest count of a range that holds the true one.
+
+    Each published number is as likely as without the range, but for its ends, which are likelier
+    by the same factor for every true count: so the cost is that of the noise.
+
+    Attributes:
+        epsilon: ε, from 0.001, for counts that change by one between neighbours.
+        within: The least and the greatest count, known to all.
+
+    Source: Ghosh, Roughgarden & Sundararajan (2012).
+    """
+
+    name: ClassVar[str] = "truncated_geometric"
+
+    within: Annotated[tuple[Annotated[int, Field(ge=0)], int], Field(strict=False)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        low, high = self.within
+        if high <= low:
+            raise ValueError(f"within: expected the least count, then a greater one, not {high}")
+        return self
+
+    def _holds(self, numbers: IntArray) -> BoolArray:
+        low, high = self.within
+        found: BoolArray = (numbers >= low) & (numbers <= high)
+        return found
+
+    def fits(self, published: IntArray) -> BoolArray:
+        """The numbers of the range."""
+        return self._holds(published)
+
+    def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
+        """The range: noise proves nothing more."""
+        low, high = self.within
+        return np.full_like(published, low), np.full_like(published, high)
+
+    def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
+        """−log p(c − n) in the range."""
+        return np.where(self._holds(counts), super().cost(published, counts), np.inf)
+
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
+        """The count and the word's quantile of the noise, taken into the range."""
+        if not self._holds(counts).all():
+            raise ValueError(f"within: a count outside of {list(self.within)}")
+        return super().publish(counts, draws).clip(*self.within)
+
+    def tested(self, published: IntArray, missed: float) -> tuple[IntArray, IntArray]:
+        """Confidence intervals: the counts that neither of two one-sided tests refuses.
+
+        A count n is refused where numbers from c on, or up to c, have a probability of at most
+        half of ``missed`` under n. Likely, never proven.
+
+        Args:
+            published: Numbers of the range.
+            missed: How often an interval may miss the true count.
+        """
+        low, high = self.within
+        alpha = math.exp(-float(self.epsilon))
+        reach = math.ceil(math.log((1 + alpha) * missed / 2) / math.log(alpha)) - 1
+        return np.maximum(published - reach, low), np.minimum(published + reach, high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+from recon_cli.arrays import FloatArray
 from recon_cli.chance import Draws, KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.frames import OPEN
 from recon_cli.statement import FLAGGED, LAWS, Law, law_document, parse_law
+from recon_cli.statement.noise import TruncatedGeometric
 from recon_cli.statement.perturbation_table import (
     PerturbationTable,
     maximum_entropy,
@@ -358,3 +361,46 @@ def test_cost_is_relative_log_probability() -> None:
     assert cost[3] == 0
     assert cost[2] == cost[4] == pytest.approx(-math.log(2 / 3))
     assert np.isinf(cost[[0, 6]]).all()
+
+
+TRUNCATED = TruncatedGeometric(epsilon=Fraction(1, 2), within=(2, 9))
+
+
+def clamped(count: int) -> FloatArray:
+    """Probabilities of 2 to 9 when noise is added to a count, added up far beyond the range."""
+    noise = np.arange(-200, 201)
+    p = np.exp(-abs(noise) / 2)
+    numbers = np.clip(count + noise, 2, 9)
+    found: FloatArray = np.bincount(numbers - 2, p / p.sum()).astype(np.float64)
+    return found
+
+
+def test_truncated_noise_costs_what_enumeration_says() -> None:
+    counts, numbers = np.arange(2, 10), np.arange(2, 10)
+    p = np.array([clamped(count) for count in range(2, 10)])  # true × published
+    for number in numbers:
+        cost = TRUNCATED.cost(np.array(number), np.arange(12))
+        assert np.flatnonzero(np.isfinite(cost)).tolist() == counts.tolist()
+        shift = cost[2:10] + np.log(p[:, number - 2])
+        assert shift == pytest.approx(shift[0])
+    assert TRUNCATED.fits(np.array([1, 2, 9, 10])).tolist() == [False, True, True, False]
+    rng = np.random.default_rng(3)
+    words = draws_at(rng.random(20_000))
+    for count in (2, 5, 9):
+        drawn = np.bincount(TRUNCATED.publish(np.array(count), words) - 2, minlength=8)
+        assert stats.chisquare(drawn, p[count - 2] * 20_000).pvalue > 1e-3
+    with pytest.raises(ValueError, match="outside of"):
+        TRUNCATED.publish(np.array(10), words)
+    with pytest.raises(ConfigError, match="then a greater one"):
+        parse_law({"truncated_geometric": {"epsilon": 1, "within": [3, 3]}})
+
+
+@pytest.mark.parametrize("missed", [0.01, 0.05, 0.3])
+def test_tested_intervals_are_two_tests_of_every_count(missed: float) -> None:
+    p = np.array([clamped(count) for count in range(2, 10)])
+    kept = np.minimum(p.cumsum(axis=1), p[:, ::-1].cumsum(axis=1)[:, ::-1]) > missed / 2
+    low, high = TRUNCATED.tested(np.arange(2, 10), missed)
+    for published in range(8):
+        counts = np.flatnonzero(kept[:, published]) + 2
+        assert counts.tolist() == list(range(low[published], high[published] + 1))
+    assert (p * kept).sum(axis=1).min() >= 1 - missed
