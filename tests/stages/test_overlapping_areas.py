@@ -157,6 +157,22 @@ def test_the_difference_of_two_areas_is_recovered_and_shown(wards: Path) -> None
     assert "ward E5" in command("show", "ward:E5", "-c", wards / "recon.yaml").output
 
 
+def test_exact_counts_suppressed_hold_against_both_zonings(wards: Path) -> None:
+    """Each zoning's flags are checked with the other's counts, as the attacker has both."""
+    (wards / "suppress.yaml").write_text(
+        "release: people.yaml\nwork: hidden\n"
+        "ingest: {source: tidy, paths: [hidden/suppressed], membership: lookup.csv}\n"
+        "suppress: {counts: work, below: 5}\naudit:\n"
+    )
+    command("protect", "suppress", "-c", wards / "suppress.yaml")
+    command("run", "-c", wards / "suppress.yaml")
+    audit = pl.read_parquet(wards / "hidden" / "audit" / "**" / "*.parquet")
+    small = {("E6", 4), ("S1", 5), ("S2", 4)}
+    status = {row[:2]: row[2] for row in audit.select("geoid", "cell", "status").rows()}
+    assert {status[cell] for cell in small} == {"safe"}
+    assert set(audit["geoid"].str.head(1)) == {"E", "S"}
+
+
 def test_every_published_cell_is_compared_again(wards: Path) -> None:
     assert "20" in command("verify", "-c", wards / "recon.yaml").output
 
