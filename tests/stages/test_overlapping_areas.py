@@ -10,6 +10,13 @@ import pytest
 import yaml
 
 import recon_cli as recon
+from recon_cli.protect.counts import count_records, tidy_counts
+from recon_cli.protect.primary import PrimaryRules
+from recon_cli.protect.suppression import (
+    SuppressionOptions,
+    suppress_counts,
+    suppression_protection,
+)
 from recon_cli.schema import Membership, Release, parse_release
 from tests.support.command_line import recon as command
 from tests.support.populations import random_records
@@ -187,41 +194,89 @@ def test_no_place_of_that_name(wards: Path) -> None:
     assert "'E9' is no place of the membership file" in refused.stderr
 
 
-def overlap(codes: pl.DataFrame) -> Release:
+def overlap(codes: pl.DataFrame, *, of_atoms: str = "") -> Release:
+    """Tables of both zonings, and cells of a table of single atoms."""
     text = schema("{unit: atom, areas: [{area: ward}, {area: square}]}", "[ward, square]")
+    if of_atoms:
+        text += f"  - {{levels: [atom], cells: {of_atoms}, tables: {{U: {{}}}}}}\n"
     digest = str(codes.rows())
     return parse_release(text, source="o").with_membership(Membership("lookup", codes, digest))
 
 
-def audited(release: Release, people: pl.DataFrame, ask: str) -> pl.DataFrame:
+def proven(release: Release, people: pl.DataFrame) -> pl.DataFrame:
+    """What the audit, certain records and claims say: ``geoid, of, what``."""
     published = recon.publish(release, recon.tabulate(release, people))
-    return recon.audit_counts(release, published, ask=[ask]).select(
+    audit = recon.audit_counts(release, published, ask=["atom"]).select(
         "geoid", "table", "cell", "least", "greatest", "status"
     )
+    records = recon.reconstruct(release, published).microdata
+    varying = recon.measure_variability(release, published, records, mode="exact")
+    claims = recon.find_claims(release, published, records)
+    shown = {
+        "audit": audit,
+        "intervals": varying.intervals.filter(pl.col("upper") > 0),
+        "certain": varying.units.select("geoid_atom", "certain_records", "certain_upper"),
+        "claims": claims.claims.select("geoid_atom", "sex", "old", "count", "exact", "trivial"),
+        "disclosures": claims.disclosures,
+    }
+    said = pl.concat_str(pl.all().cast(pl.String).fill_null("any"), separator=" ")
+    return pl.concat(
+        frame.select(
+            pl.nth(0).alias("geoid"), of=pl.lit(name), what=said.str.splitn(" ", 2).struct[1]
+        )
+        for name, frame in shown.items()
+    ).sort("geoid", "of", "what")
 
 
-def test_other_codes_change_nothing_but_the_codes() -> None:
-    rng = np.random.default_rng(4)
+def hidden(release: Release, people: pl.DataFrame) -> tuple[pl.DataFrame, set[str]]:
+    """The counts that suppression hides for their own sake, and what the audit says of them."""
+    options = SuppressionOptions(PrimaryRules(3))
+    truth = count_records(release, people)
+    protected = suppress_counts(release, truth, options)
+    law = suppression_protection(options.rules)
+    public = recon.publish(release, tidy_counts(truth, protected), protection=law)
+    primary = protected.filter("primary").select("geoid", "table", "cell")
+    audit = recon.audit_counts(release, public).join(primary, on=primary.columns, how="semi")
+    return primary.sort(primary.columns), set(audit["status"])
+
+
+def residents(seed: int, atoms: list[str], number: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    values = {"sex": rng.choice(["women", "men"], number), "old": rng.random(number) < 0.3}
+    return pl.DataFrame({"geoid_atom": rng.choice(atoms, number), **values})
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_other_codes_change_nothing_but_the_codes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    atoms = [f"x{i}" for i in range(6)]
     codes = pl.DataFrame(
         {
-            "atom": [f"x{i}" for i in range(9)],
-            "ward": [f"W{i // 3}" for i in range(9)],
-            "square": [f"S{i % 3}" for i in rng.permutation(9)],
+            "atom": atoms,
+            "ward": [f"W{i // 2}" for i in range(6)],
+            "square": [f"S{i % 3}" for i in rng.permutation(6)],
         }
     )
-    people = random_records(overlap(codes), 3, 40, codes["atom"].to_list())
-    new = dict(zip(codes["atom"], rng.permutation([f"x{i}" for i in range(9)]), strict=True))
-    renamed = codes.with_columns(pl.col("atom").replace_strict(new)).sort("atom")
-    moved = people.with_columns(pl.col("geoid_atom").replace_strict(new))
-    before, after = (
-        audited(overlap(codes), people, "atom").with_columns(pl.col("geoid").replace_strict(new)),
-        audited(overlap(renamed), moved, "atom"),
-    )
-    key = ["geoid", "table", "cell"]
-    assert before.sort(key).rows() == after.sort(key).rows()
+    people = residents(seed, atoms, 14)
+    new = dict(zip(atoms, rng.permutation(atoms).tolist(), strict=True))
+    new |= {"W0": "W9", "W1": "W8", "W2": "W7"}
+    again = [pl.col(name).replace(new) for name in codes.columns]
+    moved = people.with_columns(pl.col("geoid_atom").replace(new))
+    both = {"of_atoms": "[{by: old}]"}
+    one, other = overlap(codes, **both), overlap(codes.with_columns(again).sort("atom"), **both)
+    before, after = proven(one, people), proven(other, moved)
+    assert set(before["of"]) == {"audit", "intervals", "certain", "claims", "disclosures"}
+    assert before.with_columns(pl.col("geoid").replace(new)).sort(before.columns).equals(after)
+    small, status = hidden(one, people)
+    assert (status, small.height > 5) == ({"safe"}, True)
+    renamed = small.with_columns(pl.col("geoid").replace(new)).sort(small.columns)
+    of_other, status = hidden(other, moved)
+    assert of_other.equals(renamed)
+    assert status == {"safe"}
 
 
-def test_an_atom_split_in_two_equal_ones_changes_nothing_for_the_others() -> None:
+@pytest.mark.parametrize("seed", [4, 5])
+def test_an_atom_split_in_two_equal_ones_changes_nothing_for_the_others(seed: int) -> None:
     codes = pl.DataFrame(
         {
             "atom": ["a", "b", "c", "d"],
@@ -229,10 +284,12 @@ def test_an_atom_split_in_two_equal_ones_changes_nothing_for_the_others() -> Non
             "square": ["S1", "S2", "S1", "S2"],
         }
     )
-    people = random_records(overlap(codes), 3, 12, ["a", "b", "c", "d"])
+    people = residents(seed, ["a", "b", "c", "d"], 12)
     split = pl.concat([codes, pl.DataFrame({"atom": ["d2"], "ward": ["W2"], "square": ["S2"]})])
-    before, after = (
-        audited(overlap(each), people, "atom").filter(pl.col("geoid").is_in(["a", "b", "c"]))
-        for each in (codes, split)
-    )
-    assert before.rows() == after.rows()
+    kept = pl.col("geoid").is_in(["a", "b", "c"])
+    before, after = (proven(overlap(each), people).filter(kept) for each in (codes, split))
+    assert before.filter(of="audit")["what"].str.contains("safe").any()
+    assert before.equals(after)
+    (small, status), (of_split, again) = (hidden(overlap(each), people) for each in (codes, split))
+    assert of_split.equals(small)
+    assert status == again == {"safe"}
