@@ -185,12 +185,15 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         truth, records = self.truth(piece.partition)
         protected = self.publish(shared, truth, records, on_progress)
         unit = truth.geounits.filter(level=self.release.geography.unit.name)
-        people = int(unit["population"].sum())
+        done = len(unit), int(unit["population"].sum())
+        # All levels count the same people; of areas the units are not published.
+        of_levels = truth.geounits.group_by("level").agg(pl.col("population").sum())
+        people = int(of_levels["population"].max() or 0)  # type: ignore[arg-type]
         sums = sum_errors(self.release, truth, protected)
         frames = (self.tidy(truth, protected), sums, *self.kept(truth))
         totals = {"units": len(unit), "people": people, **self.totals(truth, protected)}
         named = dict(zip(self.stage.folders, frames, strict=True))
-        yield Protected(piece, named, totals, done=(len(unit), people))
+        yield Protected(piece, named, totals, done=done)
 
     def write_beside(self, staging: Staging, pieces: Sequence[Piece]) -> None:
         """Write the laws beside the counts, and the accuracy of the whole."""

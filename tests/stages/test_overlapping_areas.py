@@ -171,7 +171,8 @@ def test_exact_counts_suppressed_hold_against_both_zonings(wards: Path) -> None:
         "ingest: {source: tidy, paths: [hidden/suppressed], membership: lookup.csv}\n"
         "suppress: {counts: work, below: 5}\naudit:\n"
     )
-    command("protect", "suppress", "-c", wards / "suppress.yaml")
+    done = command("protect", "suppress", "-c", wards / "suppress.yaml")
+    assert "people 25 " in " ".join(done.output.split())
     command("run", "-c", wards / "suppress.yaml")
     audit = pl.read_parquet(wards / "hidden" / "audit" / "**" / "*.parquet")
     small = {("E6", 4), ("S1", 5), ("S2", 4)}
