@@ -153,7 +153,10 @@ def test_an_area_with_fewer_people_than_a_part_of_it_is_refused() -> None:
 
 
 def test_a_zone_below_the_threshold_is_what_the_others_leave() -> None:
-    """Zone M2 is withheld; the squares that M1 and M3 lie in, less these two, give it away."""
+    """Zone M2 is withheld; the squares that M1 and M3 lie in, less these two, give it away.
+
+    As of diffman's ``toy_example_6``, which has other numbers.
+    """
     people = {
         ("M1", "c1"): 16,
         ("M1", "c2"): 14,
