@@ -29,6 +29,7 @@ from recon_cli.lab.dinur_nissim.subset_sums import (
     describe,
     expected_share,
     information,
+    m_sequence,
 )
 from recon_cli.noise.budget import best_guess
 from tests.support.command_line import recon
@@ -313,3 +314,41 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, options: tuple[ob
     file.touch()
     wrong = recon("lab", "dinur-nissim", *options, "--to", file / "results", code=5)
     assert f"{file}" in wrong.stderr
+
+
+@pytest.mark.parametrize("bits", [3, 7, 15, 31, 127, 1023])
+def test_shifts_of_an_m_sequence_share_a_quarter(bits: int) -> None:
+    sequence = m_sequence(bits)
+    shifts = sequence[(np.arange(bits)[:, None] + np.arange(bits)) % bits]
+    overlap = (bits + 1) // 4
+    expected = np.full((bits, bits), overlap) + overlap * np.eye(bits, dtype=int)
+    assert np.array_equal(shifts @ shifts.T, expected)
+
+
+def test_127_bits_need_36_shifts_by_normal_bits() -> None:
+    sequence = m_sequence(127)
+    shifts = sequence[(np.arange(127)[:, None] + np.arange(127)) % 127]
+    for queries, enough in ((35, False), (36, True)):
+        covariance = shifts[:queries] @ shifts[:queries].T / 4
+        sign, log = np.linalg.slogdet(2 * math.pi * math.e * covariance)
+        assert sign == 1
+        assert (log / 2 / math.log(2) >= 127) == enough
+    assert form.normal_queries(127) == 36
+    noise = AnswerNoise("gaussian", 3.0)
+    covariance = shifts[:50] @ shifts[:50].T / 4
+    bits = np.linalg.slogdet(np.eye(50) + covariance / 9)[1] / 2 / math.log(2)
+    row = describe(127, 50, noise, np.ones(2), design="m-sequence")
+    assert row["entropy_bound"] == pytest.approx(form.fano_share(127, bits))
+    assert row["closed_form"] is None
+
+
+def test_all_shifts_give_all_bits(tmp_path: Path) -> None:
+    words = ["--bits", "31", "--queries", "31,40", "--design", "m-sequence", "--to", tmp_path]
+    refused = recon("lab", "dinur-nissim", *words, code=2)
+    assert "no 40 different shifts" in refused.stderr
+    words[3] = "31"
+    recon("lab", "dinur-nissim", *words)
+    assert pl.read_csv(tmp_path / "results.csv")["mean"].item() == 1
+    assert "**12** exact" in (tmp_path / "dinur-nissim.md").read_text()
+    refused = recon("lab", "dinur-nissim", *words[:1], "30", *words[2:], code=2)
+    assert "3, 7, 15" in refused.stderr

@@ -48,6 +48,12 @@ _ONE_SUM = "5-6"
     help="By the kind of noise, or one for all.  [auto]",
 )
 @click.option(
+    "--design",
+    type=click.Choice(["random", "m-sequence"]),
+    default="random",
+    help="Random subsets, or shifts of a maximal sequence of 2ᵏ − 1 bits.  [random]",
+)
+@click.option(
     "--figure",
     type=click.Choice(["4-1", "4-2", "4-3", "4-4", "5-6", "5-7"]),
     help="A published experiment, in place of the options above.",
@@ -66,6 +72,7 @@ def command(
     queries: str,
     noises: tuple[str, ...],
     decoder: str,
+    design: str,
     figure: str | None,
     trials: int | None,
     seed: int,
@@ -85,7 +92,8 @@ def command(
         _write(to, results, compose_one_sum(results))
         return
     try:
-        experiment = presets.FIGURES[figure] if figure else _asked(bits, queries, noises, decoder)
+        asked = (bits, queries, noises, decoder, design)
+        experiment = presets.FIGURES[figure] if figure else _asked(*asked)
     except ValueError as error:
         raise ConfigError(str(error)) from error
     with disk(to):  # before the work, not after
@@ -107,11 +115,13 @@ def _write(to: Path, results: pl.DataFrame, document: ReportDocument) -> None:
     show("dinur-nissim: done", [("page", str(to / PAGE))])
 
 
-def _asked(bits: int, queries: str, noises: tuple[str, ...], decoder: str) -> Experiment:
+def _asked(
+    bits: int, queries: str, noises: tuple[str, ...], decoder: str, design: str
+) -> Experiment:
 
     chosen = tuple(_noise(text) for text in noises)
     settings = tuple(Setting(bits, m, chosen) for m in _numbers(queries, bits))
-    return Experiment("Bits from subset sums", settings, 10, decoder)  # type: ignore[arg-type]
+    return Experiment("Bits from subset sums", settings, 10, decoder, design)  # type: ignore[arg-type]
 
 
 def _numbers(text: str, bits: int) -> list[int]:

@@ -129,3 +129,18 @@ def sum_entropy(bits: int) -> float:
     k = np.arange(bits + 1)
     log_mass = gammaln(bits + 1) - gammaln(k + 1) - gammaln(bits - k + 1) - bits * math.log(2)
     return float(-(np.exp(log_mass) @ log_mass) / math.log(2))
+
+
+def normal_queries(bits: int) -> int:
+    """Shifts of an m-sequence whose exact sums carry so many bits, if they were normal.
+
+    The least r of Eq. (shifts). Source: JASON (JSR-19-2F), A.5.
+
+    >>> normal_queries(127)
+    36
+    """
+    each = math.log2(math.pi * math.e * (bits + 1) / 8) / 2
+    queries = 1
+    while queries * each + math.log2(queries + 1) / 2 < bits:
+        queries += 1
+    return queries

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.lab.dinur_nissim.closed_form import normal_queries
 from recon_cli.report.charts import Chart
 from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
 from recon_cli.report.document import Figure, ReportDocument, ReportSection, Term, result_table
@@ -40,6 +41,11 @@ def compose_experiment(title: str, results: pl.DataFrame) -> ReportDocument:
         sentences.append(
             f"Simulation and closed form differ by at most {float(str(off)):.3f} in "
             f"{results.height} settings, of {last['trials']} trials each."
+        )
+    if last["design"] == "m-sequence":
+        sentences.append(
+            f"Were sums normal, **{normal_queries(last['bits'])}** exact ones of shifts of an "
+            f"m-sequence would carry {last['bits']:,} bits."
         )
     return ReportDocument(
         title=title,

@@ -13,7 +13,9 @@ from recon_cli.lab.dinur_nissim.closed_form import sum_accuracy
 from recon_cli.lab.dinur_nissim.subset_sums import (
     AnswerNoise,
     Decoder,
+    Design,
     attack,
+    check_design,
     describe,
     results_frame,
 )
@@ -54,12 +56,21 @@ class Experiment:
         settings: In order.
         trials: As published.
         decoder: For all of them.
+        design: Which subsets are asked for.
+
+    Raises:
+        ValueError: See `subset_sums.check_design`.
     """
 
     title: str
     settings: tuple[Setting, ...]
     trials: int
     decoder: Decoder = "least-squares"
+    design: Design = "random"
+
+    def __post_init__(self) -> None:
+        for setting in self.settings:
+            check_design(self.design, setting.bits, setting.queries)
 
 
 def _figure_4_1() -> Experiment:
@@ -115,12 +126,20 @@ def run_experiment(experiment: Experiment, trials: int, seed: int) -> Iterator[p
             setting.queries,
             setting.noises,
             decoder=experiment.decoder,
+            design=experiment.design,
             trials=trials,
             seed=seed,
         )
         yield results_frame(
             [
-                describe(setting.bits, setting.queries, noise, found, experiment.decoder)
+                describe(
+                    setting.bits,
+                    setting.queries,
+                    noise,
+                    found,
+                    experiment.decoder,
+                    design=experiment.design,
+                )
                 for noise, found in zip(setting.noises, shares, strict=True)
             ]
         )

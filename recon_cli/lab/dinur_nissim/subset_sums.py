@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,12 +26,15 @@ from recon_cli.seeding import generator
 
 Kind = Literal["none", "gaussian", "laplace", "bounded"]
 Decoder = Literal["auto", "least-squares", "least-absolute", "feasible"]
+Design = Literal["random", "m-sequence"]
 #: Queries whose subsets are in memory at a time.
 _CHUNK = 2000
 #: Parameters of noise: beyond these an answer says all, or nothing.
 _LEAST, _MOST = 1e-6, 1_000_000
 #: Entries of a linear program that is still worth its time.
 _LARGE = 400_000
+#: Digits of a shift register.
+_LONGEST = 12
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ def attack(
     noises: Sequence[AnswerNoise],
     *,
     decoder: Decoder = "auto",
+    design: Design = "random",
     trials: int,
     seed: int,
 ) -> list[FloatArray]:
@@ -103,18 +107,24 @@ def attack(
         noises: Of each answer.
         decoder: ``auto`` takes `least_absolute` for Laplace and `within` for bounded noise as
             long as these are small, else box least squares.
+        design: ``random`` subsets, each of a fair half; ``m-sequence``, different shifts of one,
+            see `m_sequence`.
         trials: How many.
         seed: Of everything.
+
+    Raises:
+        ValueError: There is no m-sequence of so many bits, or it has fewer shifts than queries.
     """
+    check_design(design, bits, queries)
     truth = generator(seed, "bits", str(bits)).integers(0, 2, bits)
     shares = [np.empty(trials) for _ in noises]
     for trial in range(trials):
         rng = generator(seed, "queries", str(bits), str(queries), str(trial))
         chosen = [_decoder(decoder, noise, bits * queries) for noise in noises]
         if set(chosen) == {"least-squares"}:
-            found = _by_squares(truth, queries, noises, rng)
+            found = _by_squares(truth, queries, noises, rng, design=design)
         else:
-            found = _by_programs(truth, queries, noises, chosen, rng)
+            found = _by_programs(truth, queries, noises, chosen, rng, design=design)
         for share, x in zip(shares, found, strict=True):
             share[trial] = (round_bits(x) == truth).mean()
     return shares
@@ -130,15 +140,19 @@ def _decoder(decoder: Decoder, noise: AnswerNoise, entries: int) -> Decoder:
 
 
 def _by_squares(
-    truth: IntArray, queries: int, noises: Sequence[AnswerNoise], rng: np.random.Generator
+    truth: IntArray,
+    queries: int,
+    noises: Sequence[AnswerNoise],
+    rng: np.random.Generator,
+    *,
+    design: Design,
 ) -> list[FloatArray]:
     """Box least squares, a chunk of the queries in memory at a time."""
     bits = len(truth)
     # whole numbers below 2^24, so exact in single precision; only the upper half is added up
     gram = np.zeros((bits, bits), dtype=np.float32, order="F")
     moments = np.zeros((bits, len(noises)))
-    for first in range(0, queries, _CHUNK):
-        Q = _subsets(rng, min(_CHUNK, queries - first), bits)
+    for Q in _subsets(design, rng, queries, bits):
         gram = blas.ssyrk(1.0, Q.T, beta=1.0, c=gram, overwrite_c=1)
         drawn = np.column_stack([noise.draw(rng, len(Q)) for noise in noises])
         moments += Q.T @ drawn
@@ -161,8 +175,10 @@ def _by_programs(
     noises: Sequence[AnswerNoise],
     chosen: Sequence[Decoder],
     rng: np.random.Generator,
+    *,
+    design: Design,
 ) -> list[FloatArray]:
-    Q = _subsets(rng, queries, len(truth)).astype(np.float64)
+    Q = np.vstack(list(_subsets(design, rng, queries, len(truth)))).astype(np.float64)
     found = []
     for noise, decoder in zip(noises, chosen, strict=True):
         answers = Q @ truth + noise.draw(rng, queries)
@@ -176,14 +192,63 @@ def _by_programs(
     return found
 
 
-def _subsets(rng: np.random.Generator, queries: int, bits: int) -> npt.NDArray[np.float32]:
-    packed = rng.integers(0, 256, (queries, -(-bits // 8)), dtype=np.uint8)
-    return np.unpackbits(packed, axis=1, count=bits).astype(np.float32)
+def _subsets(
+    design: Design, rng: np.random.Generator, queries: int, bits: int
+) -> Iterator[npt.NDArray[np.float32]]:
+    """(queries × bits) zeros and ones, a chunk of queries at a time."""
+    if design == "m-sequence":
+        sequence = m_sequence(bits)
+        shifts = rng.permutation(bits)[:queries]
+        yield sequence[(shifts[:, None] + np.arange(bits)) % bits].astype(np.float32)
+        return
+    for first in range(0, queries, _CHUNK):
+        rows = min(_CHUNK, queries - first)
+        packed = rng.integers(0, 256, (rows, -(-bits // 8)), dtype=np.uint8)
+        yield np.unpackbits(packed, axis=1, count=bits).astype(np.float32)
+
+
+def check_design(design: Design, bits: int, queries: int) -> None:
+    """Refuse a design that there is not.
+
+    Raises:
+        ValueError: There is no m-sequence of so many bits, or it has fewer shifts than queries.
+    """
+    if design == "m-sequence" and queries > len(m_sequence(bits)):
+        raise ValueError(f"an m-sequence of {bits:,} bits has no {queries:,} different shifts")
+
+
+def m_sequence(bits: int) -> IntArray:
+    """(bits,) a maximal sequence: any two of its shifts have (bits + 1)/4 ones in common.
+
+    A shift register whose feedback goes through all states but zero; the first that does.
+
+    Source: Golomb, Shift register sequences (1967); JASON (JSR-19-2F), A.5.
+
+    Args:
+        bits: 3, 7, 15, … to 4,095: one less than a power of two.
+
+    Raises:
+        ValueError: It is another number.
+    """
+    size = bits.bit_length()
+    if bits & (bits + 1) or not 2 <= size <= _LONGEST:
+        raise ValueError(f"an m-sequence has 3, 7, 15, … or 4,095 bits, not {bits:,}")
+    found: list[int] = []
+    for taps in range(1 << (size - 1), 1 << size):
+        state, found = 1, []
+        while len(found) < bits:
+            found.append(state & 1)
+            state = state >> 1 ^ (taps if state & 1 else 0)
+            if state == 1:
+                break
+        if len(found) == bits:
+            break
+    return np.array(found, dtype=np.int64)
 
 
 #: Columns of `describe`.
 RESULTS = (
-    *("bits", "queries", "noise", "parameter", "sd", "decoder", "trials"),
+    *("bits", "queries", "design", "noise", "parameter", "sd", "decoder", "trials"),
     *("low", "middle", "mean", "high", "closed_form"),
     *("p_unique", "entropy_bound", "any_attacker", "epsilon_total"),
 )
@@ -195,17 +260,24 @@ def describe(
     noise: AnswerNoise,
     shares: FloatArray,
     decoder: Decoder = "auto",
+    *,
+    design: Design = "random",
 ) -> dict[str, float | int | str | None]:
     """Simulation, closed form and bounds of one setting, by the names of `RESULTS`.
 
     ``low``, ``middle`` and ``high`` are the 10%, 50% and 90% quantiles. What does not apply to
-    the noise is None.
+    the noise, or the design, is None. The sums of an m-sequence vary as those of random subsets of
+    one bit more.
     """
+    is_random = design == "random"
+    likely = information(bits if is_random else bits + 1, queries, noise)
+    is_told = is_random and noise.kind == "none"
     low, middle, high = np.quantile(shares, [0.1, 0.5, 0.9]).tolist()
     total = queries * noise.parameter if noise.kind == "laplace" else None
     return {
         "bits": bits,
         "queries": queries,
+        "design": design,
         "noise": noise.kind,
         "parameter": noise.parameter,
         "sd": noise.sd,
@@ -215,9 +287,9 @@ def describe(
         "middle": middle,
         "mean": float(shares.mean()),
         "high": high,
-        "closed_form": expected_share(bits, queries, noise),
-        "p_unique": closed_form.unique_probability(bits, queries) if noise.kind == "none" else None,
-        "entropy_bound": closed_form.fano_share(bits, information(bits, queries, noise)),
+        "closed_form": expected_share(bits, queries, noise) if is_random else None,
+        "p_unique": closed_form.unique_probability(bits, queries) if is_told else None,
+        "entropy_bound": closed_form.fano_share(bits, likely),
         "any_attacker": _any_attacker(queries, noise, total),
         "epsilon_total": total,
     }
