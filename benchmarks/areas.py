@@ -1,8 +1,9 @@
 """What overlapping areas cost: ``python -m benchmarks.areas``.
 
-Slivers of some 10,000 units that municipalities cut grids of 100 m and 1 km into; and the audit of
-every count of some 400 units, of four exact tables by ward and by square. People are made up, and
-live in clusters, as people do.
+Slivers of some 10,000 units that municipalities cut grids of 100 m and 1 km into; the audit of
+every count of some 400 units, of four exact tables by ward and by square; and of what is withheld
+where these are suppressed, which is fewer counts. People are made up, and live in clusters, as
+people do.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import argparse
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,13 @@ import polars as pl
 
 import recon_cli as recon
 from recon_cli.attack.slivers import find_slivers
+from recon_cli.protect.counts import count_records, tidy_counts
+from recon_cli.protect.primary import PrimaryRules
+from recon_cli.protect.suppression import (
+    SuppressionOptions,
+    suppress_counts,
+    suppression_protection,
+)
 from recon_cli.schema import Membership, Release, parse_release
 
 Points = npt.NDArray[np.float64]
@@ -117,11 +126,8 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def main() -> None:
-    """Both, and what they took."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=7)
-    seed = parser.parse_args().seed
+def slivers_of_grids(seed: int) -> None:
+    """Every sliver of two nested grids and municipalities."""
     rng = np.random.default_rng(seed)
     systems = {
         "hectare": grid(88),
@@ -131,26 +137,85 @@ def main() -> None:
     release, people = world(GRIDS, systems, 40_000, seed)
     published = recon.publish(release, recon.tabulate(release, people))
     units = published.geounits.filter(level="atom").height
-    started, clock = time.perf_counter(), time.process_time()
-    slivers = find_slivers(release, published, 10)
-    wall, cpu = time.perf_counter() - started, time.process_time() - clock
+    with measured() as took:
+        slivers = find_slivers(release, published, 10)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     _say(
-        f"{units:,} units: {len(slivers):,} slivers of 1 to 9 people, {wall:.1f} s, "
-        f"{cpu:.1f} CPU seconds, peak {peak:,.0f} MB with making the counts"
+        f"{units:,} units: {len(slivers):,} slivers of 1 to 9 people, {took()}, "
+        f"peak {peak:,.0f} MB with making the counts"
     )
-    zonings = {"ward": nearest(rng.random((40, 2))), "square": grid(14)}
-    release, people = world(ZONINGS, zonings, 4_000, seed)
+
+
+def zonings(seed: int) -> tuple[Release, pl.DataFrame]:
+    """Two zonings and their people."""
+    centres = np.random.default_rng(seed).random((290, 2))[250:]
+    return world(ZONINGS, {"ward": nearest(centres), "square": grid(14)}, 4_000, seed)
+
+
+def exact_zonings(seed: int) -> None:
+    """Every count of every unit of two zonings with exact tables."""
+    release, people = zonings(seed)
     published = recon.publish(release, recon.tabulate(release, people))
+    with measured() as took:
+        audit = recon.audit_counts(release, published, ask=["atom"])
     units = published.geounits.filter(level="atom").height
+    _say(f"{units:,} units, four exact tables: {_found(audit)}, {took()}")
+
+
+def suppressed_zonings(seed: int) -> None:
+    """The withheld counts of two zonings that are suppressed together.
+
+    Raises:
+        AssertionError: A count that was withheld for its own sake is recovered, or an interval
+            leaves a true count out.
+    """
+    release, people = zonings(seed)
+    truth = count_records(release, people)
+    options = SuppressionOptions(PrimaryRules(3), effort=60.0)
+    with measured() as took:
+        protected = suppress_counts(release, truth, options)
+    primary = protected.filter("primary")
+    withheld = protected["count"].null_count()
+    _say(f"{primary.height:,} counts below 3, with others {withheld:,} withheld: {took()}")
+    law = suppression_protection(options.rules)
+    published = recon.publish(release, tidy_counts(truth, protected), protection=law)
+    with measured() as took:
+        audit = recon.audit_counts(release, published)
+    _say(f"four suppressed tables: {_found(audit)}, {took()}")
+    key = ["geoid", "table", "cell"]
+    if (audit.join(primary, on=key, how="semi")["status"] == "recovered").any():
+        raise AssertionError("a count that was withheld for its own sake is recovered")
+    true = audit.join(protected.select(*key, "true"), on=key)
+    if ((true["true"] < true["least"]) | (true["true"] > true["greatest"])).any():
+        raise AssertionError("a true count is outside its interval")
+
+
+def _found(audit: pl.DataFrame) -> str:
+    statuses = dict(audit["status"].value_counts().sort("status").iter_rows())
+    return f"{audit.height:,} counts asked, {statuses}"
+
+
+@contextmanager
+def measured() -> Iterator[Callable[[], str]]:
+    """What to ask for how long the block took, after it."""
     started, clock = time.perf_counter(), time.process_time()
-    audit = recon.audit_counts(release, published, ask=["atom"])
+    found: list[str] = []
+    yield lambda: found[0]
     wall, cpu = time.perf_counter() - started, time.process_time() - clock
-    found = dict(audit["status"].value_counts().sort("status").iter_rows())
-    _say(
-        f"{units:,} units, four exact tables: {audit.height:,} counts asked, {found}, "
-        f"{wall:.1f} s, {cpu:.1f} CPU seconds"
-    )
+    found.append(f"{wall:.1f} s, {cpu:.1f} CPU seconds")
+
+
+_PARTS = {"grids": slivers_of_grids, "exact": exact_zonings, "suppressed": suppressed_zonings}
+
+
+def main() -> None:
+    """All parts, or some, and what they took."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(_PARTS)}; default all")
+    parser.add_argument("--seed", type=int, default=7)
+    given = parser.parse_args()
+    for part in given.parts or _PARTS:
+        _PARTS[part](given.seed)
 
 
 if __name__ == "__main__":
