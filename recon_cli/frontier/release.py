@@ -204,6 +204,45 @@ def weighted_error(errors: pl.DataFrame, weights: Mapping[str, float]) -> dict[f
     return found
 
 
+def users_weights(users: Mapping[str, tuple[Mapping[str, float], float]]) -> dict[str, float]:
+    """Table → what its squared error matters to all users: their weights times benefits.
+
+    Args:
+        users: Name → weights of tables, and benefit.
+    """
+    found: dict[str, float] = {}
+    for weights, benefit in users.values():
+        for table, weight in weights.items():
+            found[table] = found.get(table, 0.0) + weight * benefit
+    return found
+
+
+def user_errors(
+    errors: pl.DataFrame, users: Mapping[str, tuple[Mapping[str, float], float]]
+) -> pl.DataFrame:
+    """What the optimum split leaves each user: Eq. (users).
+
+    Args:
+        errors: From `frontier`, with the weights of all.
+        users: As for `users_weights`.
+
+    Returns:
+        ``user``, ``epsilon``, ``rmse`` (of a count, weighted) and ``share``, the user's part of
+        what more accuracy is worth to all.
+    """
+    chosen = errors.filter(pl.col("split") == OPTIMUM, pl.col("is_best"))
+    parts = []
+    for name, (weights, benefit) in users.items():
+        weight = pl.col("table").replace_strict(weights, default=0.0, return_dtype=pl.Float64)
+        lost = (weight * pl.col("rmse") ** 2).sum()
+        parts.append(
+            chosen.group_by("epsilon", maintain_order=True)
+            .agg((lost / weight.sum()).sqrt().alias("rmse"), (benefit * lost).alias("share"))
+            .select(pl.lit(name).alias("user"), "epsilon", "rmse", "share")
+        )
+    return pl.concat(parts).with_columns(pl.col("share") / pl.col("share").sum().over("epsilon"))
+
+
 def one_count(epsilons: Sequence[float], people: int, delta: float) -> pl.DataFrame:
     """One number of people among N, by every mechanism, and what an attacker can guess.
 

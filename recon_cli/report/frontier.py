@@ -68,6 +68,7 @@ class Frontiers:
         budget: The best ε at the officer's price, where one is given.
         exact: What exact counts cost, where some are named.
         bounded: A count with a public bound, where one is given.
+        users: From `recon_cli.frontier.release.user_errors`, where users are named.
     """
 
     errors: pl.DataFrame
@@ -76,6 +77,7 @@ class Frontiers:
     budget: float | None
     exact: ExactTables | None = None
     bounded: BoundedTables | None = None
+    users: pl.DataFrame | None = None
 
 
 def compose_frontier(
@@ -117,6 +119,7 @@ def compose_frontier(
         ),
         sections=(
             _tables_section(weights, found.errors, people),
+            *_users_section(found.users),
             *_levels_section(found.levels),
             _one_section(found.one, people),
             *_bounded_section(found.bounded),
@@ -164,6 +167,23 @@ def _levels_section(levels: pl.DataFrame) -> tuple[ReportSection, ...]:
         "the finest level, even over all, or even over all but the finest."
     )
     return (ReportSection("levels", "Levels", (text,), sheets=(sheet,)),)
+
+
+def _users_section(users: pl.DataFrame | None) -> tuple[ReportSection, ...]:
+    """What is left to each user; nothing where none are named."""
+    if users is None:
+        return ()
+    rows = [
+        (user, f"{epsilon:g}", f"{rmse:,.3g}", f"{100 * share:.1f}")
+        for user, epsilon, rmse, share in users.iter_rows()
+    ]
+    sheet = result_table(
+        "Root mean squared error of a count by user, optimum split",
+        ["user", "ε", "rmse", "part of what accuracy is worth to all, %"],
+        rows,
+        1,
+    )
+    return (ReportSection("users", "Users", (), sheets=(sheet,)),)
 
 
 def _bounded_section(bounded: BoundedTables | None) -> tuple[ReportSection, ...]:

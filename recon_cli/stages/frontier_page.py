@@ -32,12 +32,16 @@ def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
     law = core.NoiseLaw(config.noise, config.delta, is_replaced=config.neighbours == "replace")
     epsilons = sorted(config.epsilon)
     tables = run.release.select_tables(config.tables)
-    errors = core.frontier(run.release, tables, config.weights, epsilons, law)
+    users = {name: (user.weights, user.benefit) for name, user in config.users.items()}
+    weights = config.weights
+    if users:
+        weights = dict.fromkeys((table.name for table in tables), 0.0) | core.users_weights(users)
+    errors = core.frontier(run.release, tables, weights, epsilons, law)
     one = core.one_count(epsilons, config.people, config.delta)
     levels = hierarchy_errors(config.branching, epsilons)
     budget = None
     if config.price is not None:
-        error = core.weighted_error(errors, config.weights)[epsilons[0]] * epsilons[0] ** 2
+        error = core.weighted_error(errors, weights)[epsilons[0]] * epsilons[0] ** 2
         budget = best_epsilon(1.0, config.price, error)
     exact = None if config.invariant is None else _exact(run.release, config.invariant)
     bounded = None
@@ -46,12 +50,14 @@ def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
         bounded = BoundedTables(
             most, bounded_count(most, epsilons), count_intervals(most, epsilons)
         )
-    document = compose_frontier(
-        run.release, config.weights, law, Frontiers(errors, one, levels, budget, exact, bounded)
-    )
+    by_user = core.user_errors(errors, users) if users else None
+    found = Frontiers(errors, one, levels, budget, exact, bounded, by_user)
+    document = compose_frontier(run.release, weights, law, found)
     files = {"errors": errors, "one_count": one, "hierarchy": levels}
     if exact is not None:
         files |= {"invariant": exact.bits, "invariant_posterior": exact.posterior}
+    if found.users is not None:
+        files["users"] = found.users
     if bounded is not None:
         files |= {"bounded_count": bounded.right, "count_intervals": bounded.tested}
     for name, table in files.items():

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
@@ -37,7 +38,15 @@ from recon_cli.frontier.randomized_response import (
     truthful_share,
     variance,
 )
-from recon_cli.frontier.release import NoiseLaw, frontier, rho_of, table_workload
+from recon_cli.frontier.release import (
+    NoiseLaw,
+    frontier,
+    rho_of,
+    table_workload,
+    user_errors,
+    users_weights,
+    weighted_error,
+)
 from recon_cli.schema import load_release
 from recon_cli.statement.noise import Geometric, geometric_variance
 from tests.support.command_line import recon
@@ -308,3 +317,34 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
     assert "laplace noise, not gaussian" in recon("frontier", *shared, *priced, code=2).stderr
     wrong = recon("frontier", *shared, "--set", "frontier.weights={AGES: 2}", code=2)
     assert "'AGES' is not among the tables" in wrong.stderr
+
+
+def test_users_share_what_accuracy_is_worth() -> None:
+    release = load_release("clinic_visits")
+    tables = release.select_tables(("PATIENTS", "SMOKERS"))
+    users = {"city": ({"PATIENTS": 1.0}, 2.0), "health": ({"PATIENTS": 1.0, "SMOKERS": 3.0}, 1.0)}
+    weights = users_weights(users)
+    assert weights == {"PATIENTS": 3.0, "SMOKERS": 3.0}
+    errors = frontier(release, tables, weights, [1.0, 2.0], NoiseLaw())
+    found = user_errors(errors, users)
+    assert found.group_by("epsilon").agg(pl.col("share").sum())["share"].to_list() == [1.0, 1.0]
+    best = errors.filter(split="optimum", is_best=True, epsilon=1.0)
+    city = best.filter(table="PATIENTS")["rmse"].to_numpy() ** 2
+    row = found.filter(user="city", epsilon=1.0).row(0, named=True)
+    assert row["rmse"] == pytest.approx(math.sqrt(city.mean()))
+    worth = 2.0 * float(city.sum()) / weighted_error(errors, weights)[1.0]
+    assert row["share"] == pytest.approx(worth)
+
+
+def test_users_on_the_page(tmp_path: Path) -> None:
+    shared = ["-c", ROOT / "configs" / "clinic.yaml", "--work", tmp_path]
+    tables = ["--set", "frontier.tables=[PATIENTS, SMOKERS]"]
+    users = ["--set", "frontier.users={city: {weights: {PATIENTS: 1}, benefit: 2}}"]
+    recon("frontier", *shared, *tables, *users)
+    assert "| city |" in (tmp_path / "frontier" / "frontier.md").read_text()
+    wrong = ["--set", "frontier.users={city: {weights: {AGES: 1}}}"]
+    assert (
+        "users.city.weights: 'AGES'" in recon("frontier", *shared, *tables, *wrong, code=2).stderr
+    )
+    both = [*users, "--set", "frontier.weights={PATIENTS: 1}"]
+    assert "one of the two" in recon("frontier", *shared, *tables, *both, code=2).stderr

@@ -48,12 +48,25 @@ class ExactCounts(ConfigModel):
     scale: Positive = Fraction(1)
 
 
+class User(ConfigModel):
+    """Who uses the tables.
+
+    Attributes:
+        weights: Table → how much its squared error matters; 0 for others.
+        benefit: What the user's accuracy is worth beside that of others.
+    """
+
+    weights: Annotated[dict[str, Annotated[float, Field(gt=0, strict=False)]], Field(min_length=1)]
+    benefit: Annotated[float, Field(gt=0, strict=False)] = 1.0
+
+
 class Frontier(Section):
     """The section ``frontier``.
 
     Attributes:
         tables: Finest levels joined by ``+``, or table names. Default: every table.
         weights: Table → how much its squared error matters; 1 for others, 0 for not published.
+        users: Name → weights and benefit of a user or group, in place of ``weights``.
         epsilon: Privacy losses of the whole release.
         noise: ``laplace``, ``geometric`` (on strategies of integers) or ``gaussian``.
         delta: With which probability a Gaussian release may miss its ε.
@@ -72,6 +85,7 @@ class Frontier(Section):
 
     tables: TableChoice | None = None
     weights: dict[str, Annotated[float, Field(ge=0, strict=False)]] = Field(default_factory=dict)
+    users: dict[str, User] = Field(default_factory=dict)
     epsilon: Annotated[
         tuple[Annotated[float, Field(gt=0, strict=False)], ...], Field(strict=False, min_length=1)
     ] = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -88,9 +102,14 @@ class Frontier(Section):
         """Refuse unknown tables, and weights of tables that are not used."""
         if self.price is not None and self.noise != "laplace":
             raise ConfigError(f"price: the best ε is known for laplace noise, not {self.noise}")
+        if self.users and self.weights:
+            raise ConfigError("weights: users state theirs; one of the two is expected")
         names = [table.name for table in release.select_tables(self.tables)]
-        for name in self.weights:
-            if name not in names:
-                raise ConfigError(f"weights: {name!r} is not among the tables {', '.join(names)}")
+        stated = {"weights": self.weights}
+        stated |= {f"users.{name}.weights": user.weights for name, user in self.users.items()}
+        for key, weights in stated.items():
+            for name in weights:
+                if name not in names:
+                    raise ConfigError(f"{key}: {name!r} is not among the tables {', '.join(names)}")
         if not any(self.weights.get(name, 1.0) for name in names):
             raise ConfigError("weights: at least one above 0 is expected")
