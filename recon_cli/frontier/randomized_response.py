@@ -55,6 +55,12 @@ def variance(rho: float, share: float, people: int, mu: float = 0.5) -> float:
     return p * (1 - p) / (rho**2 * people)
 
 
+def response_accuracy(epsilon: float, share: float, people: int, mu: float = 0.5) -> float:
+    """I = Var(ρ = 1) − Var(ρ) at a privacy loss of ε, for any share π and μ: Eq. (rrprior)."""
+    rho = truthful_share(epsilon, mu)
+    return variance(1.0, share, people, mu) - variance(rho, share, people, mu)
+
+
 def accuracy(epsilon: float, people: int) -> float:
     """I = Var(ρ = 1) − Var(ρ) for μ = 1/2, at most 0; π drops out: Eq. (rraccuracy)."""
     return -1 / (4 * people * math.sinh(epsilon / 2) ** 2)

@@ -14,7 +14,7 @@ from recon_cli.arrays import FloatArray
 from recon_cli.capacity.design import design_matrix
 from recon_cli.frontier.matrix_mechanism import STRATEGIES, StrategyError, strategy_error
 from recon_cli.frontier.optimum import best_split
-from recon_cli.frontier.randomized_response import accuracy
+from recon_cli.frontier.randomized_response import response_accuracy
 from recon_cli.model.grain import refine
 from recon_cli.noise.budget import best_guess
 from recon_cli.schema import Release, Table
@@ -243,8 +243,16 @@ def user_errors(
     return pl.concat(parts).with_columns(pl.col("share") / pl.col("share").sum().over("epsilon"))
 
 
-def one_count(epsilons: Sequence[float], people: int, delta: float) -> pl.DataFrame:
+def one_count(
+    epsilons: Sequence[float], people: int, delta: float, share: float, innocuous: float
+) -> pl.DataFrame:
     """One number of people among N, by every mechanism, and what an attacker can guess.
+
+    Args:
+        people: N.
+        delta: As of `NoiseLaw`.
+        share: π of randomized response, which matters unless μ is one half.
+        innocuous: μ of randomized response.
 
     Returns:
         ``epsilon``; ``randomized_response`` (error beyond sampling), ``laplace``, ``geometric``
@@ -254,7 +262,8 @@ def one_count(epsilons: Sequence[float], people: int, delta: float) -> pl.DataFr
     return pl.DataFrame(
         {
             "epsilon": epsilon,
-            "randomized_response": people * math.sqrt(-accuracy(epsilon, people)),
+            "randomized_response": people
+            * math.sqrt(-response_accuracy(epsilon, share, people, innocuous)),
             "laplace": math.sqrt(2) / epsilon,
             "geometric": math.sqrt(geometric_variance(epsilon)),
             "gaussian": math.sqrt(1 / (2 * rho_of(epsilon, delta))),

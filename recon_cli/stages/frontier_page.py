@@ -37,7 +37,7 @@ def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
     if users:
         weights = dict.fromkeys((table.name for table in tables), 0.0) | core.users_weights(users)
     errors = core.frontier(run.release, tables, weights, epsilons, law)
-    one = core.one_count(epsilons, config.people, config.delta)
+    one = core.one_count(epsilons, config.people, config.delta, config.share, config.innocuous)
     levels = hierarchy_errors(config.branching, epsilons)
     budget = None
     if config.price is not None:

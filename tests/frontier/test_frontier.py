@@ -35,6 +35,7 @@ from recon_cli.frontier.randomized_response import (
     accuracy_slope,
     estimate,
     privacy_loss,
+    response_accuracy,
     truthful_share,
     variance,
 )
@@ -186,6 +187,19 @@ def test_privacy_loss_by_the_innocuous_bit() -> None:
     assert truthful_share(1.0) == pytest.approx(math.tanh(0.5))
     with pytest.raises(ValueError, match="below 1"):
         privacy_loss(1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_accuracy_of_any_share_and_innocuous_answer(epsilon: float) -> None:
+    for share in (0.0, 0.1, 0.7):
+        assert response_accuracy(epsilon, share, 500) == pytest.approx(accuracy(epsilon, 500))
+        assert response_accuracy(epsilon, share, 500, 0.25) < 0
+    # by the probability of a yes with the trait and without
+    rho, mu = truthful_share(epsilon, 0.25), 0.25
+    yes = [rho + (1 - rho) * mu, (1 - rho) * mu]
+    p = 0.3 * yes[0] + 0.7 * yes[1]
+    lost = 0.3 * 0.7 - p * (1 - p) / (yes[0] - yes[1]) ** 2
+    assert response_accuracy(epsilon, 0.3, 1, mu) == pytest.approx(lost)
 
 
 def test_frontier_of_one_count() -> None:

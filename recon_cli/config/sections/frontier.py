@@ -73,6 +73,8 @@ class Frontier(Section):
         neighbours: ``add-or-remove``: data sets that differ in one record; ``replace``: in the
             values of one record.
         people: Among whom one count is published, beside randomized response.
+        share: Of these people, who are counted; for randomized response.
+        innocuous: How often the innocuous answer of randomized response is yes.
         at_most: A public bound of a small count, as of a household; for which mechanisms publish it
             rightly how often, and what a published one leaves.
         branching: How many geounits each one of the level above has, coarsest first; of errors of
@@ -93,6 +95,8 @@ class Frontier(Section):
     delta: Annotated[float, Field(gt=0, lt=1, strict=False)] = 1e-10
     neighbours: Literal["add-or-remove", "replace"] = "add-or-remove"
     people: Annotated[int, Field(ge=1)] = 1000
+    share: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.5
+    innocuous: Annotated[float, Field(gt=0, lt=1, strict=False)] = 0.5
     at_most: Annotated[int, Field(ge=1, le=50)] | None = None
     branching: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)] = ()
     price: Annotated[float, Field(gt=0, strict=False)] | None = None
