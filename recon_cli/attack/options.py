@@ -95,6 +95,8 @@ class AuditOptions:
             or not.
         among: Columns ``geoid, table, cell``: only these counts are asked, and only whether they
             are recovered, not how far the others may be off; None for all, with their ends.
+        sizes: Least and greatest count that matters: of those among which a solution is known with
+            another one nothing more is asked. None for any.
     """
 
     seed: int
@@ -102,6 +104,7 @@ class AuditOptions:
     safety: int | None = None
     ask: tuple[str, ...] = ()
     among: pl.DataFrame | None = None
+    sizes: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from recon_cli.attack.audit.forcing import forcing_counts
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.partition import AUDIT as AUDIT_ROWS
 from recon_cli.attack.audit.partition import audit_counts
-from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE
+from recon_cli.attack.audit.statuses import NARROWED, OF_NO_INTEREST, RECOVERED, SAFE, UNDECIDED
 from recon_cli.pipeline.stages import AUDIT
 from recon_cli.publication import Publication
 from recon_cli.rules.evidence import Before, Evidence
@@ -27,6 +27,8 @@ from recon_cli.store.protection import read_published
 
 #: What tells a count from all others.
 CELL: Final = ["geoid", "table", "cell"]
+#: What tells whom it counts.
+_PEOPLE: Final = ["geoid", "people"]
 
 
 @dataclass(frozen=True)
@@ -74,34 +76,39 @@ class NewCounts:
         values = {(g, t, c): n for g, t, c, n in rows.select(*CELL, "least").iter_rows()}
         words = dict.fromkeys(self.exact.select(CELL).iter_rows(), "published")
         withheld = {cell: count for cell, count in values.items() if cell not in words}
-        if withheld:
-            name = self.release.geography.name_of
-            tables = self.release.tables
-            found = forcing_counts(self.release, self.published, tables, withheld)
-            words |= {each.cell: each.words("", name).lstrip(" =,") for each in found}
+        name = self.release.geography.name_of
+        found = forcing_counts(self.release, self.published, self.release.tables, withheld)
+        words |= {each.cell: each.words("", name).lstrip(" =,") for each in found}
         return [words.get(cell) or "all published counts together" for cell in values]
 
 
-def new_counts(now: Evidence, before: Before) -> Iterator[NewCounts]:
+def new_counts(now: Evidence, before: Before, sizes: tuple[int, int]) -> Iterator[NewCounts]:
     """What all publications settle that the others do not, partition by partition.
 
-    Only counts that the base does not settle are asked for, and only whether they are settled.
+    Only counts that the base does not settle are asked for, and only whether they are settled, and
+    only those that can be of a size: neither a bound of the base nor a solution says otherwise.
+
+    Args:
+        sizes: The least and the greatest count that matters.
     """
     base = before.base
     if base is None:
         raise ValueError("the publications beside the candidate were not audited")
     known = base.work.open(AUDIT)
     earlier = [known.read(name) for name in known.partitions]
-    audited = pl.concat([AUDIT_ROWS.to_frame(), *earlier]).select(*CELL, "status")
+    audited = _by_people(now.release, pl.concat([AUDIT_ROWS.to_frame(), *earlier]))
+    reaches = pl.col("greatest").is_null() | (pl.col("greatest") >= sizes[0])
+    is_known = (pl.col("status") == RECOVERED) | ~reaches | (pl.col("least") > sizes[1])
     for name in now.tables.partitions:
         published = read_published(now.work.path, now.release, name)
         asked = dict.fromkeys(before.options.ask, now.release.tables)
         whole = with_left_out(now.release, published, asked)
         open_counts = _withheld(whole)
-        among = open_counts.join(audited.filter(status=RECOVERED), on=CELL, how="anti")
+        among = _by_people(now.release, open_counts)
+        among = among.join(audited.filter(is_known), on=_PEOPLE, how="anti").select(CELL)
         rows = AUDIT_ROWS.to_frame()
         if among.height:
-            options = replace(before.options, among=among)
+            options = replace(before.options, among=among, sizes=sizes)
             rows = audit_counts(now.release, published, now.release.tables, options)
         part = NewCounts(
             now.release,
@@ -111,13 +118,25 @@ def new_counts(now: Evidence, before: Before) -> Iterator[NewCounts]:
             open_counts.height,
             among.height - rows.height,
         )
-        found = rows.filter(status=RECOVERED)
+        found = rows.filter(pl.col("least").is_between(*sizes), status=RECOVERED)
         told = found.join(_before(part, found, before, audited), on=CELL, how="left")
         yield replace(
             part,
             settled=told,
-            undecided=rows.filter(~pl.col("status").is_in([RECOVERED, SAFE, NARROWED])),
+            undecided=rows.filter(
+                ~pl.col("status").is_in([RECOVERED, SAFE, NARROWED, OF_NO_INTEREST])
+            ),
         )
+
+
+def _by_people(release: Release, counts: pl.DataFrame) -> pl.DataFrame:
+    """Counts with ``people``: one number for all cells that count the same people."""
+    every = [(table.name, cell) for table in release.tables for cell in table.cells]
+    numbers: dict[object, int] = {}
+    of = [numbers.setdefault((cell.masks, cell.tally), len(numbers)) for _, cell in every]
+    rows = [(name, cell.number, n) for (name, cell), n in zip(every, of, strict=True)]
+    schema = {"table": pl.String, "cell": pl.Int16, "people": pl.Int32}
+    return counts.join(pl.DataFrame(rows, schema=schema, orient="row"), on=["table", "cell"])
 
 
 def _withheld(published: Publication) -> pl.DataFrame:
@@ -150,7 +169,10 @@ def _before(
     """
     known = rows.select(CELL).clear().with_columns(before=pl.lit("", pl.String))
     if audited is not None:
-        known = rows.select(CELL).join(audited, on=CELL).rename({"status": "before"})
+        # Of a count that two publications ask for, whatever was shown of either.
+        shown = audited.with_columns(before="status").sort(pl.col("status") == UNDECIDED)
+        shown = shown.unique(_PEOPLE, keep="first", maintain_order=True)
+        known = _by_people(part.release, rows).join(shown, on=_PEOPLE).select(*CELL, "before")
     left = rows.join(known, on=CELL, how="anti")
     release = part.release
     mine = tables_of(release, before.candidate)

@@ -47,19 +47,23 @@ class Recovered(Subject):
                 found += self.shown(evidence.tables.read(name))
         return found
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The least and the greatest count that may not be known."""
+        return self.from_, self.below - 1
+
     def newly(self, now: Evidence, before: Before) -> Finding:
         """Counts that the candidate gives away, or the others together with it."""
         found = now.asked_of_all()
         mine = tables_of(now.release, before.candidate)
-        for part in load("recon_cli.rules.newly:new_counts")(now, before):
+        for part in load("recon_cli.rules.newly:new_counts")(now, before, self.sizes):
             if part.unanswered:
                 found = found.with_gaps("some regions were not audited")
             every, of = part, part.asked
             if self.published:
                 shown = part.exact.filter(pl.col("table").is_in(mine))
                 every, of = part.with_shown(self.small(shown), before), of + shown.height
-            of_size = pl.col("least").is_between(self.from_, self.below - 1)
-            small = every.settled.filter(of_size, pl.col("before").ne_missing(RECOVERED))
+            small = every.settled.filter(pl.col("before").ne_missing(RECOVERED))
             proven = small.filter(pl.col("before").is_in([SAFE, NARROWED]))
             reaches = pl.col("greatest").is_null() | (pl.col("greatest") >= self.from_)
             open_ones = part.undecided.filter(reaches & (pl.col("least") < self.below))

@@ -84,11 +84,16 @@ class LinearRelaxation:
         Setting up is spared, which takes as long as solving.
         """
         self._program = replace(self._program, lower=lower, upper=upper)
-        self._has_vertex = False
+        self.begin_anew()
         if self._engine is not None:
             at = np.arange(len(lower), dtype=np.int32)
             ends = lower.astype(np.float64), upper.astype(np.float64)
             self._engine.changeColsBounds(len(at), at, *ends)
+
+    def begin_anew(self) -> None:
+        """Solve what is next from the beginning: sooner where its cost has nothing of the last."""
+        self._has_vertex = False
+        if self._engine is not None:
             self._engine.setBasis()
 
     def bound_row(self, row: int, least: int, most: int) -> None:
@@ -98,9 +103,8 @@ class LinearRelaxation:
         """
         if self._engine is None:
             self._engine = _engine(_core(), self._program)
-        self._has_vertex = False
+        self.begin_anew()
         self._engine.changeRowBounds(row, float(least), float(most))
-        self._engine.setBasis()
 
     def solve(self, cost: FloatArray, limit: float, ceiling: float = np.inf) -> Vertex:
         """A vertex with the least ``cost @ x``.

@@ -44,6 +44,8 @@ from recon_cli.solve.rounding import rounded_solution
 
 #: Vertices for random costs in every block of the second level.
 _EXPLORED = 6
+#: Functionals that are asked one by one sooner than explored.
+_FEW = 32
 #: Vertices in a row that show nothing new, after which a block is left.
 _DRY = 2
 #: Attempts at a whole vertex near an end.
@@ -107,7 +109,7 @@ def find_settled(
     """Which functionals have one value in all solutions; as `find_ends`, without their ends."""
     search = _Search(Ledger(program, functionals, [known]), levels, effort, watch)
     dry = 0
-    while dry < _DRY and (left := np.count_nonzero(search.ledger.is_undecided)):
+    while dry < _DRY and (left := np.count_nonzero(search.ledger.is_undecided)) > _FEW:
         search.explore(min(1, len(levels) - 1), only_undecided=True)
         dry = 0 if np.count_nonzero(search.ledger.is_undecided) < left else dry + 1
     for level in range(len(levels)):
@@ -319,17 +321,21 @@ class _Search:
             if not only_undecided:
                 self._explore(asked)
             elif wanted.any():
-                self._explore(replace(asked, functionals=asked.functionals[wanted]))
+                left = replace(asked, functionals=asked.functionals[wanted])
+                self._explore(left, anew=True)
         self.base = len(self.ledger.known)
         self.ledger.known.append(self.known)
 
-    def _explore(self, asked: _Asked) -> None:
+    def _explore(self, asked: _Asked, *, anew: bool = False) -> None:
+        """Vertices of one block; ``anew`` each from the beginning, sooner in large blocks."""
         k, ledger = asked.functionals, self.ledger
         inner = fix_others(self.program, asked.columns, self.known)
         relaxation = LinearRelaxation(inner.program)
         C = sparse.csr_array(self.C[k][:, asked.columns])
         dry = 0
         for _ in range(_EXPLORED):
+            if anew:
+                relaxation.begin_anew()
             low, high = ledger.is_open_below[k], ledger.is_open_above[k]
             if dry == _DRY or self.left <= 0 or not (low | high).any():
                 return

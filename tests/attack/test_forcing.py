@@ -57,6 +57,14 @@ def test_each_recovered_count_is_a_sum_of_published_ones(
     assert by_cell["N3", "DIAGNOSES", 8] == " = DIAGNOSES 7 (10) − DIAGNOSES 9 (8)"
 
 
+def test_where_nothing_is_withheld_nothing_is_forced(
+    hospital: tuple[Release, Publication],
+) -> None:
+    release, _ = hospital
+    published = recon.read_published(release, [HOSPITAL / "tables.csv"], source="tidy")
+    assert forcing_counts(release, published, release.tables, {}) == []
+
+
 @examples(15)
 @given(seed=SEEDS, exact=st.sampled_from([0.3, 0.6]))
 def test_zeros_that_are_named_rule_out_whoever_would_break_a_sum(seed: int, exact: float) -> None:

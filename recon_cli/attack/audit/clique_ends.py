@@ -14,15 +14,17 @@ from typing import Final, Protocol
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import CountEnds, StatedCounts
-from recon_cli.attack.audit.functionals import OnEnds, SummedEnds
+from recon_cli.attack.audit.functionals import FindEnds, OnEnds, SummedEnds
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
-from recon_cli.model.components import split_components
+from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.program import activity_bounds
 from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
@@ -73,7 +75,8 @@ def clique_ends(
     follow: Follow,
     searches: Searches,
     among: pl.DataFrame | None = None,
-) -> tuple[pl.DataFrame, CountEnds] | None:
+    sizes: tuple[int, int] | None = None,
+) -> tuple[pl.DataFrame, CountEnds, BoolArray] | None:
     """The ends of all counts of a batch of whole regions that are published as intervals.
 
     Args:
@@ -84,10 +87,12 @@ def clique_ends(
         searches: Keeps them.
         among: Columns ``geoid, table, cell``: whether these are settled is asked, and nothing else;
             None for all ends.
+        sizes: Least and greatest count that matters; None for any.
 
     Returns:
-        Columns ``geoid, level, table, cell`` and the ends, a row each; None where the joint
-        histogram has to be asked.
+        Columns ``geoid, level, table, cell`` and the ends, a row each, and which of them were not
+        asked because a solution has a count that does not matter; None where the joint histogram
+        has to be asked.
     """
     units = counts.units[batch]
     if not form.can_hold(len(units)) or not counts.is_listed[units].all():
@@ -98,44 +103,45 @@ def clique_ends(
     bounds = propagate_signed(system.rows, system.ceiling)
     if bounds.conflict.any() or (bounds.upper == OPEN).any():
         return None
-    asked = [AskedCounts.of(system, counts, rows) for rows in system.published]
-    row = np.concatenate([each.row for each in asked])
-    names = pl.concat(each.names for each in asked)
-    low, high = (np.concatenate([getattr(e, n) for e in asked]) for n in ("low", "high"))
-    if among is not None:
-        kept = is_among(names, among)
-        names, row, low, high = names.filter(kept), row[kept], low[kept], high[kept]
-    rows = system.rows.A[row]
-    is_settled = abs(rows) @ bounds.free == 0
-    on_ends = follow(AskedEnds(names, low, high, is_settled))
-    ends = SummedEnds(rows, bounds.lower, bounds.free, bounds.upper)
+    asked = AskedCounts.of_all(system, counts, among)
+    names, low, high = asked.names, asked.low, asked.high
+    rows = sparse.csr_array(system.rows.A[asked.row])
     regions = counts.region[batch][system.unit]
     nothing = np.zeros(len(bounds.lower), dtype=bool)
     plain = Bounds(bounds.lower, bounds.upper, nothing, bounds.conflict)
-    parts = split_components(system.rows, plain, regions, pack=_WHOLE)
-    for number, part in enumerate(parts):
+    solution = bounds.lower.copy()
+    found: list[tuple[Component, FindEnds]] = []
+    for number, part in enumerate(split_components(system.rows, plain, regions, pack=_WHOLE)):
         region = counts.region_geoids[int(regions[part.columns[0]])]
         own = Effort(digest_seed(seed, "audit", region), effort)
         blocks = nested_blocks(counts, batch, system.unit[part.columns])
         keeper = searches(number)
         known = known_before(keeper, part.program)
         if known is None:
-            found = solve_nested(part.program, blocks, own.seed)
-            if found.outcome is not Feasibility.SOLVED:
+            solved = solve_nested(part.program, blocks, own.seed)
+            if solved.outcome is not Feasibility.SOLVED:
                 return None
-            known = found.values
+            known = solved.values
+        solution[part.columns] = known
         search = partial(find_ends, keeper=keeper) if among is None else find_settled
-        find = partial(search, part.program, known=known, levels=blocks, effort=own)
+        found.append((part, partial(search, part.program, known=known, levels=blocks, effort=own)))
+    value = rows @ solution
+    is_left = np.zeros(len(value), dtype=bool)
+    if sizes is not None:
+        is_left = (value < sizes[0]) | (value > sizes[1])
+    # What is left is looked at no further than propagation does.
+    lower, upper = activity_bounds(rows, bounds.lower, bounds.upper)
+    shown = CountEnds(low, high, lower, upper, value, value.copy())
+    kept = np.flatnonzero(~is_left)
+    counted = sparse.csr_array(rows[kept])
+    is_settled = abs(counted) @ bounds.free == 0
+    on_ends = follow(AskedEnds(names[kept], low[kept], high[kept], is_settled))
+    ends = SummedEnds(counted, bounds.lower, bounds.free, bounds.upper)
+    for part, find in found:
         ends.add(part, find, on_ends)
-    shown = CountEnds(
-        low=low,
-        high=high,
-        lower=ends.lower,
-        upper=ends.upper,
-        least=ends.least,
-        greatest=ends.greatest,
-    )
-    return names, shown
+    for name in ("lower", "upper", "least", "greatest"):
+        getattr(shown, name)[kept] = getattr(ends, name)
+    return names, shown, is_left
 
 
 def is_among(names: pl.DataFrame, among: pl.DataFrame) -> BoolArray:
@@ -161,6 +167,22 @@ class AskedCounts:
     row: IntArray
     low: IntArray
     high: IntArray
+
+    @classmethod
+    def of_all(
+        cls, system: CliqueSystem, counts: PartitionCounts, among: pl.DataFrame | None
+    ) -> AskedCounts:
+        """Those of all patterns; see `clique_ends`."""
+        parts = [cls.of(system, counts, rows) for rows in system.published]
+        row, low, high = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("row", "low", "high")
+        )
+        names = pl.concat(part.names for part in parts)
+        if among is None:
+            return cls(names, row, low, high)
+        kept = is_among(names, among)
+        return cls(names.filter(kept), row[kept], low[kept], high[kept])
 
     @classmethod
     def of(cls, system: CliqueSystem, counts: PartitionCounts, rows: PublishedRows) -> AskedCounts:

@@ -156,6 +156,8 @@ def forcing_counts(
     levels = release.geography.level_names(geoids)
     asked = dict.fromkeys(levels.unique().drop_nulls().to_list(), tables)
     published = with_left_out(release, published, asked)
+    if not recovered or published.is_exact:  # nothing is withheld
+        return []
     plan = make_interval_plan(release, tables, published.coverage)
     counts = arrange_counts(plan, published)
     found = []

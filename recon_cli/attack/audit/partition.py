@@ -24,7 +24,7 @@ from recon_cli.attack.audit.functionals import EndsSoFar, OnEnds, SummedEnds
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.progress import AuditProgress
 from recon_cli.attack.audit.safety_ranges import Withheld
-from recon_cli.attack.audit.statuses import statuses
+from recon_cli.attack.audit.statuses import OF_NO_INTEREST, statuses
 from recon_cli.attack.checkpoint import Checkpoint, NoCheckpoint
 from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.attack.options import AuditOptions
@@ -205,10 +205,13 @@ class _Partition:
                 follow=partial(self._keep, number, told),
                 searches=partial(_KeptSearch, self.checkpoint, number),
                 among=options.among,
+                sizes=options.sizes,
             )
             if found is not None:
-                names, ends = found
-                yield self._rated(names, ends)
+                names, ends, is_left = found
+                left = pl.Series(is_left) & pl.Series(ends.lower < ends.upper)
+                status = pl.when(left).then(pl.lit(OF_NO_INTEREST)).otherwise("status")
+                yield self._rated(names, ends).with_columns(status=status)
                 return
         yield from self._audit_jointly(batch, told)
 

@@ -20,6 +20,8 @@ NARROWED: Final = "narrowed"
 SAFE: Final = "safe"
 #: The effort ended before one of these was shown.
 UNDECIDED: Final = "undecided"
+#: Some solution has a count of a size that nobody asked about; further it was not looked at.
+OF_NO_INTEREST: Final = "of no interest"
 #: What the audit says of a cell.
 STATUSES: Final = (RECOVERED, NARROWED, SAFE, UNDECIDED)
 
