@@ -12,7 +12,7 @@ See *complementary suppression* in docs/glossary.md.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -157,15 +157,18 @@ class _Search:
     def protect(self, target: int) -> None:
         """Suppress what the cheapest change of a cell touches."""
         cost = np.where(self.hidden, 0.0, self.cost)
-        for size in _SIZES:
-            change = self.programs.least_change(target, size, cost)
-            if change is not None:
-                break
-        else:
-            # One more person like those in the cell is always possible.
+        change = self._least_change(target, _SIZES, cost)
+        if change is None:  # one more person like those in the cell is always possible
             change = Change.of(self.cells, self._one_more(target))
         self.hidden[change.touched] = True
         self.changes.add(change)
+
+    def _least_change(
+        self, target: int, sizes: Sequence[int], cost: FloatArray, ceiling: float = np.inf
+    ) -> Change | None:
+        """That of the first neighbourhood that has one."""
+        found = (self.programs.least_change(target, size, cost, ceiling) for size in sizes)
+        return next((change for change in found if change is not None), None)
 
     def _one_more(self, target: int) -> IntArray:
         """As many people more in a cell as the safety range asks for, all of them alike.
@@ -218,7 +221,7 @@ class _Search:
             cost[cell] = np.inf
             target = int(self.random.choice(np.flatnonzero(exposed)))
             ceiling = before - float(self.cost @ hidden)
-            change = self.programs.least_change(target, _SIZES[0], cost, ceiling)
+            change = self._least_change(target, _SIZES[:2], cost, ceiling)
             if change is None:
                 return
             hidden[change.touched] = True
