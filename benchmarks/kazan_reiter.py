@@ -56,10 +56,26 @@ def one_level() -> str:
     for count in range(1, 6):
         q = [float(posterior(log_odds(count, rho, float(Fraction(p))))) for p in PRIORS]
         ratios = [f"{each / float(Fraction(p)):.2f}" for each, p in zip(q, PRIORS, strict=True)]
-        mass = float(noise.p[count - noise.low])
-        rows.append([str(count), f"{mass:.3f}", *(f"{each:.3f}" for each in q[:4]), *ratios])
-    header = ["count", "P(noise = count)", *PRIORS[:4], *(f"ratio {p}" for p in PRIORS)]
+        masses = [f"{float(noise.p[each - noise.low]):.3f}" for each in (count, count - 1)]
+        rows.append([str(count), *masses, *(f"{each:.3f}" for each in q[:4]), *ratios])
+    header = [
+        "count",
+        "P(count), target out",
+        "target in",
+        *PRIORS[:4],
+        *(f"ratio {p}" for p in PRIORS),
+    ]
     return markdown_table(header, rows, 0)
+
+
+def siblings_noise() -> str:
+    """Figures 8 and 9: how much less 27 discrete draws vary together than normal ones."""
+    rows = []
+    for rho in (rho_of("block"), 1.0, 2.0):
+        noise = discrete_gaussian(rho)
+        offsets = noise.low + np.arange(len(noise.p))
+        rows.append([f"{rho:.3f}", f"{float(noise.p @ offsets**2) * 2 * rho:.4f}"])
+    return markdown_table(["ρ", "variance of 27 draws over 27/2ρ"], rows, 0)
 
 
 def expectations() -> str:
@@ -112,6 +128,7 @@ def page() -> str:
             f"## Table 5: expected over the noise\n\nThe target is in.\n\n{expectations()}",
             f"## Table 7: the target\n{COUNTS}\n{target()}",
             f"## Table 8: the count above\n{SAMPLER}\n{upper_law()}",
+            f"## Figures 8 and 9: noise of the siblings\n\n{siblings_noise()}",
             f"## Figures\n\n{FIGURES}\n{shown_figures()}",
         ]
     )
