@@ -149,8 +149,9 @@ class ScopeProver:
         return changed
 
     def _rests_on(self, terms: Terms) -> frozenset[int]:
-        total: dict[int, int] = {}
-        for weight, number in terms:
+        (weight, first), *others = terms
+        total = {unknown: weight * a for unknown, a in self.row(first)[0].items()}
+        for weight, number in others:
             for unknown, a in self.row(number)[0].items():
                 total[unknown] = total.get(unknown, 0) + weight * a
         used = ((a < 0, unknown) for unknown, a in total.items() if a)

@@ -18,13 +18,14 @@ from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.coverage import Coverage
 from recon_cli.errors import VerificationError
+from recon_cli.evaluate import checked
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
 from recon_cli.proofs.derivation import Effort
 from recon_cli.proofs.differing_counts import DifferingCounts
-from recon_cli.proofs.region import STATEMENTS, RegionProof, RegionProver, unproven
+from recon_cli.proofs.region import CONFIRMED, STATEMENTS, RegionProof, RegionProver, unproven
 from recon_cli.proofs.statements import Found, Reader, Statement
 from recon_cli.proofs.tables import PublishedTables, within_region
 from recon_cli.publication import Publication
@@ -108,10 +109,12 @@ class ProofQuestion(Question):
                 texts.append(pl.DataFrame([row], schema=TEXTS, orient="row"))
             on_progress(units.height, int(units["population"].sum()), {})
         rows = pl.concat(statements)
+        of = rows.filter(status=CONFIRMED)["source"].value_counts().sort("source").iter_rows()
+        confirmed = {f"{checked.CONFIRMED}{source}": number for source, number in of}
         return Answer(
             {"proofs": rows, "proof_texts": pl.concat(texts)},
             statuses=dict(rows["status"].value_counts().iter_rows()),
-            totals={"statements": rows.height, "bytes": int(rows["bytes"].sum())},
+            totals={"statements": rows.height, "bytes": int(rows["bytes"].sum()), **confirmed},
         )
 
     def _regions(self, published: Publication) -> Iterator[tuple[str, Publication]]:

@@ -75,6 +75,19 @@ class RecordSet:
             total += int(self.times[chosen].sum())
         return total
 
+    def counts(self, asked: Sequence[Sequence[Masks]]) -> IntArray:
+        """How often each of many lists of predicates counts records, of all units."""
+        flat = [masks for predicates in asked for masks in predicates]
+        owner = np.repeat(np.arange(len(asked)), [len(each) for each in asked])
+        chosen = np.ones((len(flat), len(self.unit)), dtype=bool)
+        for feature, of_feature in enumerate(zip(*flat, strict=True)):
+            row = {mask: at for at, mask in enumerate(dict.fromkeys(of_feature))}
+            has = np.array([self._has(feature, mask) for mask in row], dtype=bool)
+            chosen &= has[[row[mask] for mask in of_feature]]
+        total = np.zeros(len(asked), dtype=np.int64)
+        np.add.at(total, owner, chosen @ self.times)
+        return total
+
     def _has(self, feature: int, mask: int) -> BoolArray:
         """Which records have one of some values."""
         if (feature, mask) not in self._known:

@@ -455,11 +455,10 @@ class RegionProver:
 
     def _held(self, unit: int, bounds: Iterable[Bound]) -> Iterator[Bound]:
         """The bounds that the reconstruction, the only solution of a unit, is within."""
+        asked = list(bounds)
         here = self.sets[0].within(np.array([unit]))
-        records = list(zip(here.values.tolist(), here.times.tolist(), strict=True))
-        for bound in bounds:
-            what: Any = self._predicates(bound.what)
-            number = sum(times * reconcheck.holds(what, values) for values, times in records)
+        numbers = here.counts([self._predicates(bound.what) for bound in asked]).tolist()
+        for bound, number in zip(asked, numbers, strict=True):
             if number >= bound.number if bound.is_least else number <= bound.number:
                 yield bound
 

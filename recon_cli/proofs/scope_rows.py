@@ -56,6 +56,22 @@ class _PatternRows:
     texts: tuple[str, ...]
     matrix: sparse.csc_array
 
+    @cached_property
+    def rows_of(self) -> dict[Cell, list[int]]:
+        """The rows that a cell is in."""
+        found: defaultdict[Cell, list[int]] = defaultdict(list)
+        for row, cells in enumerate(self.cells):
+            for cell in cells:
+                found[cell].append(row)
+        return found
+
+    @cached_property
+    def often(self) -> IntArray:
+        """How often each row counts a record at most."""
+        found = np.zeros(self.matrix.shape[0], dtype=np.int64)
+        np.maximum.at(found, self.matrix.indices, self.matrix.data)
+        return found
+
 
 @dataclass
 class RowSource:
@@ -74,6 +90,7 @@ class RowSource:
     shared: Sequence[tuple[int, int, tuple[int, ...]]] = ()
     suffix: str = ""
     _patterns: dict[frozenset[Cell], _PatternRows] = field(default_factory=dict)
+    _known_ends: dict[int, tuple[IntArray, IntArray]] = field(default_factory=dict)
 
     @cached_property
     def _first(self) -> list[int]:
@@ -101,6 +118,7 @@ class RowSource:
         kinds = {unit: places for unit, (places, _) in kinds_of.items()}
         first = dict(zip(units, np.cumsum([0, *map(len, kinds.values())]).tolist(), strict=False))
         unknowns = [named for _, named in kinds_of.values()]
+        width = sum(map(len, kinds.values()))
         places: defaultdict[int, list[int]] = defaultdict(list)
         for unit in units:
             for place in tables.home[unit]:
@@ -108,18 +126,25 @@ class RowSource:
         names, least, most = list[str](), list[int](), list[int]()
         data, columns, ends = list[IntArray](), list[IntArray](), [0]
         seen: set[tuple[bytes, bytes, int, int]] = set()
-        for place in sorted(places):
+        people = OPEN
+        for place in sorted(places, key=lambda at: (len(tables.units[at]), at)):
             pattern = self._pattern(tables.cells_at[place])
             parts = [pattern.matrix[:, kinds[unit]] for unit in places[place]]
             at = np.concatenate([first[u] + np.arange(len(kinds[u])) for u in places[place]])
-            whole = sparse.csr_array(sparse.hstack(parts))
+            whole = parts[0].tocsr() if len(parts) == 1 else sparse.csr_array(sparse.hstack(parts))
             whole.sort_indices()
             is_whole = tables.units[place] <= scope.units
-            for row in np.flatnonzero(np.diff(whole.indptr)).tolist():
-                low, high = self._ends(place, pattern.cells[row], is_whole=is_whole)
+            lows, highs = self._ends(place, pattern)
+            lows = lows if is_whole else np.full(len(lows), -1)
+            length = np.diff(whole.indptr)
+            says = (length > 0) & ((lows > 0) | (highs < np.minimum(people * pattern.often, OPEN)))
+            if is_whole and len(at) == width:  # a count of everybody says more than loose ones
+                people = int(highs[length == width].min(initial=people))
+            for row in np.flatnonzero(says).tolist():
+                low, high = int(lows[row]), int(highs[row])
                 start, end = whole.indptr[row : row + 2]
                 key = at[whole.indices[start:end]], whole.data[start:end]
-                if (low <= 0 and high == OPEN) or (found := (*_bytes(key), low, high)) in seen:
+                if (found := (*_bytes(key), low, high)) in seen:
                     continue
                 seen.add(found)
                 names.append(f"{place}:{pattern.texts[row]}{self.suffix}")
@@ -140,7 +165,6 @@ class RowSource:
                 data.append(inside.data[start:end])
                 ends.append(ends[-1] + end - start)
         empty = np.empty(0, dtype=np.int64)
-        width = sum(map(len, kinds.values()))
         A = sparse.csr_array(
             (np.concatenate([empty, *data]), np.concatenate([empty, *columns]), ends),
             shape=(len(names), width),
@@ -153,10 +177,21 @@ class RowSource:
             np.concatenate([empty, *unknowns]),
         )
 
-    def _ends(self, place: int, cells: Sequence[Cell], *, is_whole: bool) -> tuple[int, int]:
+    def _ends(self, place: int, pattern: _PatternRows) -> tuple[IntArray, IntArray]:
+        """The least and greatest sums of the cells of each row of a place; read-only."""
+        if place in self._known_ends:
+            return self._known_ends[place]
         tables: Any = self.tables
-        lows, highs = zip(*(tables.ends(place, cell) for cell in cells), strict=True)
-        return sum(lows) if is_whole else -1, OPEN if None in highs else sum(highs)
+        lows = np.zeros(len(pattern.cells), dtype=np.int64)
+        highs = lows.copy()
+        for cell, (low, high) in tables.counts[place].items():
+            for row in pattern.rows_of.get(cell, ()):
+                lows[row] += low
+                highs[row] += OPEN if high is None else high
+        found = lows, np.minimum(highs, OPEN)
+        if len(tables.units[place]) > 1:  # further units of the area will ask
+            self._known_ends[place] = found
+        return found
 
     def _pattern(self, cells: frozenset[Cell]) -> _PatternRows:
         if cells not in self._patterns:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from recon_cli.evaluate.checked import proof_basis
 from recon_cli.evaluate.findings import (
     AuditFindings,
     ClaimFindings,
@@ -261,7 +262,10 @@ def _help(findings: Findings, found: ReconstructionFindings, words: Words) -> st
 
 def _sureness(findings: Findings, words: Words) -> str:
     found = findings.reconstruction
-    text = "What is stated is proven: it is so in every set of records with the published counts."
+    text = (
+        "What is stated is proven: it is so in every set of records with the published counts. "
+        f"{proof_basis(findings.work)}"
+    )
     if isinstance(found, ReconstructionFindings) and found.is_fitted:
         text = f"Nothing is proven here of any {words.person}, in neither direction."
     elif isinstance(found, ReconstructionFindings) and found.uncounted:

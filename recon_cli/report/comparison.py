@@ -443,9 +443,9 @@ def _terms(words: Words, summaries: Sequence[ProtectionSummary]) -> list[Term]:
         ),
         Term(
             "Proven record",
-            "it is in every set of records that fits what is published. What was swapped or made "
-            "of noise is published as if exact: there a proven record may be of "
-            f"{words.nobody}.",
+            "it is in every set of records that fits what is published, as this program says: by "
+            "propagation of bounds, or two solvers that agree. What was swapped or made of noise "
+            f"is published as if exact: there a proven record may be of {words.nobody}.",
         ),
         Term(
             "Something proven",

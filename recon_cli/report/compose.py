@@ -123,8 +123,8 @@ def _terms(findings: Findings, words: Words) -> tuple[Term, ...]:
         ),
         Term(
             "Proven, at least",
-            "a number is stated with a proof, or as a lower bound of the true one. All else is "
-            "unknown.",
+            "a number is stated as proven, or as a lower bound of the true one; How sure says who "
+            "checked it. All else is unknown.",
         ),
         Term(
             "Certain record",

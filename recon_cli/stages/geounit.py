@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from recon_cli.errors import ConfigError, StageError
+from recon_cli.evaluate.checked import UNCHECKED
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs
 from recon_cli.frames import OPEN
@@ -252,15 +253,27 @@ class Reconstructed(Located):
         return self.proofs.claims
 
     @cached_property
-    def sums(self) -> dict[str, str]:
-        """What claims say of the geounit → the sum of counts that proves it, where one does."""
+    def checked(self) -> pl.DataFrame | None:
+        """What became of each statement, of the whole of `span`; see ``proofs/``."""
         folder = self.work.fresh(PROVE, self.partition)
-        if isinstance(folder, Missing):
+        return None if isinstance(folder, Missing) else folder.read(self.partition, self.span)
+
+    def confirmed(self, source: str) -> pl.DataFrame:
+        """What a folder says that has no proof, once proofs were made."""
+        rows = pl.DataFrame(schema={"geoid": pl.String, "statement": pl.String})
+        if self.checked is None:
+            return rows
+        return self.checked.filter(source=source, status="confirmed").select(rows.columns)
+
+    @property
+    def proofs_of_claims(self) -> dict[str, str]:
+        """What claims say of the geounit → the sum of counts that proves it, or that none does."""
+        if self.checked is None:
             return {}
-        rows = folder.read(self.partition, self.span).filter(
-            pl.col("sum").is_not_null(), geoid=self.geoid, source="claims"
-        )
-        return dict(rows.select("statement", "sum").iter_rows())
+        rows = self.checked.filter(pl.col("sum").is_not_null(), geoid=self.geoid, source="claims")
+        sums = rows.select("statement", "proof: " + pl.col("sum")).iter_rows()
+        unproven = self.confirmed("claims").filter(geoid=self.geoid)["statement"]
+        return dict(sums) | dict.fromkeys(unproven, UNCHECKED)
 
     @cached_property
     def claimed(self) -> pl.DataFrame | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.coverage import UNLISTED
+from recon_cli.evaluate.checked import UNCHECKED, proof_basis
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import known_columns, proof_conditions
 from recon_cli.frames import is_place
@@ -87,13 +88,13 @@ def view_release(run: Run) -> GeounitView:
     names = read_names(geounits)
     microdata = WorkFolder(run.work).open(RECONSTRUCT)
     located = [locate(run, name) for name in tables.partitions]
-    parts = [_units(each) for each in located if isinstance(each, Reconstructed)]
+    made = [each for each in located if isinstance(each, Reconstructed)]
+    parts = [_units(each) for each in made]
     rows = pl.concat([part.select(run.release.geoid_column, *_COUNTED) for part in parts])
     columns = words.listed(known_columns(run.release, microdata))
     people, certain = int(rows["placed"].sum()), int(rows["certain"].sum())
     counted = _inhabited(rows)
     places = counted.filter(is_place(counted.columns[0]))
-    unique = places.filter(pl.col("status") == "unique").height
     members = [
         member
         for part in parts
@@ -107,14 +108,13 @@ def view_release(run: Run) -> GeounitView:
         details=(
             Detail(words.people, _people(rows, words)),
             Detail(words.units, _places(rows, counted, words)),
-            Detail(
-                "proven unique", f"{unique:,} {words.units} ({percentage(unique, places.height)})"
-            ),
+            Detail("proven unique", _proven_unique(places, made, words)),
             Detail("certain", _certain_of(rows, certain, people, columns)),
         ),
         notes=(
             f"`recon show GEOID` shows one {_say(level.name)}, or a geounit inside it.",
             *_unlisted_notes(pl.concat([part[run.release.geoid_column] for part in parts]), words),
+            proof_basis(WorkFolder(run.work)),
         ),
         tables=(),
         empty_tables=(),
@@ -171,6 +171,7 @@ def _counted_view(located: Located) -> GeounitView:
         details=(Detail("made from", _table_list(located.tables)), *sliver_details(located)),
         notes=(
             *proof_conditions(_laws(located), assumes_zeros=False),
+            proof_basis(located.work),
             f"No {words_of_run(located.run).people} were examined: `recon reconstruct` does that.",
         ),
     )
@@ -189,7 +190,8 @@ def _notes(located: Reconstructed) -> tuple[str, ...]:
     laws, words = _laws(located), words_of_run(located.run)
     unlisted = _unlisted_notes(_units(located)[located.release.geoid_column], words)
     assumes_zeros = located.release.has_assumptions
-    notes = (*unlisted, *proof_conditions(laws, assumes_zeros=assumes_zeros))
+    conditions = proof_conditions(laws, assumes_zeros=assumes_zeros)
+    notes = (*unlisted, *conditions, proof_basis(located.work))
     if located.measured is not None or laws:
         return notes
     if (located.run.work / "solvar").is_dir():
@@ -211,7 +213,7 @@ def _unit_view(located: Reconstructed, why: Why) -> GeounitView:
     words = words_of_run(located.run)
     details = [
         Detail(words.people, _people(units, words)),
-        Detail("reconstruction", _status(unit["status"], words, is_empty=is_empty)),
+        Detail("reconstruction", _status(located, unit["status"], words, is_empty=is_empty)),
         Detail(words.variability, _solvar_fact(located)),
         Detail(
             "certain",
@@ -256,7 +258,6 @@ def _whole_view(located: Reconstructed) -> GeounitView:
     people = int(rows["placed"].sum())
     counted = _inhabited(rows)
     places = counted.filter(is_place(counted.columns[0]))
-    unique = places.filter(pl.col("status") == "unique").height
     members = (
         _sums(counted, name, inner, words, names) if is_wide else _members(counted, name, names)
     )
@@ -264,7 +265,7 @@ def _whole_view(located: Reconstructed) -> GeounitView:
     details = (
         Detail(words.people, _people(rows, words)),
         Detail(words.units, _places(rows, counted, words)),
-        Detail("proven unique", f"{unique:,} {words.units} ({percentage(unique, places.height)})"),
+        Detail("proven unique", _proven_unique(places, [located], words)),
         Detail("certain", _certain_of(rows, certain, people, words.listed(located.proofs.columns))),
         Detail("made from", _table_list(located.tables)),
     )
@@ -282,6 +283,16 @@ def _whole_view(located: Reconstructed) -> GeounitView:
         members=tuple(members),
         empty_members=0 if is_wide else rows.height - counted.height,
     )
+
+
+def _proven_unique(places: pl.DataFrame, parts: Iterable[Reconstructed], words: Words) -> str:
+    """How many units have one solution; apart how many that had no proof when proofs were made."""
+    unchecked = pl.concat(each.confirmed("blocks") for each in parts)["geoid"].implode()
+    geoids = places.filter(pl.col("status") == "unique").to_series()
+    confirmed = int(geoids.is_in(unchecked).sum())
+    unique = len(geoids) - confirmed
+    more = f"; {confirmed:,} more {UNCHECKED}" if confirmed else ""
+    return f"{unique:,} {words.units} ({percentage(unique, places.height)}){more}"
 
 
 def _units(located: Reconstructed) -> pl.DataFrame:
@@ -381,17 +392,19 @@ def _claims(located: Reconstructed) -> tuple[str, ...]:
         pl.col("k").neg(),
         maintain_order=True,
     )
-    said = []
+    said, proofs = [], located.proofs_of_claims
     for row in ordered.iter_rows(named=True):
-        total = located.sums.get(claim_text(row, columns))
-        proof = "" if total is None else f" [proof: {total}]"
+        how = proofs.get(claim_text(row, columns))
+        proof = "" if how is None else f" [{how}]"
         said.append(claim_sentence(located.release, words, columns, row) + proof)
     return tuple(said)
 
 
-def _status(status: str, words: Words, *, is_empty: bool) -> str:
+def _status(located: Reconstructed, status: str, words: Words, *, is_empty: bool) -> str:
     if is_empty:
         return f"no {words.people} to place"
+    if status == "unique" and located.geoid in located.confirmed("blocks")["geoid"]:
+        return f"no other records have these counts, {UNCHECKED}"
     return _STATUSES[status].format(people=words.people)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,14 @@ audit: {{region_seconds: 0.5}}
 claims: {{unit_seconds: 0.2}}
 prove:
 report: {{places: 0}}
+"""
+
+COUNTY = f"""\
+release: sf1_2010
+work: work
+ingest: {{source: sf1-legacy, paths: [{ROOT}/fixtures/toy2010.sf1.zip]}}
+reconstruct: {{tables: block+tract}}
+prove:
 """
 
 
@@ -106,7 +115,51 @@ def test_the_summary_says_who_checked(work: Path) -> None:
     assert said in " ".join(shown.split())
     page = (work / "report" / "report.md").read_text()
     assert said in page
+    assert "by this program" not in page
     assert "Proofs that anyone can check" in page
+
+
+def test_what_has_no_proof_is_nowhere_called_proven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcheck, "MOST_KINDS", 10)
+    (tmp_path / "run.yaml").write_text(COUNTY)
+    config = ("-c", tmp_path / "run.yaml")
+    recon("run", *config, "-q")
+    rows = read(tmp_path / "work", "proofs").filter(status="confirmed", source="blocks")
+    place = rows["geoid"][0]
+    unit, region = (
+        " ".join(recon("show", *config, each).stdout.split()) for each in (place, rows["region"][0])
+    )
+    alone = "confirmed by this program alone, without a proof"
+    assert f"no other records have these counts, {alone}" in unit
+    assert "proven unique" not in unit
+    assert re.search(rf"proven unique 0 blocks \(0%\); [1-9]\d* more {alone}", region)
+    for text in (unit, region):
+        assert f"0 of {read(tmp_path / 'work', 'proofs').height:,} statements" in text
+        assert "Not proven but confirmed by this program alone: " in text
+
+
+def test_before_anything_is_proven_to_others_pages_say_on_whose_word_it_is(
+    work: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(work, tmp_path / "work")
+    (tmp_path / "run.yaml").write_text(CONFIG)
+    config = ("-c", tmp_path / "run.yaml")
+    checked, by_engines = "Checked by reconcheck 1", "Proven here means by this program: "
+    place = read(work, "blocks").to_series()[0]
+    assert checked in " ".join(recon("show", *config, place).stdout.split())
+    recon("claims", *config, "--set", "claims.absent=true", "--force")
+    since = " ".join(recon("show", *config, place).stdout.split())
+    assert "Made since, and proven by this program alone: claims." in since
+    shutil.rmtree(tmp_path / "work" / "proofs")
+    (tmp_path / "run.yaml").write_text(CONFIG.replace("prove:\n", ""))
+    recon("report", *config, "--force")
+    assert by_engines in (tmp_path / "work" / "report" / "report.md").read_text()
+    for words in (("show", *config, place), ("show", *config)):
+        said = " ".join(recon(*words).stdout.split())
+        assert by_engines in said
+        assert checked not in said
 
 
 def proven_with(work: Path, folder: Path) -> pl.DataFrame:

@@ -18,6 +18,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         (f"known {plural(run.release.record)}", f"{notes['people']:,}"),
         (f"of {whom} something is proven", share(notes["settled_people"], notes["people"])),
         ("proven values", f"{notes['settled']:,}"),
+        ("proven by", "this program alone"),
         ("written to", str(run.work / outcome.stage.folders[0])),
     ]
     show(title_of(outcome), facts)

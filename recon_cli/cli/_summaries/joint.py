@@ -20,6 +20,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             ("  by their own tables", share(totals[f"{name}_alone"], records)),
         ]
     facts.append(("proven", share(statuses.get("proven", 0), totals["units"])))
+    facts.append(("proven by", "this program alone"))
     first = totals[f"{manifest.notes['parts'][0]}_records"]
     people = plural(run.release.record)
     facts.append(("seconds", seconds(manifest.run.wall_seconds, first, people)))
