@@ -7,11 +7,10 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from recon_cli.evaluate.checked import BY_ENGINES_SHORT
 from recon_cli.pipeline.run import StageOutcome
 from recon_cli.report.words import percent, percentage
 from recon_cli.store import Manifest
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 Fact = tuple[str, str]
-#: On whose word it rests what a stage has proven.
-PROVEN_BY: Final = ("proven by", BY_ENGINES_SHORT)
 
 #: Blanks before every column of a table.
 _GAP = 2

@@ -6,19 +6,16 @@ from typing import Final
 
 from recon_cli.evaluate.fresh import Missing, WorkFolder, made_from
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, SOLVAR
+from recon_cli.proofs.wording import CONFIRMED
 from recon_cli.store import Folder, Manifest
 
 #: Where no proofs are.
 BY_ENGINES: Final = (
     "Proven here means by this program: by propagation of bounds, or by two solvers that agree. "
-    "`recon prove` lets anyone check it."
+    "`recon prove` lets anyone check."
 )
 #: Of what has no proof, once proofs were made.
 UNCHECKED: Final = "confirmed by this program alone, without a proof"
-#: The same as `BY_ENGINES`, beside figures.
-BY_ENGINES_SHORT: Final = "this program; anyone can check after `recon prove`"
-#: What totals of ``proofs/`` begin with that count, by folder, what is confirmed only.
-CONFIRMED: Final = "confirmed_"
 
 
 def proof_basis(work: WorkFolder) -> str:

@@ -9,7 +9,6 @@ from typing import Any, Final
 import polars as pl
 
 from recon_cli.attack.audit.statuses import RECOVERED, SAFE
-from recon_cli.evaluate.checked import proof_basis
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs, proof_conditions
 from recon_cli.pipeline.run import Run
@@ -59,7 +58,7 @@ def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
     found = [pl.DataFrame(schema=FINDINGS)]
     audit = work.fresh(AUDIT)
     if not isinstance(audit, Missing):
-        why = _why(work, laws, assumes_zeros=release.has_assumptions)
+        why = _why(laws, assumes_zeros=release.has_assumptions)
         found += [_audited(audit.read(name), why) for name in audit.partitions]
     microdata = work.fresh(RECONSTRUCT)
     if not isinstance(microdata, Missing) and not microdata.manifest.notes["is_fitted"]:
@@ -67,10 +66,9 @@ def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(found)
 
 
-def _why(work: WorkFolder, laws: Sequence[str], *, assumes_zeros: bool) -> str:
+def _why(laws: Sequence[str], *, assumes_zeros: bool) -> str:
     conditions = proof_conditions(laws, assumes_zeros=assumes_zeros)
-    exact = () if laws else (_EXACT,)
-    return " ".join((*exact, *conditions, proof_basis(work)))
+    return " ".join(conditions if laws else (_EXACT, *conditions))
 
 
 def _audited(audit: pl.DataFrame, why: str) -> pl.DataFrame:
@@ -101,7 +99,7 @@ def _of_records(
 ) -> Iterator[pl.DataFrame]:
     proofs, words = Proofs.of(work, release), words_of(release)
     assumes = bool(proofs.microdata.manifest.notes["assumptions"]) and release.has_assumptions
-    whys = {each: _why(work, laws, assumes_zeros=each) for each in (False, True)}
+    whys = {each: _why(laws, assumes_zeros=each) for each in (False, True)}
     place = release.geoid_column
     for name in proofs.microdata.partitions:
         units = proofs.units(name, proofs.microdata.read(name, columns=(place, "certain")))

@@ -18,11 +18,11 @@ from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.coverage import Coverage
 from recon_cli.errors import VerificationError
-from recon_cli.evaluate import checked
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
+from recon_cli.proofs import wording
 from recon_cli.proofs.derivation import Effort
 from recon_cli.proofs.differing_counts import DifferingCounts
 from recon_cli.proofs.region import CONFIRMED, STATEMENTS, RegionProof, RegionProver, unproven
@@ -110,7 +110,7 @@ class ProofQuestion(Question):
             on_progress(units.height, int(units["population"].sum()), {})
         rows = pl.concat(statements)
         of = rows.filter(status=CONFIRMED)["source"].value_counts().sort("source").iter_rows()
-        confirmed = {f"{checked.CONFIRMED}{source}": number for source, number in of}
+        confirmed = {f"{wording.CONFIRMED}{source}": number for source, number in of}
         return Answer(
             {"proofs": rows, "proof_texts": pl.concat(texts)},
             statuses=dict(rows["status"].value_counts().iter_rows()),

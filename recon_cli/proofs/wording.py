@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
+
+#: What totals of ``proofs/`` begin with that count, by folder, what is confirmed only.
+CONFIRMED: Final = "confirmed_"
 
 
 def claim_text(claim: Mapping[str, Any], columns: Iterable[str]) -> str:

@@ -75,8 +75,6 @@ def verdict_lines(judged: Sequence[Judged], *, show_counts: bool) -> list[str]:
         told = [*reason_lines(each, show_counts=show_counts), *condition_lines(each)]
         lines += [f"             {line}" for line in told]
     tables = dict.fromkeys(name for each in judged for name in each.grounds.tables)
-    if any(each.finding.proven for each in judged):
-        lines.append("  proven by  this program alone")
     return [*lines, f"  judged by  {', '.join(tables)}"] if tables else lines
 
 

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recon_cli.cli._output import (
-    PROVEN_BY,
-    Fact,
-    people_of,
-    seconds,
-    share,
-    show,
-    show_table,
-    title_of,
-)
+from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT
@@ -38,7 +29,6 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         *_on_tables_alone(run, totals),
         *_absent(run, totals),
         *[("proven if", f"counts are {law}") for law in manifest.notes["laws"]],
-        PROVEN_BY,
         ("undecided", f"{totals['undecided']:,}"),
         ("complete", share(statuses.get("complete", 0), totals["units"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from recon_cli.cli._output import (
-    PROVEN_BY,
-    people_of,
-    seconds,
-    share,
-    show,
-    title_of,
-    unlisted_facts,
-)
+from recon_cli.cli._output import people_of, seconds, share, show, title_of, unlisted_facts
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural
 from recon_cli.report.words import agreement_of
@@ -49,7 +41,6 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
                 if assumes_zeros
                 else []
             ),
-            PROVEN_BY,
             ("verified", verified if manifest.notes["verified"] else unverified),
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
         ],

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from recon_cli.cli._output import (
-    PROVEN_BY,
-    Fact,
-    people_of,
-    seconds,
-    share,
-    show,
-    show_table,
-    title_of,
-)
+from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import known_columns
 from recon_cli.pipeline.run import Run, StageOutcome
@@ -44,7 +35,6 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         (f"  {people} in them", share(totals["people_in_zero"], counted)),
         ("certain", f"at least {share(totals['certain'], counted)}, with {known}"),
         ("proven", share(statuses.get("proven", 0), totals["units"])),
-        PROVEN_BY,
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
     ]
     show(title_of(outcome), facts)
