@@ -115,7 +115,7 @@ def test_the_summary_says_who_checked(work: Path) -> None:
     assert said in " ".join(shown.split())
     page = (work / "report" / "report.md").read_text()
     assert said in page
-    assert "by this program" not in page
+    assert "Proven here means" not in page
     assert "Proofs that anyone can check" in page
 
 
