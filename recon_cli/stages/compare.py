@@ -7,7 +7,8 @@ and looked at with `recon status` or `recon report`, like any other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from recon_cli.config.sections.compare import Compare
 from recon_cli.errors import ConfigError
@@ -43,10 +44,13 @@ class ComparedStage(OpenedStage):
 
     Attributes:
         config: Its section.
+        measured: Name of each protection that is done → its errors: a page that fills measures
+            each once.
     """
 
     run: Run
     config: Compare
+    measured: dict[str, Any] = field(default_factory=dict)
 
     def planned(self) -> Recipe:
         """What the runs have made; where one would make something, it is not known."""
@@ -72,7 +76,7 @@ class ComparedStage(OpenedStage):
         why = {name: key_of([reason]) for name, reason in missing.items()}
         with self.run.transaction(self._recipe({**digests, **why})) as stage:
             if stage.current is None:
-                write(self.run, stage, missing)
+                write(self.run, stage, missing, self.measured)
         page = self.run.work / COMPARE.folders[0] / PAGE
         there = len(self.config.every) - len(missing)
         self.run.reporter.note(
@@ -97,6 +101,5 @@ class ComparedStage(OpenedStage):
 
     def make(self, stage: Transaction) -> Manifest:
         """Measure what came of the runs, and write the page."""
-        write: Callable[[Run, Transaction, Mapping[str, str]], Manifest]
-        write = load("recon_cli.stages.compare_page:write_comparison")
-        return write(self.run, stage, {})
+        write: Callable[..., Manifest] = load("recon_cli.stages.compare_page:write_comparison")
+        return write(self.run, stage, {}, self.measured)

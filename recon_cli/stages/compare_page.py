@@ -16,21 +16,28 @@ from recon_cli.stages.compare import PAGE
 from recon_cli.store import Manifest, Transaction
 
 
-def write_comparison(run: Run, stage: Transaction, missing: Mapping[str, str]) -> Manifest:
+def write_comparison(
+    run: Run,
+    stage: Transaction,
+    missing: Mapping[str, str],
+    measured: dict[str, compare_runs.MeasuredErrors],
+) -> Manifest:
     """Measure what came of the runs, and write tables and page.
 
     Args:
         stage: Where they are written.
         missing: Name → why it is not there, of protections that are left out; nobody is linked
             before all are there.
+        measured: Name → errors, of protections that were measured before; others are added.
 
     Raises:
         StageError: A run's folder is damaged, or the disk refused.
     """
     config, runs = run.config.section(Compare), compare_runs.ComparedRuns.of(run).without(missing)
-    measured = compare_runs.measure_errors(run, runs)
-    drawn = compare_runs.summarise_runs(run, runs, measured)
-    found = compare_runs.means(run, runs, drawn, measured)
+    measured |= compare_runs.measure_errors(run, runs, measured.keys())
+    errors = {name: measured[name] for name in runs.protected}
+    drawn = compare_runs.summarise_runs(run, runs, errors)
+    found = compare_runs.means(run, runs, drawn, errors)
     scores = compare_runs.scores_of(run, runs)
     document = compose_comparison(
         run.release,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -333,10 +333,12 @@ class MeasuredErrors:
     all_below: int | None
 
 
-def measure_errors(run: Run, runs: ComparedRuns) -> dict[str, MeasuredErrors]:
-    """Name of each protection → its errors."""
+def measure_errors(
+    run: Run, runs: ComparedRuns, known: Collection[str]
+) -> dict[str, MeasuredErrors]:
+    """Name of each protection that is not among ``known`` → its errors."""
     config = run.config.section(Compare)
-    items = [WorkItem(name, each, 1) for name, each in runs.protected.items()]
+    items = [WorkItem(name, each, 1) for name, each in runs.protected.items() if name not in known]
     truth = _Truth(run.release, runs.truth.config.work, truth_of(run, config), config)
     with run.reporter.bar(Task("errors", "protection", len(items))) as bar:
         found: Results[MeasuredErrors] = run_items(
