@@ -97,7 +97,12 @@ class Recovered(Subject):
         Args:
             counts: Rows of ``tables/``; zeros have none.
         """
-        return found_counts(self.small(counts), of=counts.height)
+        exact = (
+            counts
+            if "low" not in counts.columns
+            else counts.filter(pl.col("low") == pl.col("high"))
+        )
+        return found_counts(self.small(exact), of=exact.height)
 
     def small(self, counts: pl.DataFrame) -> pl.DataFrame:
         """Counts of the size that are published as they are: ``geoid, table, cell, count``."""
