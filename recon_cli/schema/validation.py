@@ -9,6 +9,13 @@ from pydantic import BaseModel, Tag, ValidationError
 
 #: Findings that are told; the remaining ones are counted.
 MOST_FINDINGS: Final = 20
+#: What YAML calls otherwise than Python.
+_SHAPES: Final = {
+    "dict_type": "must be keys with values, `{key: value}`",
+    "model_type": "must be keys with values, `{key: value}`",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+}
 
 
 def describe(error: ValidationError, model: type[BaseModel], *within: str) -> str:
@@ -28,7 +35,7 @@ def describe(error: ValidationError, model: type[BaseModel], *within: str) -> st
             lines.append(f"{path}: missing")
         else:
             said = finding["msg"].removeprefix("Value error, ")
-            what = said.replace("Input should", "must", 1)
+            what = _SHAPES.get(finding["type"], said.replace("Input should", "must", 1))
             lines.append(f"{path}: {what} (found {_short(finding['input'])})")
     if (more := error.error_count() - MOST_FINDINGS) > 0:
         lines.append(f"and {more:,} more")

@@ -44,7 +44,10 @@ def test_the_schema_is_right_with_a_right_cell() -> None:
             f"{INNER}.where.stage.pickd: unknown key (valid keys: picked, includes); "
             "did you mean 'picked'?",
         ),
-        ("{where: [stage]}", f"{INNER}.where: must be a valid dictionary (found ['stage'])"),
+        (
+            "{where: [stage]}",
+            f"{INNER}.where: must be keys with values, `{{key: value}}` (found ['stage'])",
+        ),
         ("{where: {stge: lower}}", "no feature 'stge' (features: sex, stage)"),
         ("{where: {stage: lowr}}", "'stage' has no value 'lowr' (such as lower, upper)"),
         ("{where: {stage: {picked: x}}}", "stage.picked: 'x' is no number of options"),
