@@ -54,6 +54,7 @@ def test_verification_shares_only_the_form_of_a_publication_with_what_it_verifie
     }
     assert imported == {
         "arrays",
+        "coverage",
         "errors",
         "frames",
         "publication",
