@@ -78,7 +78,7 @@ def test_results_are_the_same_wherever_shards_run_and_whatever_dies(
     here = run_items(shards.be_killed_at_first, lambda: mortal, numbers(6), workers=1)
     pool = run_items(shards.be_killed_at_first, lambda: mortal, numbers(6), workers=2)
     assert there.values == here.values == pool.values == tuple(10 * i for i in range(6))
-    assert there.workers == 3
+    assert there.workers in (2, 3), "two die, maybe before the third is ready"
     assert all(usage.peak_mb > 0 for usage in there.usages)
     assert sorted(done) == [f"county {i}" for i in range(6)]
     assert (sums.units, sums.people) == (12, 30)
