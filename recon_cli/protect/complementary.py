@@ -25,6 +25,8 @@ from recon_cli.protect.neighbourhoods import Neighbourhoods
 
 #: Units beside the cell's own that may change with them, and how often more are tried.
 _SIZES: Final = (6, 24, 96, 10_000_000)
+#: A region of so few units can afford the second size where a cell is to be published again.
+_FEW_UNITS: Final = 48
 #: Changes that may be looked for to spare one cell.
 _RETRIES: Final = 6
 #: Attempts where there are few cells, and the cells of all of them.
@@ -212,6 +214,7 @@ class _Search:
 
     def spare(self, cell: int) -> None:
         """Publish a complementary cell, if changes that leave it alone cost less altogether."""
+        sizes = _SIZES[:2] if self.programs.units.inhabited.shape[0] <= _FEW_UNITS else _SIZES[:1]
         hidden, exposed = self.changes.without(cell)
         hidden |= self.cells.is_primary
         found: list[Change] = []
@@ -221,7 +224,7 @@ class _Search:
             cost[cell] = np.inf
             target = int(self.random.choice(np.flatnonzero(exposed)))
             ceiling = before - float(self.cost @ hidden)
-            change = self._least_change(target, _SIZES[:2], cost, ceiling)
+            change = self._least_change(target, sizes, cost, ceiling)
             if change is None:
                 return
             hidden[change.touched] = True
