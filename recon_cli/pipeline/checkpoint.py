@@ -121,10 +121,11 @@ class PieceCheckpoint:
         files.write_bytes(self._home / name, files.digest(data).encode() + data)
 
     def _read(self, name: str) -> bytes | None:
-        try:
-            data = (self._home / name).read_bytes()
-        except OSError:
+        path = self._home / name
+        if not path.is_file():
             return None
+        with files.disk(path):
+            data = path.read_bytes()
         whole = files.digest(data[_DIGEST:]).encode() == data[:_DIGEST]
         return data[_DIGEST:] if whole else None
 

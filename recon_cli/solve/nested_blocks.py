@@ -317,25 +317,21 @@ class _Search:
     def explore(self, level: int, *, only_undecided: bool = False) -> None:
         """Vertices of each block for random costs, others as they are; each is walked to."""
         for asked in self.asked(level):
-            wanted = self.ledger.is_undecided[asked.functionals]
-            if not only_undecided:
-                self._explore(asked)
-            elif wanted.any():
-                left = replace(asked, functionals=asked.functionals[wanted])
-                self._explore(left, anew=True)
+            wanted = self._is_wanted(only_undecided=only_undecided)[asked.functionals]
+            if wanted.any():
+                self._explore(replace(asked, functionals=asked.functionals[wanted]))
         self.base = len(self.ledger.known)
         self.ledger.known.append(self.known)
 
-    def _explore(self, asked: _Asked, *, anew: bool = False) -> None:
-        """Vertices of one block; ``anew`` each from the beginning, sooner in large blocks."""
+    def _explore(self, asked: _Asked) -> None:
+        """Vertices of one block, each from the beginning: sooner than from the last one's basis."""
         k, ledger = asked.functionals, self.ledger
         inner = fix_others(self.program, asked.columns, self.known)
         relaxation = LinearRelaxation(inner.program)
         C = sparse.csr_array(self.C[k][:, asked.columns])
         dry = 0
         for _ in range(_EXPLORED):
-            if anew:
-                relaxation.begin_anew()
+            relaxation.begin_anew()
             low, high = ledger.is_open_below[k], ledger.is_open_above[k]
             if dry == _DRY or self.left <= 0 or not (low | high).any():
                 return
