@@ -13,6 +13,7 @@ from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.reconstruction.person_records import histogram_resolved, person_records
 from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
 from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
@@ -101,7 +102,10 @@ def reconstruct_plan(
     microdata, blocks = [], []
     is_likely = objective == "likely" or (objective is None and counts.costs is not None)
     is_likely &= counts.intervals is not None
-    most_listed = None if counts.intervals is None else 0 if is_likely else MOST_LISTED
+    most_listed = None
+    if counts.intervals is not None:
+        # Tables of narrow cliques take one program of blocks; a list is one of the whole region.
+        most_listed = 0 if is_likely or CliqueForm.of(plan).is_narrow else MOST_LISTED
     for system in build_systems(plan, counts, most_listed=most_listed):
         solved = solve_system(
             plan,
