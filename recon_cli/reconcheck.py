@@ -42,6 +42,7 @@ def located(where, function, *words):
         raise Refused(f"{where()}: {why}") from None
 
 
+@lru_cache(10_000)
 def whole(text, least=0):
     """A whole number of at least `least`."""
     demand(len(text) <= MOST_DIGITS and int(text) >= least, f"{text[:40]} is out of range")
@@ -65,13 +66,18 @@ class Tables:
 
     def __init__(self, lines):
         self.sizes, self.names, self.cells, self.zeros, self.patterns = [], [], {}, [], []
-        self.places, self.codes, self.cells_at, self.counts, self.units = {}, [], [], [], []
+        self.places, self.cells_at, self.counts, self.units = {}, [], [], []
         self.home, self.assumed, self.work = [], 0, 0  # home: of a unit, itself and its areas
         for self.at, line in enumerate(lines, 1):
             located(lambda: f"tables, line {self.at}", self.read, line.split())
 
     def read(self, words):
         match words:
+            case ["count", place, table, number, low, *high] if len(high) < 2:
+                at, cell = whole(place), (whole(table), whole(number))
+                demand(cell not in self.counts[at], "this count has a line already")
+                top = None if high == ["inf"] else whole([low, *high][-1], whole(low))
+                self.counts[at][cell] = whole(low), top
             case [] | ["recon-tables", "1"]:
                 pass
             case ["feature", _, size]:
@@ -89,21 +95,14 @@ class Tables:
             case ["pattern", *parts]:
                 self.patterns.append(frozenset(c for part in parts for c in self.cells_of(part)))
             case ["area" | "unit", code, pattern, *areas] if words[0] == "unit" or not areas:
-                at = len(self.counts)
                 demand(code not in self.places, "this place is named twice")
+                at = self.places[code] = len(self.counts)
                 self.home.append(sorted({at, *map(whole, areas)}) if words[0] == "unit" else [])
                 self.cells_at.append(self.patterns[whole(pattern)])
-                self.places[code] = at
-                self.codes.append(code)
                 self.counts.append({})
                 self.units.append(set())
                 for place in self.home[at]:
                     self.units[place].add(at)
-            case ["count", place, table, number, low, *high] if len(high) < 2:
-                at, cell = whole(place), (whole(table), whole(number))
-                demand(cell not in self.counts[at], "this count has a line already")
-                top = None if high == ["inf"] else whole([low, *high][-1], whole(low))
-                self.counts[at][cell] = whole(low), top
             case _:
                 raise Refused(f"not understood: {words[0][:40]}")
 
@@ -119,8 +118,7 @@ class Tables:
         """Table and numbers of `2.3-5,7` as (2, 3), (2, 4), (2, 5), (2, 7)."""
         table, _, numbers = text.partition(".")
         ends = [[whole(end) for end in part.split("-")] for part in numbers.split(",")]
-        total = sum(1 + max(0, end[-1] - end[0]) for end in ends)
-        demand(total <= len(self.cells), "more cells than there are")
+        self.spend(100 * sum(1 + max(0, end[-1] - end[0]) for end in ends))  # memory, too
         return [(whole(table), n) for end in ends for n in range(end[0], end[-1] + 1)]
 
     @cache
@@ -134,11 +132,18 @@ class Tables:
         self.spend(len(cells))
         return int("0" + "".join("01"[masks[feature] >> value & 1] for _, masks in lines), 2)
 
-    def ends(self, place, cell):
-        return self.counts[place].get(cell, (0, 0))
+    @cache
+    def counting(self, cells, values):
+        """The cells that count a record, each for every line that does."""
+        lines = self.lines(cells)
+        inside = (self.allowing(cells, *each) for each in enumerate(values))
+        found = [lines[at][0] for at in bits(reduce(and_, inside))]
+        self.spend(100 + len(cells) // 20 + len(self.zeros) + 10 * len(found))  # memory, too
+        demand(not holds(self.zeros, values), "there are no records with these values")
+        return found
 
     def name(self, place, cell):
-        return f"{self.codes[place]} {self.names[cell[0]]} {cell[1]}"
+        return f"{list(self.places)[place]} {self.names[cell[0]]} {cell[1]}"
 
     def spend(self, work):
         self.work += work
@@ -175,17 +180,18 @@ class Clique:
                     return ()
         return tuple(found)
 
-    @cache
-    def counted(self, cells):
-        """For each cell the kinds that it counts."""
-        return {cell: reduce(or_, self.kinds(self.tables.cells[cell]), 0) for cell in cells}
+    @lru_cache(20_000)
+    def counted(self, cell):
+        """The kinds that a cell counts."""
+        return reduce(or_, self.kinds(self.tables.cells[cell]), 0)
 
-    @cache
+    @lru_cache(10_000)
     def ruled_out(self, place):
         """The kinds that a published zero of a place counts."""
         cells = self.tables.cells_at[place]
+        self.tables.spend(len(cells) * (1 + self.size // 20_000))
         positive = {cell for cell, (_, high) in self.tables.counts[place].items() if high != 0}
-        return reduce(or_, map(self.counted(cells).get, cells - positive), 0)
+        return reduce(or_, map(self.counted, cells - positive), 0)
 
 
 class Scope:
@@ -195,11 +201,11 @@ class Scope:
         self.tables, self.cliques, self.units, self.open, start = tables, cliques, units, {}, 0
         self.low, self.high, self.trail, self.broken, self.sets = {}, {}, [], False, {}
         self.branches, self.goal, self.rows, self.held = [], None, {}, 0
-        tables.spend(len(units) * sum(10 + clique.size // 64 for clique in cliques))
+        tables.spend(len(units) * sum(10 + clique.size // 10 for clique in cliques))
         for at, clique in enumerate(cliques):
-            zeros = [k for masks in tables.zeros for k in clique.kinds((masks,))]
+            zeros = reduce(or_, (k for masks in tables.zeros for k in clique.kinds((masks,))), 0)
             for unit in sorted(units):
-                closed = reduce(or_, (*zeros, *map(clique.ruled_out, tables.home[unit])))
+                closed = reduce(or_, map(clique.ruled_out, tables.home[unit]), zeros)
                 self.open[unit, at] = start, ((1 << clique.size) - 1) & ~closed
                 start += clique.size
 
@@ -209,9 +215,9 @@ class Scope:
         found = ((at, self.cliques[at].kinds(predicates)) for at in chosen)
         at, counted = next((each for each in found if each[1]), (0, ()))
         demand(counted, "the grain and the cliques do not tell this apart")
-        row, units = {}, self.tables.units[place]
+        row, units, least = {}, self.tables.units[place], 1 + self.cliques[at].size // 400
         for start, kinds in (self.open[unit, at] for unit in sorted(units & self.units)):
-            self.tables.spend(sum((some & kinds).bit_count() + 1 for some in counted))
+            self.tables.spend(sum((some & kinds).bit_count() + least for some in counted))
             for kind in (kind for some in counted for kind in bits(some & kinds)):
                 row[start + kind] = row.get(start + kind, 0) + 1
             demand(len(row) <= MOST_HELD, "a row is too long")
@@ -229,7 +235,8 @@ class Scope:
             apart = [a & b for a, b in zip(predicates[0], other[0]) if a != b]
             demand(apart == [0], "cells are alike but for one feature, and disjoint")
             predicates = (tuple(a | b for a, b in zip(predicates[0], other[0])),)
-        lows, highs = zip(*(self.tables.ends(place, cell) for cell in cells))
+        counts = self.tables.counts[place]
+        lows, highs = zip(*(counts.get(cell, (0, 0)) for cell in cells))
         row, is_whole = self.count(place, predicates, clique)
         self.held += len(row) + 100
         if self.held > MOST_HELD:
@@ -305,18 +312,17 @@ class Proof:
             case ["clique", *features]:
                 self.cliques.append(Clique(self.tables, self.atoms, {*map(whole, features)}))
             case ["in", *places]:
-                every = range(len(self.atoms))
+                every, chosen = range(len(self.atoms)), map(whole, {*places})
                 self.cliques = self.cliques or [Clique(self.tables, self.atoms, every)]
-                chosen = range(len(self.tables.counts)) if places == ["all"] else map(whole, places)
+                chosen = range(len(self.tables.counts)) if places == ["all"] else chosen
                 units = set().union(*(self.tables.units[place] for place in chosen))
                 self.scope = Scope(self.tables, self.cliques, units)
             case ["p", *terms]:
                 self.scope.broken |= self.scope.add(*map(self.term, terms))
             case _:
                 demand("".join(words).isprintable(), "what cannot be printed is no statement")
-                self.results.append([self.at, " ".join(words), False])
                 self.scope.trail.clear()
-                self.results[-1][2] = self.statement(words)
+                self.results.append((self.at, " ".join(words), self.statement(words)))
 
     def statement(self, words):
         """Whether a statement is proven."""
@@ -335,6 +341,7 @@ class Proof:
             case ["unique", unit]:
                 joint = [n for n, c in enumerate(self.cliques) if len(c.of_atom) == len(self.atoms)]
                 start, kinds = scope.open[whole(unit), joint[0]]
+                self.tables.spend(kinds.bit_count() + kinds.bit_length() // 400)
                 every = [start + kind for kind in bits(kinds)]
                 is_one = all(scope.low.get(v, 0) == scope.high.get(v) for v in every)
                 return is_one and scope.units <= self.consistent
@@ -343,8 +350,8 @@ class Proof:
                 sets, total = (scope.sets[one], scope.sets[other]), 0
                 demand(words[0] == "vary" or all(w for _, w in sets), "an area reaches further")
                 for sign, (records, _) in zip((1, -1), sets):
-                    for here, _ in map(records.get, records.keys() & self.tables.units[place]):
-                        self.tables.spend(len(here))
+                    for here in map(records.get, records.keys() & self.tables.units[place]):
+                        self.tables.spend(len(here) * len(predicates))
                         total += sign * sum(n * holds(predicates, values) for n, values in here)
                 return abs(total) >= whole(by)
         raise Refused(f"not understood: {words[0][:40]}")
@@ -373,15 +380,13 @@ class Proof:
             if self.scope.add(*map(self.term, words[1:])):
                 return True
         words, mark, branches = self.next("if"), len(self.scope.trail), self.scope.branches
-        if not words:
-            return False
-        for is_less in (True, False):
+        for is_less in (True, False) if words else ():
             branches.append((is_less, whole(words[1]), words[2:]))
             if not self.refute(self.side(*branches[-1])[0]):
                 return False
             branches.pop()
             self.scope.undo(mark)
-        return True
+        return bool(words)
 
     def term(self, word):
         """Weight and row, which is coefficients, least and greatest value."""
@@ -412,38 +417,33 @@ class Proof:
         return whole(words[0]), (self.tables.masks(words[1:]),)
 
     def records(self, base):
-        """Records with all counts, and what they count, by unit; whether no area reaches beyond.
+        """Records with all counts, by unit; whether no area reaches beyond.
 
         Those of units without a line are as in another set.
         """
-        tables, units, found, sums = self.tables, self.scope.units, {}, {}
+        tables, units, found, is_whole = self.tables, self.scope.units, {}, True
         while words := self.next("r"):
             unit, times, *values = map(whole, words[1:])
-            is_right = all(v < size for v, size in zip(values, tables.sizes, strict=True))
-            is_right = is_right and unit in units and not holds(tables.zeros, values)
-            demand(is_right, "no such record")
-            records, tally = found.setdefault(unit, ([], {}))
-            records.append((times, values))
-            for place in tables.home[unit]:
-                cells = tables.cells_at[place]
-                inside = (tables.allowing(cells, *each) for each in enumerate(values))
-                lines = tables.lines(cells)
-                for key in [(place, lines[at][0]) for at in bits(reduce(and_, inside))]:
-                    tally[key] = tally.get(key, 0) + times
+            fits = all(v < size for v, size in zip(values, tables.sizes, strict=True))
+            demand(fits and unit in units, "no such record")
+            found.setdefault(unit, []).append((times, tuple(values)))
         self.next("end")
         found = base | found
-        for key, times in (each for _, tally in found.values() for each in tally.items()):
-            sums[key] = sums.get(key, 0) + times
-        places = {place for unit in units for place in tables.home[unit]}
-        inside = {place for place in places if tables.units[place] <= units}
-        stated = {(place, cell) for place in places for cell in tables.counts[place]}
-        tables.spend(len(stated) + sum(len(tally) for _, tally in found.values()))
-        for place, cell in sorted(stated | sums.keys()):
-            (low, high), count = tables.ends(place, cell), sums.get((place, cell), 0)
-            is_right = (count >= low or place not in inside) and (high is None or count <= high)
-            demand(is_right, f"these records have {count} at {tables.name(place, cell)}")
-        self.consistent |= units if inside == places else set()
-        return found, inside == places
+        for place in sorted({place for unit in units for place in tables.home[unit]}):
+            sums, counts, here = {}, tables.counts[place], tables.units[place]
+            is_inside, is_whole = here <= units, is_whole and here <= units
+            for times, values in (each for unit in here for each in found.get(unit, ())):
+                counted = tables.counting(tables.cells_at[place], values)
+                tables.spend(len(counted) + 1)
+                for cell in counted:
+                    sums[cell] = sums.get(cell, 0) + times
+            tables.spend(len(here) + len(counts))
+            for cell in counts | sums:
+                (low, high), count = counts.get(cell, (0, 0)), sums.get(cell, 0)
+                if (count < low and is_inside) or (high is not None and count > high):
+                    raise Refused(f"these records have {count} at {tables.name(place, cell)}")
+        self.consistent |= units if is_whole else set()
+        return found, is_whole
 
 
 def compare(tables, rows):
@@ -454,15 +454,16 @@ def compare(tables, rows):
             others += 1
             continue
         at, cell = tables.places[row["geoid"]], (table[row["table"]], whole(row["cell"]))
-        (low, high), text = tables.ends(at, cell), row["count"]
+        (low, high), text = tables.counts[at].get(cell, (0, 0)), row["count"]
         seen.add((at, cell))
         top = sys.maxsize if high is None else high
         is_same = low <= int(text) <= top if text.isdigit() else low != high
-        demand(is_same, f"{tables.name(at, cell)}: {low} to {high} here, {text!r} there")
+        if not is_same:
+            raise Refused(f"{tables.name(at, cell)}: {low} to {high} here, {text!r} there")
     for at, counts in enumerate(tables.counts):
         for cell, (low, high) in counts.items():
-            is_same = (at, cell) in seen or low == 0 or low != high
-            demand(is_same, f"{tables.name(at, cell)}: {low} here, no count there")
+            if (at, cell) not in seen and low == high != 0:
+                raise Refused(f"{tables.name(at, cell)}: {low} here, no count there")
     absent = sum((at, c) not in seen for at, cells in enumerate(tables.cells_at) for c in cells)
     rest = f"{others:,} there are of other places or tables, {absent:,} cells here are not there"
     return f"{len(seen):,} counts are as there; {rest}"

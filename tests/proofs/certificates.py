@@ -76,7 +76,7 @@ def solutions(tables: str) -> list[tuple[int, ...]]:
     """All solutions of tables of one unit and one feature, whose cell 0 counts everybody."""
     read: Any = reconcheck.Tables(tables.splitlines())
     (size,), cells = read.sizes, sorted(read.cells)
-    ends = [read.ends(0, cell) for cell in cells]
+    ends = [read.counts[0].get(cell, (0, 0)) for cell in cells]
     grid = np.indices((ends[0][1] + 1,) * size).reshape(size, -1).T
     for cell, (low, high) in zip(cells, ends, strict=True):
         mask = read.cells[cell][0][0]
