@@ -14,7 +14,7 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import Grain
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import IntegerProgram
-from recon_cli.proofs.derivation import MULTIPLES, Effort, ScopeProver
+from recon_cli.proofs.derivation import MULTIPLES, Budget, ScopeProver
 from recon_cli.proofs.scope_rows import OPEN, RowSource
 from recon_cli.proofs.tables import PublishedTables, grain_lines, within_region
 from recon_cli.publication import Publication
@@ -55,7 +55,7 @@ def contradiction_proof(text: str, grain: Grain, seconds: float) -> str | None:
     try:
         kinds: Any = reconcheck.Clique(tables, atoms, range(len(atoms)))
         scope: Any = reconcheck.Scope(tables, [kinds], set().union(*tables.units))
-        lines = next(_lines(RowSource(tables, [kinds]), scope, Effort(seconds)), None)
+        lines = next(_lines(RowSource(tables, [kinds]), scope, Budget(seconds)), None)
     except reconcheck.Refused:
         return None
     if lines is None:
@@ -66,9 +66,9 @@ def contradiction_proof(text: str, grain: Grain, seconds: float) -> str | None:
     return "\n".join(proof) + "\n" if results[-1][2] else None
 
 
-def _lines(source: RowSource, scope: Any, effort: Effort) -> Iterator[list[str]]:
+def _lines(source: RowSource, scope: Any, budget: Budget) -> Iterator[list[str]]:
     """Lines that contradict each other, the shortest way first."""
-    prover = ScopeProver.of(source, scope, effort)
+    prover = ScopeProver.of(source, scope, budget)
     for find in (_adds_up, ScopeProver.propagate, _adds_up):
         if find(prover):
             needed = sorted(prover.closure({len(prover.log) - 1}))
@@ -99,8 +99,8 @@ def _adds_up(prover: ScopeProver) -> bool:
     constraints = LinearConstraints(A, np.maximum(rows.least, 0), most)
     cost = np.concatenate([np.zeros(width), np.ones(2 * height)])
     relaxation = LinearRelaxation(IntegerProgram(constraints, lower, upper))
-    vertex = relaxation.solve(cost, prover.effort.left)
-    prover.effort.spend(vertex.deterministic_time)
+    vertex = relaxation.solve(cost, prover.budget.left)
+    prover.budget.spend(vertex.deterministic_time)
     return len(vertex.duals) > 0 and any(
         prover.add(terms)
         for multiple in MULTIPLES

@@ -66,7 +66,7 @@ class Count:
 
 
 @dataclass
-class Effort:
+class Budget:
     """Deterministic seconds that are left."""
 
     left: float
@@ -84,21 +84,21 @@ class ScopeProver:
 
     Attributes:
         scope: The checker's (`recon_cli.reconcheck.Scope`), without bounds so far.
-        effort: What relaxations may take.
+        budget: What relaxations may take.
         log: Lines that changed a bound.
         made_by: For an upper (true) or lower end of an unknown, the line that made it.
     """
 
     scope: Any
     rows: ScopeRows
-    effort: Effort
+    budget: Budget
     log: list[Line] = field(default_factory=list)
     made_by: dict[tuple[bool, int], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: RowSource, scope: Any, effort: Effort) -> ScopeProver:
+    def of(cls, source: RowSource, scope: Any, budget: Budget) -> ScopeProver:
         """For a scope of a publication."""
-        return cls(scope, source.rows(scope), effort)
+        return cls(scope, source.rows(scope), budget)
 
     def __post_init__(self) -> None:
         unknowns = self.rows.unknowns
@@ -252,8 +252,8 @@ class ScopeProver:
         elif any((a != b).any() for a, b in zip(self._bounded, (lower, upper), strict=True)):
             self._relaxation.bound(lower.copy(), upper)
             self._bounded = lower.copy(), upper
-        vertex = self._relaxation.solve(cost.astype(np.float64), self.effort.left)
-        self.effort.spend(vertex.deterministic_time)
+        vertex = self._relaxation.solve(cost.astype(np.float64), self.budget.left)
+        self.budget.spend(vertex.deterministic_time)
         return vertex.values, vertex.duals
 
     def weighted(self, duals: npt.NDArray[np.float64], multiple: int) -> list[tuple[int, int]]:
@@ -385,7 +385,7 @@ def _refute(prover: ScopeProver, goal: dict[int, int], mark: int, lines: int) ->
         return _kept(prover, lines, start, "combination")
     if prover.propagate():
         return _kept(prover, lines, start, "steps")
-    if prover.effort.left <= 0:  # without a relaxation cases lead nowhere
+    if prover.budget.left <= 0:  # without a relaxation cases lead nowhere
         return None
     texts = _Tree(prover, prover.cost(goal)).below(start, _DEPTH)
     return None if texts is None else Refutation(tuple(texts), frozenset(range(lines)), (), "tree")

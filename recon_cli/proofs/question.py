@@ -23,14 +23,14 @@ from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
 from recon_cli.proofs import wording
-from recon_cli.proofs.derivation import Effort
+from recon_cli.proofs.derivation import Budget
 from recon_cli.proofs.differing_counts import DifferingCounts
 from recon_cli.proofs.region import CONFIRMED, STATEMENTS, RegionProof, RegionProver, unproven
 from recon_cli.proofs.statements import Found, Reader, Statement
 from recon_cli.proofs.tables import PublishedTables, within_region
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from recon_cli.solve.cp_sat import Effort as SolverEffort
+from recon_cli.solve.cp_sat import Effort
 
 #: The texts of a region, as the checker reads them.
 TEXTS: Final = pl.Schema({"geoid": pl.String, "tables": pl.String, "proof": pl.String})
@@ -162,8 +162,8 @@ class ProofQuestion(Question):
                 geoid,
                 records,
                 tree=self._tree,
-                effort=Effort(self.seconds),
-                part_effort=SolverEffort(self.seed, _SET_SECONDS),
+                budget=Budget(self.seconds),
+                effort=Effort(self.seed, _SET_SECONDS),
             )
             may_look = geoid not in quarantine.excluded and prover.joint is not None
             if differing and records is not None and may_look:

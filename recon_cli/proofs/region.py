@@ -18,8 +18,8 @@ from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.predicates import Masks
 from recon_cli.proofs.derivation import (
     GOAL,
+    Budget,
     Count,
-    Effort,
     Refutation,
     ScopeProver,
     prove_unique,
@@ -30,7 +30,7 @@ from recon_cli.proofs.record_sets import RecordSet
 from recon_cli.proofs.scope_rows import RowSource
 from recon_cli.proofs.statements import Bound, Statement
 from recon_cli.proofs.tables import PublishedTables, grain_lines
-from recon_cli.solve.cp_sat import Effort as SolverEffort
+from recon_cli.solve.cp_sat import Effort
 
 #: Accepted by the checker: a derivation, or solutions that show it.
 CERTIFIED: Final = "certified"
@@ -116,8 +116,8 @@ class RegionProver:
         records: pl.DataFrame | None,
         *,
         tree: JunctionTree | None = None,
+        budget: Budget,
         effort: Effort,
-        part_effort: SolverEffort,
     ) -> None:
         """Of nothing so far.
 
@@ -128,11 +128,11 @@ class RegionProver:
             records: Of a solution, as `recon reconstruct` writes them; None where people of it
                 are missing.
             tree: Cliques that counts are proven over where they tell them apart.
-            effort: For all of it.
-            part_effort: For each set of records of a unit alone.
+            budget: For all of it.
+            effort: For each set of records of a unit alone.
         """
-        self.written, self.region, self.effort = written, region, effort
-        self.part_effort = part_effort
+        self.written, self.region, self.budget = written, region, budget
+        self.effort = effort
         self.tables: Any = reconcheck.Tables(written.text.splitlines())
         header = ["recon-proof 1", *grain_lines(grain)]
         proof: Any = reconcheck.Proof(self.tables, header)
@@ -236,7 +236,7 @@ class RegionProver:
         """Of a scope, with what single rows prove; None where they contradict each other."""
         self.tables.work = 0  # the limit is for reading a text
         scope: Any = reconcheck.Scope(self.tables, form.cliques, units)
-        prover = ScopeProver.of(form, scope, self.effort)
+        prover = ScopeProver.of(form, scope, self.budget)
         return None if prover.propagate() else prover
 
     def _form_of(self, what: str) -> RowSource | None:
@@ -313,7 +313,7 @@ class RegionProver:
         left = [each for each in statements if each not in self.differences]
         if not left or not self.sets:
             return
-        search = PartSearch(prover, unit, self.sets[0], self.part_effort)
+        search = PartSearch(prover, unit, self.sets[0], self.effort)
         known = replace(self.sets[0].within(np.array([unit])), name="known")
         parts, shown = [known], dict[Statement, str]()
         for statement in left:
@@ -467,7 +467,7 @@ class RegionProver:
         proof = "\n".join(self.text.lines) + "\n"
         rows = [self._row(each) for each in statements]
         frame = pl.DataFrame(rows, schema=STATEMENTS, orient="row")
-        return RegionProof(self.written.text, proof, frame, round(self.effort.spent, 9))
+        return RegionProof(self.written.text, proof, frame, round(self.budget.spent, 9))
 
     def _row(self, statement: Statement) -> tuple[object, ...]:
         place = self.written.places.get(statement.geoid, -1)

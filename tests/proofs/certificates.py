@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from recon_cli import reconcheck
-from recon_cli.proofs.derivation import Count, Effort, ScopeProver, refute
+from recon_cli.proofs.derivation import Budget, Count, ScopeProver, refute
 from recon_cli.proofs.scope_rows import RowSource
 
 SOURCE = Path(reconcheck.__file__).read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def prover(tables: str, seconds: float = 10.0) -> ScopeProver:
     atoms = [[1 << value for value in range(size)] for size in read.sizes]
     clique: Any = reconcheck.Clique(read, atoms, range(len(atoms)))
     scope: Any = reconcheck.Scope(read, [clique], set(range(len(read.counts))))
-    found = ScopeProver.of(RowSource(read, [clique]), scope, Effort(seconds))
+    found = ScopeProver.of(RowSource(read, [clique]), scope, Budget(seconds))
     found.propagate()
     return found
 

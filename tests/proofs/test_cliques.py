@@ -10,7 +10,7 @@ import pytest
 from recon_cli import reconcheck
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.junction_tree import JunctionTree
-from recon_cli.proofs.derivation import Effort, ScopeProver
+from recon_cli.proofs.derivation import Budget, ScopeProver
 from recon_cli.proofs.scope_rows import RowSource
 from tests.proofs.certificates import check, derived
 
@@ -60,7 +60,7 @@ def clique_prover(text: str) -> ScopeProver:
     cliques: list[Any] = [reconcheck.Clique(read, atoms, each) for each in tree.cliques]
     shared = [(each.before, each.clique, each.features) for each in tree.separators]
     scope: Any = reconcheck.Scope(read, cliques, {0})
-    found = ScopeProver.of(RowSource(read, cliques, shared), scope, Effort(10.0))
+    found = ScopeProver.of(RowSource(read, cliques, shared), scope, Budget(10.0))
     found.propagate()
     return found
 

@@ -11,14 +11,14 @@ import pytest
 from recon_cli import reconcheck, reconstruct
 from recon_cli.attack.audit.witnesses import WitnessOptions, find_witnesses
 from recon_cli.model.interval_plan import make_interval_plan
-from recon_cli.proofs.derivation import Effort, ScopeProver, prove_unique
+from recon_cli.proofs.derivation import Budget, ScopeProver, prove_unique
 from recon_cli.proofs.parts import PartSearch
 from recon_cli.proofs.record_sets import RecordSet
 from recon_cli.proofs.region import RegionProver
 from recon_cli.proofs.scope_rows import RowSource
 from recon_cli.proofs.statements import Statement
 from recon_cli.proofs.tables import PublishedTables, grain_lines, runs
-from recon_cli.solve.cp_sat import Effort as SolverEffort
+from recon_cli.solve.cp_sat import Effort
 from tests.attack.test_witnesses import TOWNS, flagged
 from tests.proofs.certificates import check, derived, ends, program, prover
 from tests.proofs.test_reconcheck import TABLES, U_RECORDS, V_RECORDS
@@ -97,11 +97,11 @@ def test_parts_of_a_unit_alone_are_accepted() -> None:
     atoms = [[1, 2], [1, 2, 4]]
     clique: Any = reconcheck.Clique(read, atoms, range(2))
     scope: Any = reconcheck.Scope(read, [clique], {2})
-    found = ScopeProver.of(RowSource(read, [clique]), scope, Effort(10.0))
+    found = ScopeProver.of(RowSource(read, [clique]), scope, Budget(10.0))
     found.propagate()
     lines = [line for line in (U_RECORDS + V_RECORDS).splitlines() if line]
     known = RecordSet.of("known", lines, atoms)
-    search = PartSearch(found, 2, known, SolverEffort(1, 1.0))
+    search = PartSearch(found, 2, known, Effort(1, 1.0))
     count = found.scope.count(2, (read.masks(["1", "*"]),))[0]
     others = list(search.differing(count, 1))
     assert others
@@ -124,8 +124,8 @@ def test_two_sets_may_differ_though_neither_is_far_from_the_known() -> None:
         plan.grain,
         "all",
         records,
-        effort=Effort(10.0),
-        part_effort=SolverEffort(1, 1.0),
+        budget=Budget(10.0),
+        effort=Effort(1, 1.0),
     )
     found = [
         RecordSet.of("s", list(written.record_lines(each)), prover.atoms)
