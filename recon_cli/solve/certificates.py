@@ -15,6 +15,7 @@ from scipy import sparse
 
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.program import IntegerProgram
+from recon_cli.solve.interruption import solve_interruptibly
 
 #: Seconds for a confirmation; most take milliseconds.
 _SECONDS = 600.0
@@ -60,7 +61,8 @@ def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bo
     nodes = 1 + int(min(seconds / (_NODE * max(A.nnz, 1) ** 1.5), _MOST_NODES))
     # Ctrl-C is for the program: SCIP would take it for a reason to stop, and that for an answer.
     solver.set_solver_specific_parameters(f"misc/catchctrlc = FALSE\nlimits/totalnodes = {nodes}")
-    solver.solve(model)
+    # what the engine offers to interrupt it has no effect on SCIP
+    solve_interruptibly(lambda: solver.solve(model), None, seconds)
     status, outcomes = solver.status(), model_builder_helper.SolveStatus
     if status == outcomes.INFEASIBLE:
         return True

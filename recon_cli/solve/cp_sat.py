@@ -16,6 +16,7 @@ import numpy as np
 from recon_cli.arrays import IntArray
 from recon_cli.errors import SolverError
 from recon_cli.model.program import IntegerProgram
+from recon_cli.solve.interruption import solve_interruptibly
 
 
 class Status(Enum):
@@ -157,7 +158,7 @@ def _solve(
     parameters.catch_sigint_signal = False
     solver: Any = cp_model_helper.SolveWrapper()
     solver.set_parameters(parameters)
-    response = solver.solve(model)
+    response = solve_interruptibly(lambda: solver.solve(model), solver.stop_search, effort.limit)
     if response.status not in statuses:
         reason = cp_model_helper.CpSatHelper.validate_model(model)
         raise SolverError(f"CP-SAT rejects the model: {reason}")

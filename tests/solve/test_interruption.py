@@ -1,0 +1,57 @@
+"""A signal stops engines that would work on for minutes."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.program import IntegerProgram
+from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.cp_sat import Effort, find_feasible
+
+
+def market_split(rows: int, columns: int) -> IntegerProgram:
+    """Halves of sums that no choice has at once, as far as anybody finds out in minutes."""
+    random = np.random.default_rng(5)
+    A = random.integers(0, 100, (rows, columns))
+    half = A.sum(axis=1) // 2
+    ends = np.zeros(columns, dtype=np.int64), np.ones(columns, dtype=np.int64)
+    return IntegerProgram(LinearConstraints(sparse.csr_array(A), half, half), *ends)
+
+
+def stop(number: int, frame: FrameType | None) -> None:
+    """What a command does on SIGTERM."""
+    raise KeyboardInterrupt
+
+
+@pytest.fixture
+def alarm() -> Iterator[None]:
+    """A signal comes after half a second."""
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("alarm")
+def test_cp_sat_ends() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        find_feasible(market_split(6, 50), Effort(1, 600.0))
+    assert all(thread.name != "recon-engine" for thread in threading.enumerate())
+
+
+@pytest.mark.usefixtures("alarm")
+def test_nobody_waits_for_scip() -> None:
+    program, began = market_split(6, 50), time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        confirm_infeasible(program, 10)
+    assert time.monotonic() - began < 10
