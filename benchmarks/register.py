@@ -88,7 +88,7 @@ def write_register(folder: Path, wards: int | None) -> None:
 
 def _write_lookup(release: Release, folder: Path) -> None:
     geography = release.geography
-    units = geography.listed(()).filter(level="atom")["geoid"]  # type: ignore[attr-defined]
+    units = pl.Series(list(geography.listed(())))  # type: ignore[attr-defined]
     columns = {"atom": units} | {
         name: geography.by_name[name].enclosing(units) for name in ("ward", "square")
     }

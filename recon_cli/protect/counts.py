@@ -129,7 +129,7 @@ def count_records(
     published = {name for table in chosen for name in table.levels}
     if isinstance(release.geography, AreaGeography):
         published.add(release.geography.unit.name)  # the file lists them, whatever is published
-        units = release.geography.listed([])["geoid"] if units is None else units
+        units = pl.Series(list(release.geography.listed([]))) if units is None else units
     levels = [level for level in release.geography.levels if level.name in published]
     names = {table.name for table in chosen}
     coverage = tuple(_some(CoveragePattern.complete(release, each.name), names) for each in levels)

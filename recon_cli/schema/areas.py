@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING
 
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.plurals import plural
-from recon_cli.schema.geography import (
-    Geography,
-    GeoidColumn,
-    Geoids,
-    Level,
-)
+from recon_cli.schema.geography import Geography, GeoidColumn, Geoids, Level
 
 if TYPE_CHECKING:
     import polars as pl
 
+#: What each unit lies in: of every level a code or geoid, None outside.
+Column = list[str | None]
+Codes = dict[str, Column]
 #: The one geounit, and the level, that all units lie in.
 ALL = "all"
 #: The level of what overlapping areas join: units that no chain of areas with tables connects lie
@@ -96,13 +94,10 @@ class AreaLevel(Level):
 
     def enclosing(self, geoids: Geoids) -> Geoids:
         """The geounit of this level that encloses each; null (of a text: empty) if none does."""
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
         found = self.known.enclosing
         if isinstance(geoids, str):
             return found.get(geoids, "")
-        keys, values = list(found), list(found.values())
-        return geoids.replace_strict(keys, values, default=None, return_dtype=pl.String)
+        return _looked_up(geoids, found)
 
     def has(self, geoids: str | pl.Series | pl.Expr) -> bool | pl.Series | pl.Expr:  # type: ignore[override]
         """Whether each is a geoid of this level; null where there is none."""
@@ -213,29 +208,26 @@ class AreaGeography(Geography):
             SchemaError: An area lies in two of a system that it is said to be within, or an area
                 with tables in two partitions.
         """
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
         unit = self.unit.name
-        frame = membership.codes
+        codes: Codes = membership.codes.sort(unit).to_dict(as_series=False)
+        units: list[str] = membership.codes[unit].sort().to_list()
         if self.partition == ALL:
-            frame = frame.with_columns(pl.lit(ALL).alias(ALL))
-        self._check_within(membership)
+            codes[ALL] = [ALL] * len(units)
+        self._check_within(membership, units, codes)
         used = [level.name for level in self.levels if level.name in set(published)]
-        self._check_partition(membership, frame, used)
-        geoids = _geoids_of(frame)
-        named = frame.with_columns(
-            pl.col(name)
-            .replace_strict(list(known), list(known.values()), default=None, return_dtype=pl.String)
-            .alias(name)
-            for name, known in geoids.items()
-        ).sort(unit)
+        self._check_partition(membership, units, codes, used)
+        geoids = _geoids_of(codes)
+        named = {
+            name: [None if code is None else geoids[name][code] for code in column]
+            for name, column in codes.items()
+        }
         taken = {geoid for known in geoids.values() for geoid in known.values()}
         mark = "+"
         while any(geoid + mark in taken for geoid in geoids[unit].values()):
             mark += "+"
-        joined = pl.Series([least + mark for least in _joined(named, used)], dtype=pl.String)
-        whole = named.with_columns(joined.alias(OVERLAP))
-        places = {name: _places(whole, name) for name in whole.columns}
+        own = [geoids[unit][code] for code in units]
+        named[OVERLAP] = [least + mark for least in _joined(own, [named[name] for name in used])]
+        places = {name: _places(named, name) for name in named}
         return replace(
             self,
             levels=tuple(replace(level, places=places[level.name]) for level in self._area_levels),
@@ -278,18 +270,12 @@ class AreaGeography(Geography):
 
     def level_names(self, geoids: GeoidColumn) -> GeoidColumn:
         """The name of each geoid's level; null if no level has it."""
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
-        keys, values = list(self._level_of), list(self._level_of.values())
-        return geoids.replace_strict(keys, values, default=None, return_dtype=pl.String)
+        return _looked_up(geoids, self._level_of)
 
     def ranks(self, geoids: GeoidColumn) -> GeoidColumn:
         """The rank of each geoid's level, null where no level has it."""
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
-        keys = list(self._level_of)
-        values = [self.by_name[name].rank for name in self._level_of.values()]
-        return geoids.replace_strict(keys, values, default=None, return_dtype=pl.Int64)
+        ranks = {geoid: self.by_name[name].rank for geoid, name in self._level_of.items()}
+        return geoids.replace_strict(ranks, default=None).cast(int)
 
     def alike(self, geoids: pl.Series) -> str | None:  # noqa: ARG002 - the file says which exist
         """Nothing: geounits are those of the membership file, whatever their case."""
@@ -348,46 +334,28 @@ class AreaGeography(Geography):
             codes: As published, or geoids.
             levels: Names of their levels, where they are known.
         """
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
-        def of(known: Mapping[str, str]) -> pl.Expr:
-            keys, values = list(known), list(known.values())
-            return codes.replace_strict(keys, values, default=None, return_dtype=pl.String)
-
         if levels is not None:
-            return pl.coalesce(
-                pl.when(levels == name).then(of(known)) for name, known in self.geoids.items()
-            )
+            both = {
+                f"{level}:{code}": geoid
+                for level, known in self.geoids.items()
+                for code, geoid in known.items()
+            }
+            return _looked_up(levels + ":" + codes, both)
         every = [pair for known in self.geoids.values() for pair in known.items()]
         holders = Counter(code for code, _ in every)
         single = {code: geoid for code, geoid in every if holders[code] == 1}
-        return of(single | {geoid: geoid for _, geoid in every})
+        return _looked_up(codes, single | {geoid: geoid for _, geoid in every})
 
-    def listed(self, levels: Iterable[str]) -> pl.DataFrame:
-        """All geounits of some levels and the units: columns ``geoid, level``, sorted."""
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
+    def listed(self, levels: Iterable[str]) -> dict[str, str]:
+        """All geounits of some levels and the units, sorted: geoid → name of its level."""
         names = {*levels, self.unit.name}
-        frames = [
-            pl.DataFrame({"geoid": level.known.geoids}, schema={"geoid": pl.String}).with_columns(
-                level=pl.lit(level.name)
-            )
-            for level in self._area_levels
-            if level.name in names
-        ]
-        return pl.concat(frames).sort("geoid")
+        return {geoid: level for geoid, level in sorted(self._level_of.items()) if level in names}
 
-    def _check_within(self, membership: Membership) -> None:
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
-        unit = self.unit.name
+    def _check_within(self, membership: Membership, units: Sequence[str], codes: Codes) -> None:
         for system in self.systems:
             if system.within is None:
                 continue
-            rows = membership.codes.select(unit, system.name, system.within).filter(
-                pl.col(system.name).is_not_null()
-            )
-            split = _split(rows, system.name, system.within)
+            split = _split(units, codes[system.name], codes[system.within])
             if split is not None:
                 code, (first, one), (second, other) = split
                 where = membership.where(system.within, other)
@@ -397,11 +365,11 @@ class AreaGeography(Geography):
                 )
 
     def _check_partition(
-        self, membership: Membership, frame: pl.DataFrame, used: Sequence[str]
+        self, membership: Membership, units: Sequence[str], codes: Codes, used: Sequence[str]
     ) -> None:
-        where = membership.where
-        if frame[self.partition].null_count():
-            lost = frame.filter(frame[self.partition].is_null())[self.unit.name][0]
+        where, partitions = membership.where, codes[self.partition]
+        if None in partitions:
+            lost = units[partitions.index(None)]
             raise SchemaError(
                 f"{where(self.partition, lost)}: {self.unit.name} {lost} is in no "
                 f"{self.partition}, which files are split by; use partition: {ALL}"
@@ -409,8 +377,7 @@ class AreaGeography(Geography):
         for level in used:
             if level in (self.unit.name, self.partition):
                 continue
-            rows = frame.select(self.unit.name, level, self.partition).drop_nulls(level)
-            split = _split(rows, level, self.partition)
+            split = _split(units, codes[level], partitions)
             if split is not None:
                 code, (first, _), (second, other) = split
                 raise SchemaError(
@@ -436,31 +403,36 @@ def _finest_first(systems: Sequence[AreaSystem]) -> list[str]:
     return found
 
 
+def _looked_up(texts: GeoidColumn, known: Mapping[str, str]) -> GeoidColumn:
+    """What is known of each text, null of others."""
+    return texts.replace_strict(list(known), list(known.values()), default=None).cast(str)
+
+
 def _split(
-    rows: pl.DataFrame, inner: str, outer: str
+    units: Sequence[str], inner: Column, outer: Column
 ) -> tuple[str, tuple[str, str], tuple[str, str]] | None:
-    """An inner area in two outer ones: its code, and of both the code and a unit, in order.
+    """The first inner area in two outer ones: its code, and of both the code and a unit, in order.
 
-    Args:
-        rows: The unit's column first.
-        inner: A column without nulls.
-        outer: A column; being outside is one more place to be in.
+    Being outside every outer area is one more place to be in.
     """
-    import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
-    unit = rows.columns[0]
-    places = rows.with_columns(pl.col(outer).fill_null("none")).sort(inner, outer, unit)
-    first = places.unique([inner, outer], keep="first", maintain_order=True)
-    twice = first.filter(pl.col(inner).is_duplicated())
-    if twice.is_empty():
+    found: dict[str, dict[str, str]] = {}
+    for unit, one, other in zip(units, inner, outer, strict=True):
+        if one is not None:
+            found.setdefault(one, {}).setdefault("none" if other is None else other, unit)
+    split = min((code for code, places in found.items() if len(places) > 1), default=None)
+    if split is None:
         return None
-    one, other = twice.rows(named=True)[:2]
-    return one[inner], (one[outer], one[unit]), (other[outer], other[unit])
+    first, second, *_ = sorted(found[split].items())
+    return split, first, second
 
 
-def _geoids_of(frame: pl.DataFrame) -> dict[str, dict[str, str]]:
+def _distinct(column: Column) -> list[str]:
+    return sorted({text for text in column if text is not None})
+
+
+def _geoids_of(frame: Codes) -> dict[str, dict[str, str]]:
     """Level → code → geoid: the code, or ``level:code`` for levels that share one with others."""
-    codes = {name: frame[name].drop_nulls().unique().sort().to_list() for name in frame.columns}
+    codes = {name: _distinct(column) for name, column in frame.items()}
     holders: dict[str, list[str]] = {}
     for name, some in codes.items():
         for code in some:
@@ -479,14 +451,8 @@ def _geoids_of(frame: pl.DataFrame) -> dict[str, dict[str, str]]:
     return found if clear else written(set(codes))
 
 
-def _joined(named: pl.DataFrame, used: Sequence[str]) -> list[str]:
-    """For each unit the least geoid of those that areas of some levels connect it with.
-
-    Args:
-        named: The units' column first, sorted; geoids.
-        used: Columns.
-    """
-    units = named[named.columns[0]].to_list()
+def _joined(units: Sequence[str], areas: Iterable[Column]) -> list[str]:
+    """For each unit the least of those that areas connect it with; sorted as they come."""
     root = list(range(len(units)))
 
     def find(place: int) -> int:
@@ -495,9 +461,9 @@ def _joined(named: pl.DataFrame, used: Sequence[str]) -> list[str]:
             place = root[place]
         return place
 
-    for name in used:
+    for column in areas:
         first: dict[str, int] = {}
-        for place, area in enumerate(named[name].to_list()):
+        for place, area in enumerate(column):
             if area is None:
                 continue
             one, other = find(first.setdefault(area, place)), find(place)
@@ -505,22 +471,17 @@ def _joined(named: pl.DataFrame, used: Sequence[str]) -> list[str]:
     return [units[find(place)] for place in range(len(units))]
 
 
-def _places(named: pl.DataFrame, level: str) -> Places:
-    """The geounits of one level.
-
-    Args:
-        named: A column a level, the units' first: geoids.
-        level: A column.
-    """
-    import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
+def _places(named: Codes, level: str) -> Places:
+    """The geounits of one level, of the geoids of all."""
     within: dict[str, str] = {}
     below: set[str] = set()
-    for name in named.columns:
-        of_both = named.select(inner=name, outer=level).drop_nulls("inner").unique()
-        single = of_both.filter(~pl.col("inner").is_duplicated(), pl.col("outer").is_not_null())
-        within.update(single.sort("inner").iter_rows())
-        if single.height == of_both["inner"].n_unique():
+    for name, column in named.items():
+        outer: dict[str, str | None] = {}
+        for one, other in zip(column, named[level], strict=True):
+            if one is not None and outer.setdefault(one, other) != other:
+                outer[one] = None  # in several
+        single = {one: other for one, other in outer.items() if other is not None}
+        within |= single
+        if len(single) == len(outer):
             below.add(name)
-    geoids = named[level].drop_nulls().unique().sort().to_list()
-    return Places(tuple(geoids), within, frozenset(below))
+    return Places(tuple(_distinct(named[level])), within, frozenset(below))

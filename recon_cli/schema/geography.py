@@ -123,9 +123,7 @@ class Geography:
 
     def ranks(self, geoids: GeoidColumn) -> GeoidColumn:
         """The rank of each geoid's level, and of no level's where no level has such geoids."""
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
-        return geoids.str.len_chars().cast(pl.Int64)
+        return geoids.str.len_chars().cast(int)
 
     @cached_property
     def by_digits(self) -> dict[int, Level]:
@@ -165,11 +163,8 @@ class Geography:
 
     def level_names(self, geoids: GeoidColumn) -> GeoidColumn:
         """The name of each geoid's level; null if no level has such geoids."""
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
         names = {level.digits: level.name for level in self.levels}
-        length = geoids.str.len_chars().cast(pl.Int64)
-        return length.replace_strict(names, default=None, return_dtype=pl.String)
+        return geoids.str.len_chars().cast(int).replace_strict(names, default=None)
 
     def alike(self, geoids: pl.Series) -> str | None:
         """What is wrong if two geounits, of these or that enclose some, differ in case alone.
@@ -177,16 +172,14 @@ class Geography:
         Args:
             geoids: Of any levels.
         """
-        import polars as pl  # noqa: PLC0415 - schemas are read by commands that need no frames
-
         for level in reversed(self.levels):
             of_level = level.enclosing(geoids.filter(geoids.str.len_chars() >= level.digits))
-            lower = pl.col("geoid").str.to_lowercase()
-            frame = of_level.unique().sort().alias("geoid").to_frame()
-            twice = frame.filter(lower.is_duplicated()).sort(lower, "geoid")["geoid"]
-            if len(twice):
+            places = of_level.unique().sort()
+            twice = places.filter(places.str.to_lowercase().is_duplicated()).to_list()
+            if twice:
+                one, other, *_ = sorted(twice, key=str.lower)
                 return (
-                    f"geoids {twice[0]} and {twice[1]} differ in case alone; write one place in "
+                    f"geoids {one} and {other} differ in case alone; write one place in "
                     "one way, and two places so that case does not tell them apart"
                 )
         return None

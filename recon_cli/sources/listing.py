@@ -211,7 +211,8 @@ def complete_geounits(
         listed: Columns ``geoid, level``, units among them; None where there is no list.
     """
     if listed is None and isinstance(release.geography, AreaGeography):
-        listed = release.geography.listed({pattern.level for pattern in source.coverage})
+        known = release.geography.listed({pattern.level for pattern in source.coverage})
+        listed = pl.DataFrame({"geoid": list(known), "level": list(known.values())})
     if listed is None and not source.may_lack_geounits and _absent_is_empty(release, source):
         return source
     return CompletedSource(

@@ -81,7 +81,7 @@ def test_codes_that_two_levels_share_have_their_level(tmp_path: Path) -> None:
 
 def test_rows_are_the_units_where_no_column_names_them(tmp_path: Path) -> None:
     release = bound(tmp_path, "ward,district,square\nE05,D1,S17\nE05,D1,S17\nE06,D1,\n")
-    assert geography(release).listed([])["geoid"].to_list() == ["E05+D1+S17", "E06+D1+"]
+    assert list(geography(release).listed([])) == ["E05+D1+S17", "E06+D1+"]
 
 
 @pytest.mark.parametrize(

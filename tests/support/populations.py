@@ -41,7 +41,7 @@ def random_units(release: Release, seed: int, count: int) -> list[str]:
     """At most ``count`` geoids of the unit level in one partition, in few coarser geounits."""
     rng = np.random.default_rng([seed, 1])
     if isinstance(release.geography, AreaGeography):
-        listed = release.geography.listed([])["geoid"].to_list()
+        listed = list(release.geography.listed([]))
         return sorted(rng.permutation(listed)[:count].tolist())
     geoids: set[str] = set()
     fixed = release.geography.partition_level.digits
