@@ -437,7 +437,7 @@ class Proof:
                 tables.spend(len(counted) + 1)
                 for cell in counted:
                     sums[cell] = sums.get(cell, 0) + times
-            tables.spend(len(here) + len(counts))
+            tables.spend(10 + len(here) + len(counts))
             for cell in counts | sums:
                 (low, high), count = counts.get(cell, (0, 0)), sums.get(cell, 0)
                 if (count < low and is_inside) or (high is not None and count > high):

@@ -6,7 +6,7 @@ of `recon_cli.reconcheck.Scope`, in Python integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -96,9 +96,11 @@ class ScopeProver:
     made_by: dict[tuple[bool, int], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: RowSource, scope: Any, budget: Budget) -> ScopeProver:
-        """For a scope of a publication."""
-        return cls(scope, source.rows(scope), budget)
+    def of(
+        cls, source: RowSource, scope: Any, budget: Budget, alone: Collection[int] | None = None
+    ) -> ScopeProver:
+        """For a scope of a publication, or the counts of some units alone."""
+        return cls(scope, source.rows(scope, alone), budget)
 
     def __post_init__(self) -> None:
         unknowns = self.rows.unknowns

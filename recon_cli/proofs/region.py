@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -232,11 +233,13 @@ class RegionProver:
         numbers = [each.count(units, self._predicates(what)) for each in (one, other)]
         return what if abs(numbers[0] - numbers[1]) >= statement.apart else None
 
-    def _prover(self, form: RowSource, units: set[int]) -> ScopeProver | None:
+    def _prover(
+        self, form: RowSource, units: set[int], alone: Collection[int] | None = None
+    ) -> ScopeProver | None:
         """Of a scope, with what single rows prove; None where they contradict each other."""
         self.tables.work = 0  # the limit is for reading a text
         scope: Any = reconcheck.Scope(self.tables, form.cliques, units)
-        prover = ScopeProver.of(form, scope, self.budget)
+        prover = ScopeProver.of(form, scope, self.budget, alone)
         return None if prover.propagate() else prover
 
     def _form_of(self, what: str) -> RowSource | None:
@@ -251,13 +254,40 @@ class RegionProver:
             place = self.written.places.get(each.geoid)
             if place is not None and place in self.tables.units[place]:
                 by_unit[place].append(each)
+        said = {u: of for u, of in by_unit.items() if any(each.is_unique for each in of)}
+        if said and self.sets and self.joint is not None:
+            self._settle(self.joint, said)
         for unit in sorted(by_unit):
-            self._unit(unit, by_unit[unit])
+            left = [each for each in by_unit[unit] if self._outcomes(each) is None]
+            if left:
+                self._unit(unit, left)
+
+    def _settle(self, form: RowSource, said: Mapping[int, Sequence[Statement]]) -> None:
+        """The units whose own counts, one at a time, leave one solution: in one scope."""
+        prover = self._prover(form, set().union(*self.tables.units), said.keys())
+        if prover is None:
+            return
+        of_unit = prover.rows.unit
+        open_ones = set(of_unit[prover.low < prover.high].tolist())
+        settled = [unit for unit in sorted(said) if unit not in open_ones]
+        inside = np.isin(of_unit, settled)
+        mine = prover.rows.unknowns[inside].tolist()
+        needed = prover.closure(prover.makers(product((True, False), mine)))
+        size: defaultdict[str, int] = defaultdict(int)
+        self.text.add(["in all"])
+        for at in sorted(needed):
+            line = prover.log[at]
+            text = prover.text(line)
+            size[prover.rows.names[line.terms[0][1]].partition(":")[0]] += len(text) + 1
+            self.text.add([text])
+        for unit in settled:
+            number = self.text.state(f"unique {unit}")
+            self._hold(unit, _Outcome(number, "bounds", size[str(unit)]), said[unit])
 
     def prove_region(self, statements: Sequence[Statement]) -> None:
         """What is not proven in the scope of a unit alone, in that of all together."""
         places = self.written.places
-        known = [each for each in statements if each.geoid in places]
+        known = [e for e in statements if e.geoid in places and self._outcomes(e) is None]
         of_place: defaultdict[int, list[Statement]] = defaultdict(list)
         for each in known:
             of_place[places[each.geoid]].append(each)
@@ -294,6 +324,7 @@ class RegionProver:
 
     def _unit(self, unit: int, statements: Sequence[Statement]) -> None:
         is_unique = any(each.is_unique for each in statements) and bool(self.sets)
+        is_unique &= unit not in self.unique
         alone = [each for each in statements if each.is_alone]
         for form in self.forms:
             is_wanted = form is self.joint and (is_unique or alone)
@@ -356,18 +387,18 @@ class RegionProver:
         needed = prove_unique(prover, unit, self._present(prover.scope, unit))
         if needed is None:
             return
-        self._state_unique(prover, scope, unit, needed)
-        wanted = {bound for each in statements for bound in each.bounds}
-        held = self._held(unit, wanted)
-        self.bounds.update(((unit, bound), self.unique[unit]) for bound in held)
-
-    def _state_unique(self, prover: ScopeProver, scope: str, unit: int, needed: set[int]) -> None:
         shared = [prover.text(prover.log[at]) for at in sorted(prover.closure(needed))]
         self.text.add([scope, *shared])
         line = self.text.state(f"unique {unit}")
         size = sum(map(len, shared)) + len(shared)
         how = "combination" if any(" " in each[2:] for each in shared) else "bounds"
-        self.unique[unit] = _Outcome(line, how, size)
+        self._hold(unit, _Outcome(line, how, size), statements)
+
+    def _hold(self, unit: int, outcome: _Outcome, statements: Sequence[Statement]) -> None:
+        """What is so in the only solution of a unit."""
+        self.unique[unit] = outcome
+        wanted = {bound for each in statements for bound in each.bounds}
+        self.bounds.update(((unit, bound), outcome) for bound in self._held(unit, wanted))
 
     def _state_bounds(
         self, prover: ScopeProver, scope: str, found: dict[tuple[int, Bound], Refutation]
@@ -469,7 +500,8 @@ class RegionProver:
         frame = pl.DataFrame(rows, schema=STATEMENTS, orient="row")
         return RegionProof(self.written.text, proof, frame, round(self.budget.spent, 9))
 
-    def _row(self, statement: Statement) -> tuple[object, ...]:
+    def _outcomes(self, statement: Statement) -> list[_Outcome] | None:
+        """What proves a statement; None as long as something of it is not proven."""
         place = self.written.places.get(statement.geoid, -1)
         if statement.apart:
             outcomes = [self.differences.get(statement)]
@@ -478,8 +510,11 @@ class RegionProver:
         else:
             outcomes = [self.bounds.get((place, bound)) for bound in statement.bounds]
         known = [each for each in outcomes if each is not None]
-        is_proven = bool(outcomes) and len(known) == len(outcomes)
-        if not is_proven:
+        return known if known and len(known) == len(outcomes) else None
+
+    def _row(self, statement: Statement) -> tuple[object, ...]:
+        known = self._outcomes(statement)
+        if known is None:
             return _unproven(self.region, statement)
         status = SHOWN if statement.apart else CERTIFIED
         how = "combination" if any(e.how == "combination" for e in known) else known[-1].how

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -33,6 +33,7 @@ class ScopeRows:
         least: At least; −1 where the row has no lower end.
         most: At most; `OPEN` where it has no upper end.
         unknowns: What the checker calls each unknown.
+        unit: The number of its unit.
     """
 
     names: tuple[str, ...]
@@ -40,6 +41,7 @@ class ScopeRows:
     least: IntArray
     most: IntArray
     unknowns: IntArray
+    unit: IntArray
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,48 @@ class _PatternRows:
         found = np.zeros(self.matrix.shape[0], dtype=np.int64)
         np.maximum.at(found, self.matrix.indices, self.matrix.data)
         return found
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """The kinds of some units that may have people, side by side.
+
+    Attributes:
+        kinds: Unit → places of its kinds among those of all cliques.
+    """
+
+    kinds: Mapping[int, IntArray]
+
+    @cached_property
+    def first(self) -> dict[int, int]:
+        """Unit → where its unknowns begin."""
+        ends = np.cumsum([0, *map(len, self.kinds.values())]).tolist()
+        return dict(zip(self.kinds, ends, strict=False))
+
+    @cached_property
+    def width(self) -> int:
+        """The number of unknowns."""
+        return sum(map(len, self.kinds.values()))
+
+    def kinds_of(self, units: Sequence[int]) -> IntArray:
+        """The kinds of units, one after the other."""
+        return np.concatenate([self.kinds[unit] for unit in units])
+
+    def columns_of(self, units: Sequence[int]) -> IntArray:
+        """The unknowns of units, one after the other."""
+        return np.concatenate(
+            [self.first[unit] + np.arange(len(self.kinds[unit])) for unit in units]
+        )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows of a scope; see `ScopeRows`."""
+
+    names: tuple[str, ...]
+    A: sparse.csr_array
+    least: IntArray
+    most: IntArray
 
 
 @dataclass
@@ -110,72 +154,85 @@ class RowSource:
         unknowns = [start + each for (start, _), each in zip(opened, kinds, strict=True)]
         return np.concatenate(places), np.concatenate(unknowns)
 
-    def rows(self, scope: Any) -> ScopeRows:
-        """The rows of a scope (`recon_cli.reconcheck.Scope`) over kinds that no zero excludes."""
+    def rows(self, scope: Any, alone: Collection[int] | None = None) -> ScopeRows:
+        """The rows of a scope (`recon_cli.reconcheck.Scope`) over kinds that no zero excludes.
+
+        Args:
+            alone: Units of which the own counts are wanted, and no area's; default all of both.
+        """
         tables: Any = self.tables
-        units = sorted(scope.units)
-        kinds_of = {unit: self._kinds_of(scope, unit) for unit in units}
-        kinds = {unit: places for unit, (places, _) in kinds_of.items()}
-        first = dict(zip(units, np.cumsum([0, *map(len, kinds.values())]).tolist(), strict=False))
-        unknowns = [named for _, named in kinds_of.values()]
-        width = sum(map(len, kinds.values()))
-        places: defaultdict[int, list[int]] = defaultdict(list)
+        units = sorted(scope.units if alone is None else alone)
+        kinds_of = [self._kinds_of(scope, unit) for unit in units]
+        lengths = [len(kinds) for kinds, _ in kinds_of]
+        opened = _Opened(dict(zip(units, (kinds for kinds, _ in kinds_of), strict=True)))
+        alike: defaultdict[tuple[bool, frozenset[Cell]], list[tuple[int, int]]] = defaultdict(list)
         for unit in units:
-            for place in tables.home[unit]:
-                places[place].append(unit)
-        names, least, most = list[str](), list[int](), list[int]()
-        data, columns, ends = list[IntArray](), list[IntArray](), [0]
-        seen: set[tuple[bytes, bytes, int, int]] = set()
-        people = OPEN
-        for place in sorted(places, key=lambda at: (len(tables.units[at]), at)):
-            pattern = self._pattern(tables.cells_at[place])
-            parts = [pattern.matrix[:, kinds[unit]] for unit in places[place]]
-            at = np.concatenate([first[u] + np.arange(len(kinds[u])) for u in places[place]])
-            whole = parts[0].tocsr() if len(parts) == 1 else sparse.csr_array(sparse.hstack(parts))
-            whole.sort_indices()
-            is_whole = tables.units[place] <= scope.units
-            lows, highs = self._ends(place, pattern)
-            lows = lows if is_whole else np.full(len(lows), -1)
-            length = np.diff(whole.indptr)
-            says = (length > 0) & ((lows > 0) | (highs < np.minimum(people * pattern.often, OPEN)))
-            if is_whole and len(at) == width:  # a count of everybody says more than loose ones
-                people = int(highs[length == width].min(initial=people))
-            for row in np.flatnonzero(says).tolist():
-                low, high = int(lows[row]), int(highs[row])
-                start, end = whole.indptr[row : row + 2]
-                key = at[whole.indices[start:end]], whole.data[start:end]
-                if (found := (*_bytes(key), low, high)) in seen:
-                    continue
-                seen.add(found)
-                names.append(f"{place}:{pattern.texts[row]}{self.suffix}")
-                least.append(low)
-                most.append(high)
-                columns.append(key[0])
-                data.append(key[1])
-                ends.append(ends[-1] + end - start)
+            for place in tables.home[unit] if alone is None else [unit]:
+                alike[place != unit, tables.cells_at[place]].append((place, unit))
+        parts, people = list[_Rows](), OPEN
+        for (is_area, cells), pairs in sorted(alike.items(), key=lambda each: each[0][0]):
+            part = self._counts(scope, self._pattern(cells), pairs, opened, people)
+            if is_area or len(units) == 1:  # a count of everybody says more than loose ones
+                is_all = (np.diff(part.A.indptr) == opened.width) & (part.least >= 0)
+                people = int(part.most[is_all].min(initial=people))
+            parts.append(part)
+        found = _unlike([*parts, self._agreed(opened)])
+        unknowns = np.concatenate([np.empty(0, dtype=np.int64), *(named for _, named in kinds_of)])
+        unit_of = np.repeat(np.array(units, dtype=np.int64), lengths)
+        return ScopeRows(found.names, found.A, found.least, found.most, unknowns, unit_of)
+
+    def _counts(
+        self,
+        scope: Any,
+        pattern: _PatternRows,
+        pairs: Sequence[tuple[int, int]],
+        opened: _Opened,
+        people: int,
+    ) -> _Rows:
+        """Counts of places with one pattern, of whose units ``pairs`` names each with its place.
+
+        Those are left out that say no more than that there are at most so many people.
+        """
+        tables: Any = self.tables
+        places = list(dict.fromkeys(place for place, _ in pairs))
+        height = len(pattern.cells)
+        start = {place: height * at for at, place in enumerate(places)}
+        ends = [self._ends(place, pattern) for place in places]
+        least, most = (np.concatenate(each) for each in zip(*ends, strict=True))
+        for place in places:
+            if not tables.units[place] <= scope.units:
+                least[start[place] : start[place] + height] = -1
+        units = [unit for _, unit in pairs]
+        entries = pattern.matrix[:, opened.kinds_of(units)]
+        often = np.diff(entries.indptr)
+        lengths = [len(opened.kinds[unit]) for unit in units]
+        row = entries.indices + np.repeat(
+            np.repeat([start[place] for place, _ in pairs], lengths), often
+        )
+        at_most = np.minimum(people * np.tile(pattern.often, len(places)), OPEN)
+        says = (np.bincount(row, minlength=len(least)) > 0) & ((least > 0) | (most < at_most))
+        kept, said, number = says[row], np.flatnonzero(says), np.cumsum(says) - 1
+        columns = np.repeat(opened.columns_of(units), often)[kept]
+        entry = entries.data[kept], (number[row[kept]], columns)
+        names = [
+            f"{places[at // height]}:{pattern.texts[at % height]}{self.suffix}"
+            for at in said.tolist()
+        ]
+        A = sparse.csr_array(entry, shape=(len(names), opened.width))
+        return _Rows(tuple(names), A, least[said], most[said])
+
+    def _agreed(self, opened: _Opened) -> _Rows:
+        """What cliques say alike of each unit."""
         texts, agreement = self._agreement
-        for unit in units if texts else ():
-            inside = sparse.csr_array(agreement[:, kinds[unit]])
-            for row in np.flatnonzero(np.diff(inside.indptr)).tolist():
-                start, end = inside.indptr[row : row + 2]
-                names.append(f"{unit}={texts[row]}")
-                least.append(0)
-                most.append(0)
-                columns.append(first[unit] + inside.indices[start:end])
-                data.append(inside.data[start:end])
-                ends.append(ends[-1] + end - start)
-        empty = np.empty(0, dtype=np.int64)
-        A = sparse.csr_array(
-            (np.concatenate([empty, *data]), np.concatenate([empty, *columns]), ends),
-            shape=(len(names), width),
-        )
-        return ScopeRows(
-            tuple(names),
-            A,
-            np.array(least, dtype=np.int64),
-            np.array(most, dtype=np.int64),
-            np.concatenate([empty, *unknowns]),
-        )
+        names, parts = list[str](), [sparse.csr_array((0, opened.width), dtype=np.int64)]
+        for unit in opened.kinds if texts else ():
+            inside = sparse.coo_array(agreement[:, opened.kinds[unit]])
+            rows, row = np.unique(inside.row, return_inverse=True)
+            entry = inside.data, (row, opened.first[unit] + inside.col)
+            parts.append(sparse.csr_array(entry, shape=(len(rows), opened.width)))
+            names += [f"{unit}={texts[at]}" for at in rows.tolist()]
+        zero = np.zeros(len(names), dtype=np.int64)
+        return _Rows(tuple(names), sparse.csr_array(sparse.vstack(parts)), zero, zero)
 
     def _ends(self, place: int, pattern: _PatternRows) -> tuple[IntArray, IntArray]:
         """The least and greatest sums of the cells of each row of a place; read-only."""
@@ -289,5 +346,20 @@ def places_of_bits(number: int) -> IntArray:
     return np.flatnonzero(np.unpackbits(data, bitorder="little")).astype(np.int64)
 
 
-def _bytes(arrays: tuple[IntArray, IntArray]) -> tuple[bytes, bytes]:
-    return arrays[0].tobytes(), arrays[1].tobytes()
+def _unlike(parts: Sequence[_Rows]) -> _Rows:
+    """Rows with other coefficients or ends than those before, told apart by a sum of weights.
+
+    Should rows that differ have one sum, the latter is lost, and nothing proven by it.
+    """
+    names = [name for part in parts for name in part.names]
+    A = sparse.csr_array(sparse.vstack([part.A for part in parts]))
+    least, most = (
+        np.concatenate(each) for each in zip(*((p.least, p.most) for p in parts), strict=True)
+    )
+    total = A @ np.random.default_rng(1).integers(1 << 62, size=A.shape[1])
+    order = np.lexsort((most, least, total))
+    ordered = np.stack([each[order] for each in (total, least, most)])
+    is_new = np.ones(len(names), dtype=bool)
+    is_new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    kept = np.sort(order[is_new])
+    return _Rows(tuple(names[at] for at in kept.tolist()), A[kept], least[kept], most[kept])

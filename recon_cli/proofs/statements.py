@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from recon_cli.attack.audit.statuses import RECOVERED, SAFE
 from recon_cli.proofs.tables import words
-from recon_cli.proofs.wording import claim_text, values_text
+from recon_cli.proofs.wording import size_text, values_text
 from recon_cli.schema import Release
 
 #: The folders that statements are taken from, by the names that `prove.what` has for them.
@@ -35,8 +35,7 @@ _CLAIMED: Final = frozenset(
 ALONE: Final = "solutions of the place alone"
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(NamedTuple):
     """At least, or at most, so many records with some values.
 
     Attributes:
@@ -50,8 +49,7 @@ class Bound:
     is_least: bool
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(NamedTuple):
     """Something that is said to be so in every solution.
 
     Attributes:
@@ -179,13 +177,19 @@ class Reader:
     def _claims(self, claims: pl.DataFrame) -> Iterator[Statement]:
         unit = self.release.geoid_column
         columns = [name for name in claims.columns if name not in {*_CLAIMED, unit}]
+        known: dict[tuple[object, ...], tuple[str, str]] = {}
         for row in claims.iter_rows(named=True):
-            number, masks = row["count"], self._masks(row, columns)
+            values = tuple(row[column] for column in columns)
+            if values not in known:
+                known[values] = self._masks(row, columns), values_text(row, columns)
+            masks, text = known[values]
+            number = row["count"]
             bounds = [Bound(masks, number, is_least=True)]
             most = number if row["exact"] else row.get("at_most")
             if most is not None:
                 bounds.append(Bound(masks, most, is_least=False))
-            yield Statement("claims", row[unit], claim_text(row, columns), tuple(bounds))
+            text = f"{size_text(row, number)} with {text}"
+            yield Statement("claims", row[unit], text, tuple(bounds))
 
     def _audit(self, audit: pl.DataFrame) -> Iterator[Statement]:
         known = audit.filter(pl.col("table").is_in(list(self.number)))

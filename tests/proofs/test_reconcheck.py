@@ -630,7 +630,7 @@ WORK = {
         ),
     ),
     "counts of places": (
-        "            tables.spend(len(here) + len(counts))\n",
+        "            tables.spend(10 + len(here) + len(counts))\n",
         (PEOPLED, "in all\n" + "set s\nend\n" * 100, 5_000),
     ),
     "counts of records": (
