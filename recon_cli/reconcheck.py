@@ -118,7 +118,7 @@ class Tables:
         """Table and numbers of `2.3-5,7` as (2, 3), (2, 4), (2, 5), (2, 7)."""
         table, _, numbers = text.partition(".")
         ends = [[whole(end) for end in part.split("-")] for part in numbers.split(",")]
-        self.spend(100 * sum(1 + max(0, end[-1] - end[0]) for end in ends))  # memory, too
+        self.spend(150 * sum(1 + max(0, end[-1] - end[0]) for end in ends))  # memory, too
         return [(whole(table), n) for end in ends for n in range(end[0], end[-1] + 1)]
 
     @cache
@@ -180,12 +180,12 @@ class Clique:
                     return ()
         return tuple(found)
 
-    @lru_cache(20_000)
+    @lru_cache(10_000)
     def counted(self, cell):
         """The kinds that a cell counts."""
         return reduce(or_, self.kinds(self.tables.cells[cell]), 0)
 
-    @lru_cache(10_000)
+    @lru_cache(4096)
     def ruled_out(self, place):
         """The kinds that a published zero of a place counts."""
         cells = self.tables.cells_at[place]

@@ -14,6 +14,8 @@ from recon_cli.cli._options import (
     RunOptions,
     run_options,
 )
+from recon_cli.evaluate.checked import proven_by
+from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.report.check import check_json, check_junit, verdict_lines
 from recon_cli.rules.finding import Verdict, verdict_of
 from recon_cli.stages.check import GivenConfig, check
@@ -83,4 +85,5 @@ def command(
         click.secho(f"check: {verdict}", bold=True)
         for line in verdict_lines(judged, show_counts=show_counts):
             click.echo(line)
+        click.echo(f"Proven by {proven_by(WorkFolder(given.run().work))}.")
     context.exit({"kept": 0, "broken": BROKEN, "undecided": UNDECIDED}[verdict])

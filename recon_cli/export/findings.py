@@ -9,6 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from recon_cli.attack.audit.statuses import RECOVERED, SAFE
+from recon_cli.evaluate.checked import proof_basis
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs, proof_conditions
 from recon_cli.pipeline.run import Run
@@ -58,7 +59,7 @@ def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
     found = [pl.DataFrame(schema=FINDINGS)]
     audit = work.fresh(AUDIT)
     if not isinstance(audit, Missing):
-        why = _why(laws, assumes_zeros=release.has_assumptions)
+        why = f"{_why(laws, assumes_zeros=release.has_assumptions)} {proof_basis(work)}"
         found += [_audited(audit.read(name), why) for name in audit.partitions]
     microdata = work.fresh(RECONSTRUCT)
     if not isinstance(microdata, Missing) and not microdata.manifest.notes["is_fitted"]:
@@ -99,7 +100,8 @@ def _of_records(
 ) -> Iterator[pl.DataFrame]:
     proofs, words = Proofs.of(work, release), words_of(release)
     assumes = bool(proofs.microdata.manifest.notes["assumptions"]) and release.has_assumptions
-    whys = {each: _why(laws, assumes_zeros=each) for each in (False, True)}
+    basis = proof_basis(work)
+    whys = {each: f"{_why(laws, assumes_zeros=each)} {basis}" for each in (False, True)}
     place = release.geoid_column
     for name in proofs.microdata.partitions:
         units = proofs.units(name, proofs.microdata.read(name, columns=(place, "certain")))

@@ -38,9 +38,11 @@ TEXTS: Final = pl.Schema({"geoid": pl.String, "tables": pl.String, "proof": pl.S
 ReadFound = Callable[[str], Found]
 
 
-#: Sets of records besides the reconstruction, and deterministic seconds for each.
+#: Sets of records besides the reconstruction, and deterministic seconds for each: of a whole
+#: region, or of a unit alone.
 _SETS: Final = 300
-_SET_SECONDS: Final = 2.0
+_SET_SECONDS: Final = 10.0
+_PART_SECONDS: Final = 2.0
 #: How many times as many kinds of records have to be there for cliques to be worth it.
 _NARROWER: Final = 4
 
@@ -163,7 +165,7 @@ class ProofQuestion(Question):
                 records,
                 tree=self._tree,
                 budget=Budget(self.seconds),
-                effort=Effort(self.seed, _SET_SECONDS),
+                effort=Effort(self.seed, _PART_SECONDS),
             )
             may_look = geoid not in quarantine.excluded and prover.joint is not None
             if differing and records is not None and may_look:

@@ -67,13 +67,25 @@ class RecordSet:
 
     def count(self, units: IntArray, predicates: Sequence[Masks]) -> int:
         """How often some predicates count records of some units."""
-        inside, total = np.isin(self.unit, units), 0
+        here, total = self._at(units), 0
+        times = self.times[here]
         for masks in predicates:
-            chosen = inside.copy()
+            chosen = np.ones(len(here), dtype=bool)
             for feature, mask in enumerate(masks):
-                chosen &= self._has(feature, mask)
-            total += int(self.times[chosen].sum())
+                chosen &= self._has(feature, mask)[here]
+            total += int(times[chosen].sum())
         return total
+
+    def _at(self, units: IntArray) -> IntArray:
+        """The places of the records of some units."""
+        key = units.tobytes()
+        if key not in self._places:
+            self._places[key] = np.flatnonzero(np.isin(self.unit, units))
+        return self._places[key]
+
+    @cached_property
+    def _places(self) -> dict[bytes, IntArray]:
+        return {}
 
     def counts(self, asked: Sequence[Sequence[Masks]]) -> IntArray:
         """How often each of many lists of predicates counts records, of all units."""

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.comments import Comment
 
+from recon_cli.evaluate.checked import BY_ENGINES
 from recon_cli.export.copies import NOT_FOR_PUBLICATION
 from recon_cli.export.findings import _EXACT
 from recon_cli.export.text import DelimitedText
@@ -411,4 +412,4 @@ def test_disclosures_are_told_at_their_places(tmp_path: Path) -> None:
         "at least 8 people with a further column that is settled for whoever knows at most 1 of "
         "theirs"
     )
-    assert found["What it rests on"] == _EXACT
+    assert found["What it rests on"] == f"{_EXACT} {BY_ENGINES}"

@@ -525,7 +525,7 @@ BOMBS = {
         (TABLES, f"in 1\np {'9' * 4000}*1:0.0\n"),
     ),
     "a run of many cells": (
-        ("        self.spend(100 * sum(1 + max(0, end[-1] - end[0]) for end in ends))", ""),
+        ("        self.spend(150 * sum(1 + max(0, end[-1] - end[0]) for end in ends))", ""),
         (ONE + "pattern 0.0-6000000\n", ""),
     ),
 }
@@ -650,7 +650,7 @@ WORK = {
         (PEOPLED, "in all\n" + "unique 1\n" * 50, 5_000),
     ),
     "cells of a pattern": (
-        "self.spend(100 * sum(1 + max(0, end[-1] - end[0]) for end in ends))",
+        "self.spend(150 * sum(1 + max(0, end[-1] - end[0]) for end in ends))",
         (CELLS + "pattern 0.0-199\n" * 50, "", 1_000_000),
     ),
 }

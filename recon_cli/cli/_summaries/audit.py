@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from recon_cli.cli._output import seconds, share, show, show_table, title_of
+from recon_cli.evaluate.checked import proven_by
+from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.stages.audit_summary import read_audit
 
@@ -24,6 +26,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             ("  narrowed", share(statuses.get("narrowed", 0), cells)),
             ("  safe", share(statuses.get("safe", 0), cells)),
             ("  undecided", share(statuses.get("undecided", 0), cells)),
+            ("proven by", proven_by(WorkFolder(run.work))),
             ("interval known exactly", share(manifest.totals["exact"], cells)),
             ("seconds", seconds(manifest.run.wall_seconds)),
         ],

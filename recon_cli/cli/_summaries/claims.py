@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
+from recon_cli.evaluate.checked import proven_by
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT
@@ -28,6 +29,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         (f"  of one {run.release.record}", share(totals["singletons"], totals["claims"])),
         *_on_tables_alone(run, totals),
         *_absent(run, totals),
+        ("proven by", proven_by(WorkFolder(run.work))),
         *[("proven if", f"counts are {law}") for law in manifest.notes["laws"]],
         ("undecided", f"{totals['undecided']:,}"),
         ("complete", share(statuses.get("complete", 0), totals["units"])),

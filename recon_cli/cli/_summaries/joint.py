@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recon_cli.cli._output import Fact, seconds, share, show, title_of
+from recon_cli.evaluate.checked import ALONE
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural
 
@@ -20,7 +21,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             ("  by their own tables", share(totals[f"{name}_alone"], records)),
         ]
     facts.append(("proven", share(statuses.get("proven", 0), totals["units"])))
-    facts.append(("proven by", "this program alone"))
+    facts.append(("proven by", ALONE))
     first = totals[f"{manifest.notes['parts'][0]}_records"]
     people = plural(run.release.record)
     facts.append(("seconds", seconds(manifest.run.wall_seconds, first, people)))

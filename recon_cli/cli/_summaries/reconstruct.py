@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from recon_cli.cli._output import people_of, seconds, share, show, title_of, unlisted_facts
+from recon_cli.evaluate.checked import proven_by
+from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural
 from recon_cli.report.words import agreement_of
@@ -36,6 +38,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             (f"  {people} in them", share(totals["people_in_unique"], counted)),
             ("not proven", share(inhabited - unique, inhabited)),
             ("certain, at least", f"{certain}, with {columns}"),
+            ("proven by", proven_by(WorkFolder(run.work))),
             *(
                 [("proven if", "the structural zeros that the schema assumes hold")]
                 if assumes_zeros

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
+from recon_cli.evaluate.checked import proven_by
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import known_columns
 from recon_cli.pipeline.run import Run, StageOutcome
@@ -34,6 +35,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         (words.zero, share(totals["zero"], inhabited)),
         (f"  {people} in them", share(totals["people_in_zero"], counted)),
         ("certain", f"at least {share(totals['certain'], counted)}, with {known}"),
+        ("proven by", proven_by(WorkFolder(run.work))),
         ("proven", share(statuses.get("proven", 0), totals["units"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
     ]
