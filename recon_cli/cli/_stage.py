@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -26,6 +26,19 @@ from recon_cli.protections import PROTECTIONS
 from recon_cli.stage import Stage, load
 
 Summary = Callable[[Run, StageOutcome], None]
+
+#: Module of `recon_cli.cli._summaries` → the stages whose summaries it prints.
+_SUMMARIES: Mapping[str, Sequence[str]] = {
+    "stages": ("ingest", "reconstruct", "solvar", "link", "report"),
+    "scores": ("score", "leave_one_out"),
+    "questions": (
+        *("audit", "slivers", "claims", "joint", "prove"),
+        *("contributions", "attribute", "confidence", "estimate"),
+    ),
+    "protections": ("protection", "compare"),
+    "plans": ("capacity", "frontier", "risk"),
+    "data": ("synth", "attacker", "tabulate"),
+}
 
 
 def stage_command(stage: Stage) -> click.Command:
@@ -92,8 +105,9 @@ def print_for_study() -> None:
 
 
 def summary_of(stage: Stage) -> Summary:
-    """What prints a stage's summary: a module of `recon_cli.cli._summaries`."""
+    """What prints a stage's summary: a function of `recon_cli.cli._summaries`."""
     is_protection = stage.short_name in PROTECTIONS
     name = "protection" if is_protection else stage.short_name.replace("-", "_")
-    summary: Summary = load(f"recon_cli.cli._summaries.{name}:print_summary")
+    module = next(module for module, names in _SUMMARIES.items() if name in names)
+    summary: Summary = load(f"recon_cli.cli._summaries.{module}:{name}")
     return summary

@@ -14,7 +14,7 @@ from recon_cli.cli._options import (
     force_option,
     run_options,
 )
-from recon_cli.cli._summaries import score as summary
+from recon_cli.cli._summaries.scores import print_facts, print_tables
 from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.stages import SCORE
 from recon_cli.stages.score import read_rates
@@ -63,5 +63,5 @@ def command(
     if page is not None:
         write_page(run, rates, page, notes)
     if options.verbosity >= 0:
-        summary.print_tables(run, rates, tables)
-        summary.print_facts(run, outcome, page)
+        print_tables(run, rates, tables)
+        print_facts(run, outcome, page)

@@ -15,7 +15,7 @@ from recon_cli.cli._options import (
     tables_value,
 )
 from recon_cli.cli._stage import print_for_study, run_and_print
-from recon_cli.cli._summaries.tabulate import print_written
+from recon_cli.cli._summaries.data import print_written
 from recon_cli.stages.tabulate import write_tables
 from recon_cli.store.study import has_study_name
 

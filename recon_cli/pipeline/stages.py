@@ -1,6 +1,6 @@
 """The stages of a run, each declared once: what it reads, what it makes, and who runs it.
 
-A new stage is a declaration here, a module in `recon_cli.stages`, a config section and a module
+A new stage is a declaration here, a module in `recon_cli.stages`, a config section and a function
 that prints its summary. Its command follows; all of a protection, from `recon_cli.protections`.
 The order of a run follows from ``reads`` and ``folders``; see `recon_cli.pipeline.order`.
 """

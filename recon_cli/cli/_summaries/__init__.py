@@ -1,1 +1,1 @@
-"""What finished stages print: a module a stage, called as `--only` calls it."""
+"""What finished stages print: a function a stage, called as `--only` calls it."""

@@ -1,13 +1,15 @@
-"""`recon protect`, all of them: what the protection says of a finished run."""
+"""What protections, and their comparison, print."""
 
 from __future__ import annotations
 
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
+from recon_cli.evaluate.checked import ALONE
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.stage import load
+from recon_cli.stages.compare import PAGE
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
+def protection(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished protection."""
     manifest, protection = outcome.manifest, load(outcome.stage.function)(run)
     table = protection.table(manifest)
@@ -23,3 +25,17 @@ def _said(value: str | int | tuple[int, int]) -> str:
     if isinstance(value, tuple):
         return share(*value)
     return f"{value:,}" if isinstance(value, int) else value
+
+
+def compare(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
+    manifest = outcome.manifest
+    show(
+        title_of(outcome),
+        [
+            *(("", sentence.replace("**", "")) for sentence in manifest.notes["summary"]),
+            ("proven by", ALONE),
+            ("page", str(run.work / "comparison" / PAGE)),
+            ("seconds", seconds(manifest.run.wall_seconds)),
+        ],
+    )
