@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
@@ -145,8 +145,8 @@ def cost_program(
     upper: IntArray,
     rows: RowCosts,
     *,
-    short: BoolArray,
-    over: BoolArray,
+    short: IntArray,
+    over: IntArray,
 ) -> CostProgram:
     """The program whose least cost is that of the likeliest counts: Eq. (likely).
 
@@ -154,11 +154,11 @@ def cost_program(
         A: Sparse (rows × columns) coefficients.
         lower: Least people in each column.
         upper: Most.
-        short: Rows that may lack people, at `SHORTAGE` each.
-        over: Rows that may have too many people, likewise.
+        short: What each person costs whom a row lacks, in 1/`SCALE`; 0 where it may lack nobody.
+        over: The same of people whom a row has too many.
     """
     height, columns = A.shape
-    lacking, beyond = np.flatnonzero(short & (rows.least > 0)), np.flatnonzero(over)
+    lacking, beyond = np.flatnonzero((short > 0) & (rows.least > 0)), np.flatnonzero(over)
     sign = np.concatenate([-rows.sign, np.repeat([1, -1], [len(lacking), len(beyond)])])
     at = np.concatenate([rows.row, lacking, beyond])
     slack = sparse.csr_array((sign, (at, np.arange(len(at)))), shape=(height, len(at)))
@@ -177,9 +177,7 @@ def cost_program(
             lower=np.concatenate([lower, np.zeros(len(at), dtype=np.int64)]),
             upper=np.concatenate([upper, width, rows.least[lacking], room]),
         ),
-        cost=np.concatenate(
-            [np.full(columns, RECORD), rows.slope, np.full(len(lacking) + len(beyond), SHORTAGE)]
-        ),
+        cost=np.concatenate([np.full(columns, RECORD), rows.slope, short[lacking], over[beyond]]),
         columns=columns,
         segments=len(rows.row),
     )

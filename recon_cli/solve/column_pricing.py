@@ -17,7 +17,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.priced_rows import PricedRows
-from recon_cli.model.row_costs import RECORD, CostProgram, RowCosts, cost_program
+from recon_cli.model.row_costs import RECORD, SHORTAGE, CostProgram, RowCosts, cost_program
 from recon_cli.solve.dual_bounds import SAFE
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 from recon_cli.statement.costs import SCALE
@@ -77,8 +77,9 @@ class OpenUnits:
         lower: (units × cells) least people.
         upper: (units × cells) most.
         base: What others add to each row.
-        over: Rows that may have too many people, at `SHORTAGE` each.
+        over: Rows that may have too many people.
         person: (units × cells) what each person costs, in 1/`SCALE`; None for `RECORD`.
+        price: What each person costs whom a row lacks or has too many; None for `SHORTAGE`.
     """
 
     rows: PricedRows
@@ -87,6 +88,7 @@ class OpenUnits:
     base: IntArray
     over: BoolArray
     person: IntArray | None = None
+    price: IntArray | None = None
 
     @property
     def idle_duals(self) -> FloatArray:
@@ -99,7 +101,9 @@ class OpenUnits:
         kept = self.rows.rows_of(alone)
         person = None if self.person is None else self.person[alone]
         ends = self.lower[alone], self.upper[alone]
-        return OpenUnits(self.rows.select(alone), *ends, self.base[kept], self.over[kept], person)
+        price = None if self.price is None else self.price[kept]
+        here = self.base[kept], self.over[kept]
+        return OpenUnits(self.rows.select(alone), *ends, *here, person, price)
 
     def program(self, unit: IntArray, cell: IntArray, *, may_lack: bool) -> ColumnProgram:
         """The program over some histogram cells, given by unit and number.
@@ -107,15 +111,15 @@ class OpenUnits:
         Args:
             unit: Of each column.
             cell: Its number in the unit.
-            may_lack: Whether rows may lack people, at `SHORTAGE` each.
+            may_lack: Whether rows may lack people.
         """
         A = sparse.csr_array(self.rows.columns(unit, cell))
         wants = self.rows.used & (self.idle_duals > 0)
         used = np.flatnonzero(self.rows.used & ((np.diff(A.indptr) > 0) | wants))
         costs = self.rows.costs_of(used).less(self.base[used])
         least, most = (each[unit, cell].astype(np.int64) for each in (self.lower, self.upper))
-        short = np.full(len(used), may_lack)
-        over = self.over[used]
+        price = np.full(len(used), SHORTAGE) if self.price is None else self.price[used]
+        short, over = price * may_lack, price * self.over[used]
         program = cost_program(
             sparse.csr_array(A[used]), least, most, costs, short=short, over=over
         )

@@ -209,7 +209,7 @@ def test_what_was_not_decided_in_time_has_only_proven_people_and_says_so(
 ) -> None:
     monkeypatch.setattr("recon_cli.attack.reconstruction.priced._JOINT", 0)
     monkeypatch.setattr(CliqueForm, "is_narrow", False)
-    monkeypatch.setattr("recon_cli.attack.reconstruction.neighbourhoods._SIZES", ())
+    monkeypatch.setattr("recon_cli.attack.reconstruction.neighbourhoods._SWEEPS", 0)
     counts = counts_of(("A101", 1, "3"), ("A102", 1, "3"), ("A10", 1, "9"))
     law = under({"rounded": {"base": 3}})
     published = recon.publish(

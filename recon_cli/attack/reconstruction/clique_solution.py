@@ -120,7 +120,7 @@ def _likeliest(
 ) -> _Tables | None:
     """The solution that makes the published counts likeliest: Eq. (likely)."""
     A, fixed = _free_rows(system, bounds)
-    nothing = np.zeros(A.shape[0], dtype=bool)
+    nothing = np.zeros(A.shape[0], dtype=np.int64)
     ends = bounds.lower[bounds.free], bounds.upper[bounds.free]
     rows = _row_costs(system, counts).less(fixed)
     costs = cost_program(A, *ends, rows, short=nothing, over=nothing)

@@ -3,7 +3,9 @@
 Units that only coarse counts connect may be too many for one program (Shaw 1998; ruin and
 recreate). Each step is the program of the few: their own counts are met, and coarse counts may be
 missed at a price beyond any likelihood. No step raises the cost of all rows, so that the search
-first meets all counts, and then makes them likelier.
+first meets all counts, and then makes them likelier. What is still missed after a sweep gets dearer
+(breakout: Morris 1993), which does in a hundredth of the time what larger neighbourhoods would;
+more units are taken at a time where that, too, does not help.
 
 See *large neighbourhood search* in docs/glossary.md.
 """
@@ -21,8 +23,10 @@ from recon_cli.seeding import generator
 from recon_cli.solve.column_pricing import OpenUnits, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize
 
-#: Units that are solved again at a time, sweep by sweep: more where fewer did not do.
-_SIZES = (4, 4, 8, 8, 16, 16, 16, 16)
+#: Units that are solved again at a time, at most, and sweeps at most.
+_MOST, _SWEEPS = 16, 24
+#: Times `SHORTAGE` that a person costs at most whom a row lacks or has too many.
+_DEAREST = 64
 #: Sweeps that counts with costs are worth: the second one saves a quarter, a third little.
 _LIKELY = 2
 #: Deterministic seconds of CP-SAT where the relaxation of a step is not whole.
@@ -55,20 +59,25 @@ def meet_shared_rows(
         rows: The rows of some units.
         lower: (units × cells) least people.
         upper: (units × cells) most.
-        people: (units × cells) people that meet the rows of each unit alone.
+        people: (units × cells) people to begin with; those that meet the rows of each unit alone,
+            or nearly.
         seed: Decides which units are solved together.
     """
     search = _Search(rows, lower, upper, people, seed)
-    units = rows.domain.units
-    for sweep, size in enumerate(_SIZES):
-        if search.is_met and (rows.costs is None or sweep >= _LIKELY):
+    units, size = rows.domain.units, 1
+    for sweep in range(_SWEEPS):
+        missed, is_likely = search.missed, rows.costs is None or sweep >= _LIKELY
+        if not missed and is_likely:
             break
         order = generator(seed, "neighbourhoods", str(sweep)).permutation(units)
         for first in range(0, units, size):
-            if search.seconds > _SECONDS * units or (search.is_met and rows.costs is None):
+            if search.seconds > _SECONDS * units or (is_likely and not search.missed):
                 break
             search.solve_again(np.sort(order[first : first + size]))
-    return SearchResult(search.is_met, search.seconds)
+        search.raise_prices()
+        if search.missed >= missed:
+            size = min(2 * size, _MOST)
+    return SearchResult(not search.missed, search.seconds)
 
 
 class _Search:
@@ -87,14 +96,18 @@ class _Search:
         unit, cell = np.nonzero(people)
         self._counts: IntArray = rows.columns(unit, cell) @ people[unit, cell]
         self._shared = rows.shared
+        self._price = np.full(len(rows.least), SHORTAGE, dtype=np.int64)
         self.seconds = 0.0
 
     @property
-    def is_met(self) -> bool:
-        """Whether every row is between its ends."""
-        rows = self._rows
-        met = (self._counts >= rows.least) & (self._counts <= rows.most)
-        return bool(met[rows.used].all())
+    def missed(self) -> int:
+        """How many people rows lack or have too many."""
+        return int(_missed(self._rows, self._counts).sum())
+
+    def raise_prices(self) -> None:
+        """Make those dearer who are missed now."""
+        self._price[_missed(self._rows, self._counts) > 0] *= 2
+        np.minimum(self._price, _DEAREST * SHORTAGE, out=self._price)
 
     def solve_again(self, units: IntArray) -> None:
         """Give some units the people that cost least, the others as they are; none if that fails.
@@ -106,8 +119,9 @@ class _Search:
         own = self._people[units]
         unit, cell = np.nonzero(own)
         base = self._counts[kept] - rows.columns(unit, cell) @ own[unit, cell]
-        given = OpenUnits(rows, self._lower[units], self._upper[units], base, self._shared[kept])
-        before = _cost(rows, self._counts[kept], int(own.sum()))
+        ends, price = (self._lower[units], self._upper[units]), self._price[kept]
+        given = OpenUnits(rows, *ends, base, self._shared[kept], price=price)
+        before = _cost(rows, self._counts[kept], int(own.sum()), price)
         vertex = price_columns(given, own > 0)
         if vertex is None:
             return
@@ -116,7 +130,7 @@ class _Search:
         if np.abs(vertex.values - values).max(initial=0.0) > _INTEGRAL:
             values = self._whole(given, vertex.unit, vertex.cell, own)
         counts = vertex.A @ values + base
-        if _cost(rows, counts, int(values.sum())) > before:
+        if _cost(rows, counts, int(values.sum()), price) > before:
             return
         self._people[units] = 0
         self._people[units[vertex.unit], vertex.cell] = values
@@ -132,9 +146,14 @@ class _Search:
         return answer.values[: program.columns]
 
 
-def _cost(rows: PricedRows, counts: IntArray, people: int) -> int:
+def _cost(rows: PricedRows, counts: IntArray, people: int, price: IntArray) -> int:
     """The cost of some units' rows and people, and of what rows miss."""
     used = np.flatnonzero(rows.used)
-    missed = np.maximum(rows.least - counts, 0) + np.maximum(counts - rows.most, 0)
     likelihood = int(rows.costs_of(used).cost(counts[used]).sum())
-    return likelihood + RECORD * people + SHORTAGE * int(missed[used].sum())
+    return likelihood + RECORD * people + int(price @ _missed(rows, counts))
+
+
+def _missed(rows: PricedRows, counts: IntArray) -> IntArray:
+    """How many people each row lacks or has too many."""
+    missed = np.maximum(rows.least - counts, 0) + np.maximum(counts - rows.most, 0)
+    return np.where(rows.used, missed, 0)

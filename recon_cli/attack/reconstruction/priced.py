@@ -358,25 +358,25 @@ def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolutio
 
 
 def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
-    """The units alone, then a few at a time until every coarse count is met."""
-    started = _solve_alone(replace(whole, rows=whole.rows.without_shared()))
-    if started is None:
-        return None
-    number = len(started.is_solved)
+    """The relaxation of the units alone, then a few at a time until every count is met."""
+    number = whole.rows.domain.units
+    alone = replace(whole, rows=whole.rows.without_shared())
     people = np.zeros(whole.upper.shape, dtype=np.int64)
-    people[started.unit, started.cell] = started.people
+    seconds = 0.0
+    for units in _in_parts(number, _PACK):
+        pack = alone.select(units)
+        vertex = price_columns(pack.open_units, np.zeros(pack.upper.shape, dtype=bool))
+        if vertex is None:
+            return PricedSolution.unknown(number, seconds)
+        seconds += vertex.deterministic_time
+        people[units[vertex.unit], vertex.cell] = np.rint(vertex.values)
     searched = meet_shared_rows(whole.rows, whole.lower, whole.upper, people, whole.seed)
-    seconds = started.deterministic_time + searched.deterministic_time / number
+    seconds += searched.deterministic_time
     if not searched.is_met:
-        return PricedSolution.unknown(number, float(seconds.sum()))
+        # Whoever cannot be solved alone cannot be with others.
+        if _solve_alone(alone) is None:
+            return None
+        return PricedSolution.unknown(number, seconds)
     unit, cell = np.nonzero(people)
-    return replace(
-        _solution(
-            np.arange(number),
-            (unit, cell),
-            people[unit, cell],
-            0.0,
-            np.zeros(number, dtype=bool),
-        ),
-        deterministic_time=seconds,
-    )
+    nothing_shown = np.zeros(number, dtype=bool)
+    return _solution(np.arange(number), (unit, cell), people[unit, cell], seconds, nothing_shown)
