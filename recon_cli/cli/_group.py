@@ -24,6 +24,7 @@ from recon_cli.cli._signals import (
     TERMINATED,
     Terminated,
     drop_output,
+    end_at_once,
     stoppable,
 )
 from recon_cli.errors import ReconError, Unpublished
@@ -154,7 +155,12 @@ class Recon(ModuleCommands):
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         # polars ends the process where memory runs out: in one line, without its own frames.
         os.environ["RUST_BACKTRACE"] = "0"
-        return super().main(*args, **settings)
+        try:
+            return super().main(*args, **settings)
+        except SystemExit as end:
+            if load("recon_cli.solve.interruption:is_engine_left")():
+                end_at_once(end)
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; an expected failure becomes one message and its exit code."""

@@ -4,15 +4,40 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 #: Deterministic seconds of effort up to which an engine is not worth a thread.
 _SHORT = 1.0
-#: Seconds within which an engine ends that is told to.
-_STOPPING = 5.0
+#: Seconds within which an engine mostly ends that is told to.
+_STOPPING = 2.0
 
 _Answer = TypeVar("_Answer")
+
+
+class _Engine(threading.Thread, Generic[_Answer]):
+    """Solves in a thread of its own, and keeps the answer or the error."""
+
+    def __init__(self, solve: Callable[[], _Answer]) -> None:
+        super().__init__(name="recon-engine", daemon=True)
+        self._solve = solve
+        self._answers: list[_Answer] = []
+        self._error: BaseException | None = None
+        #: Waited for instead of the thread: an interrupted `join` takes it for ended.
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        try:
+            self._answers.append(self._solve())
+        except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
+            self._error = error
+        self.done.set()
+
+    def answer(self) -> _Answer:
+        """What was solved."""
+        self.done.wait()
+        if self._error is not None:
+            raise self._error
+        return self._answers[0]
 
 
 def solve_interruptibly(
@@ -28,20 +53,18 @@ def solve_interruptibly(
     """
     if limit <= _SHORT or threading.current_thread() is not threading.main_thread():
         return solve()
-    answer: Future[_Answer] = Future()
-
-    def work() -> None:
-        try:
-            answer.set_result(solve())
-        except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
-            answer.set_exception(error)
-
-    engine = threading.Thread(target=work, name="recon-engine", daemon=True)
+    engine = _Engine(solve)
     engine.start()
     try:
-        return answer.result()
+        return engine.answer()
     except BaseException:
         if stop is not None:
             stop()
-            engine.join(_STOPPING)
+            engine.done.wait(_STOPPING)
         raise
+
+
+def is_engine_left() -> bool:
+    """Whether an engine works on that was not waited for: Python would not survive its end."""
+    engines = (thread for thread in threading.enumerate() if isinstance(thread, _Engine))
+    return not all(engine.done.is_set() for engine in engines)

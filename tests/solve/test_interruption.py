@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
-import threading
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 import numpy as np
@@ -16,6 +18,7 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, find_feasible
+from recon_cli.solve.interruption import is_engine_left
 
 
 def market_split(rows: int, columns: int) -> IntegerProgram:
@@ -46,7 +49,7 @@ def alarm() -> Iterator[None]:
 def test_cp_sat_ends() -> None:
     with pytest.raises(KeyboardInterrupt):
         find_feasible(market_split(6, 50), Effort(1, 600.0))
-    assert all(thread.name != "recon-engine" for thread in threading.enumerate())
+    assert not is_engine_left()
 
 
 @pytest.mark.usefixtures("alarm")
@@ -55,3 +58,23 @@ def test_nobody_waits_for_scip() -> None:
     with pytest.raises(KeyboardInterrupt):
         confirm_infeasible(program, 10)
     assert time.monotonic() - began < 10
+
+
+def test_the_program_ends_beside_an_engine_that_hears_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal, threading\n"
+        "import click\n"
+        "from recon_cli.cli._group import Recon\n"
+        "from recon_cli.solve.certificates import confirm_infeasible\n"
+        "from tests.solve.test_interruption import market_split\n"
+        "def solve():\n"
+        "    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+        "    confirm_infeasible(market_split(6, 50), 600)\n"
+        "class Commands(Recon):\n"
+        "    def get_command(self, ctx, name):\n"
+        "        return click.Command(name, callback=solve)\n"
+        "Commands('recon', package='recon_cli.cli').main(['solve'])\n"
+    )
+    ended = subprocess.run([sys.executable, str(script)], check=False, timeout=60)
+    assert ended.returncode == 143
