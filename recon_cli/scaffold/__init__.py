@@ -3,11 +3,11 @@
 from recon_cli.scaffold.document import (
     compose,
     compose_protection,
+    grid_lines,
     names_file,
     protection_file,
     schema_file,
 )
-from recon_cli.scaffold.meaning import grid_lines
 from recon_cli.scaffold.recognition import RecognisedFiles, recognise
 
 __all__ = [

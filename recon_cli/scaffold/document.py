@@ -20,9 +20,11 @@ from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError
-from recon_cli.scaffold.meaning import meanings
 from recon_cli.scaffold.recognition import RecognisedFiles
 from recon_cli.scaffold.suppression import drafted_reading, narrower_laws
+from recon_cli.schema import Release
+from recon_cli.schema.description import describe_condition
+from recon_cli.sources.formats.codes import cells_by_code
 from recon_cli.statement.suppression import threshold_of
 
 #: Sections that `recon run` is asked for, and those that need files which not everybody has.
@@ -277,3 +279,33 @@ def _relative(path: Path, target: Path) -> str:
         return Path(os.path.relpath(path.absolute(), target.parent.resolve())).as_posix()
     except ValueError:  # another drive
         return path.absolute().as_posix()
+
+
+def meanings(release: Release) -> dict[str, str]:
+    """Code of a cell → whom it counts: ``sex girls, year 7``; ``everybody`` of a total."""
+    found = {}
+    for code, (table, number) in cells_by_code(release).items():
+        cell = release.table_by_name[table].cells[number - 1]
+        words = (
+            describe_condition(feature, mask)
+            for feature, mask in zip(release.features, cell.masks, strict=True)
+        )
+        found[code] = ", ".join(filter(None, words)) or "everybody"
+    return found
+
+
+def grid_lines(mapping: Mapping[str, object], release: Release) -> Iterator[str]:
+    """The first columns of each file and the last, and what they were taken for."""
+    said = meanings(release)
+    by_file = mapping.get("columns_of", {"": mapping.get("columns", {})})
+    assert isinstance(by_file, Mapping)  # noqa: S101 - `recon_cli.scaffold.drafting` wrote it
+    for name, columns in by_file.items():
+        read = {header: code for header, code in columns.items() if code is not None}
+        ends = list(read.items())
+        if not ends:
+            continue
+        shown = [
+            f"{header!r} is {said[code]}" for header, code in dict([*ends[:2], *ends[-1:]]).items()
+        ]
+        more = f" … ({len(ends)} columns)" * (len(ends) > len(shown))
+        yield f"{f'{name}: ' * bool(name)}{', '.join(shown)}{more}"

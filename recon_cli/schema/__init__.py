@@ -1,7 +1,6 @@
 """The release schema: features, recodes, geography and tables of a publication."""
 
 from recon_cli.schema.areas import AreaGeography, AreaLevel, Membership
-from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import (
     Feature,
     Recode,
@@ -13,7 +12,7 @@ from recon_cli.schema.features import (
 from recon_cli.schema.files import load_release, packaged_releases
 from recon_cli.schema.geography import Geography, Level
 from recon_cli.schema.load import extend_release, parse_release
-from recon_cli.schema.release import Release
+from recon_cli.schema.release import AttackKeys, Release
 from recon_cli.schema.structural_zeros import StructuralZero
 from recon_cli.schema.tables import Cell, Table
 

@@ -13,10 +13,9 @@ from pydantic import ValidationError
 
 from recon_cli.errors import SchemaError
 from recon_cli.schema.areas import ALL, AreaGeography, AreaSystem
-from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode, Value
 from recon_cli.schema.geography import Geography, Level
-from recon_cli.schema.release import Release
+from recon_cli.schema.release import AttackKeys, Release
 from recon_cli.schema.spec import (
     AttackSpec,
     BySpec,

@@ -11,7 +11,6 @@ from typing import Any
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.plurals import plural
 from recon_cli.schema.areas import AreaGeography, Membership
-from recon_cli.schema.attack import AttackKeys
 from recon_cli.schema.features import Feature, Recode
 from recon_cli.schema.geography import RESERVED_COLUMNS, Geography, Level
 from recon_cli.schema.structural_zeros import StructuralZero
@@ -266,3 +265,36 @@ class Release:
     def finest_level(self, table: Table) -> Level:
         """The finest level that ``table`` is published for."""
         return next(level for level in self.geography.levels if level.name in table.levels)
+
+
+@dataclass(frozen=True)
+class AttackKeys:
+    """The columns of a linking attack, within one geounit of the finest level.
+
+    Attributes:
+        exact: What a pair of records shares in the first pass (``sex, age``).
+        binned: What it shares in the second, coarser pass (``sex, agebin``).
+        gains: What the attacker learns from the source of a link (``race, hispanic``).
+    """
+
+    exact: tuple[str, ...]
+    binned: tuple[str, ...]
+    gains: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("exact", "binned", "gains"):
+            columns = getattr(self, name)
+            if not columns:
+                raise SchemaError(f"attack.{name}: at least one column is expected")
+            if len(set(columns)) != len(columns):
+                raise SchemaError(f"attack.{name}: {', '.join(columns)}: a column is named twice")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        return tuple(dict.fromkeys((*self.exact, *self.binned, *self.gains)))
+
+    @property
+    def lists(self) -> dict[str, list[str]]:
+        """As a schema and a recipe have them."""
+        return {name: list(getattr(self, name)) for name in ("exact", "binned", "gains")}

@@ -9,9 +9,9 @@ from recon_cli.sources.listing import (
     complete_geounits,
     list_geounits,
     read_geounit_list,
+    read_place_names,
 )
 from recon_cli.sources.opening import OpenedSource, completed, open_counts, open_source
-from recon_cli.sources.place_names import read_place_names
 from recon_cli.sources.tables import open_tables
 from recon_cli.sources.tidy import (
     Absent,
