@@ -54,10 +54,11 @@ def test_cp_sat_ends() -> None:
 
 @pytest.mark.usefixtures("alarm")
 def test_nobody_waits_for_scip() -> None:
-    program, began = market_split(6, 50), time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        confirm_infeasible(program, 10)
-    assert time.monotonic() - began < 10
+        confirm_infeasible(market_split(6, 50), 1.1)
+    assert is_engine_left()
+    while is_engine_left():  # or it would be, when a later test runs a command
+        time.sleep(0.1)
 
 
 def test_the_program_ends_beside_an_engine_that_hears_nothing(tmp_path: Path) -> None:
