@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import polars as pl
@@ -50,6 +50,24 @@ def partition_runs(geoids: pl.Series, level: Level) -> Iterator[tuple[str, int]]
         stop = int(geoids.search_sorted(partition + _BEHIND_ALL))
         yield partition, stop - start
         start = stop
+
+
+def partition_groups(sizes: Iterable[tuple[str, int]], most: int) -> list[tuple[str, str]]:
+    """First and last partition of groups of neighbours, each of up to ``most`` or of one partition.
+
+    Args:
+        sizes: Of each partition, in order.
+    """
+    groups: list[tuple[str, str]] = []
+    room = 0
+    for partition, size in sizes:
+        if groups and size <= room:
+            groups[-1] = (groups[-1][0], partition)
+            room -= size
+        else:
+            groups.append((partition, partition))
+            room = most - size
+    return groups
 
 
 def within_partitions(level: Level, first: str, last: str) -> pl.Expr:

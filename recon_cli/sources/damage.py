@@ -1,4 +1,4 @@
-"""Why a file cannot be read, in words that repeat nothing of what stands in it.
+"""Files of columns, and why one cannot be read, in words that repeat nothing of what stands in it.
 
 A file of people may not be quoted in a message, which ends in logs and in mails; what polars says
 of a file quotes up to a thousand of its lines.
@@ -10,21 +10,49 @@ import csv
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+import polars as pl
+
+from recon_cli.errors import SourceError
+from recon_cli.frames import UNREADABLE
+
 _QUOTE = '"'
+#: What may stand between the columns of a CSV file; the first wins where none is there.
+_SEPARATORS = ",;\t|"
 
 
-def why_unreadable(path: Path, error: Exception, separator: str = ",") -> str:
+def separator_of(path: Path) -> str:
+    """What is most often between the headers of a CSV file; a comma where there is one column."""
+    with path.open("rb") as file:
+        line = file.readline(100_000)
+    return max(_SEPARATORS, key=lambda mark: line.count(mark.encode()))
+
+
+def read_texts(path: Path) -> pl.DataFrame:
+    """A CSV file, a Parquet file or the Parquet files of a folder, every column as text.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    try:
+        if path.is_dir() or path.suffix.lower() == ".parquet":
+            files = path / "**/*.parquet" if path.is_dir() else path
+            return pl.read_parquet(files, hive_partitioning=False).cast(pl.String)
+        return pl.read_csv(path, infer_schema=False, separator=separator_of(path))
+    except UNREADABLE as error:
+        raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
+
+
+def why_unreadable(path: Path, error: Exception) -> str:
     """Where and how a file is damaged, without any of its values.
 
     Args:
         path: A CSV, Parquet or xlsx file.
         error: What was raised when it was read.
-        separator: Of a CSV file.
     """
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
     if path.suffix.lower() == ".csv":
-        return _first_broken_line(path, separator) or (
+        return _first_broken_line(path, separator_of(path)) or (
             "expected UTF-8 text in columns; a quote may stand within a field"
         )
     return "damaged or truncated, or of another kind than its name says"

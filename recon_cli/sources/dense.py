@@ -15,7 +15,7 @@ import polars as pl
 
 from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.errors import SourceError
-from recon_cli.frames import GEOUNITS, within_partitions
+from recon_cli.frames import GEOUNITS, partition_groups, within_partitions
 from recon_cli.publication import GeounitBatch
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
@@ -111,16 +111,7 @@ class DenseSource:
         for sheet in self._sheets:
             for partition, rows in sheet.partitions.items():
                 sizes[partition] = sizes.get(partition, 0) + rows * len(sheet.ordinals)
-        groups: list[tuple[str, str]] = []
-        room = 0
-        for partition, size in sorted(sizes.items()):
-            if groups and size <= room:
-                groups[-1] = (groups[-1][0], partition)
-                room -= size
-            else:
-                groups.append((partition, partition))
-                room = group_counts - size
-        return groups
+        return partition_groups(sorted(sizes.items()), group_counts)
 
     def _rows(self, column_set: int, first: str, last: str) -> pl.DataFrame:
         """Rows of one column set in some partitions, by geoid; ``sheet`` says where they are from.

@@ -19,10 +19,11 @@ import polars as pl
 
 from recon_cli.coverage import UNLISTED, Coverage, CoveragePattern
 from recon_cli.errors import SourceError
-from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, UNREADABLE, partition_runs
+from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, partition_runs
 from recon_cli.publication import GeounitBatch, Source, with_population
 from recon_cli.schema import AreaGeography, Release
 from recon_cli.schema.cell_sums import is_covered
+from recon_cli.sources.damage import columns_found, read_texts
 from recon_cli.statement import Protection
 
 #: What a list may have below its geoids: a header that is repeated, a line of totals.
@@ -261,15 +262,7 @@ def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
         SourceError: It cannot be read, a geoid is malformed or occurs twice, or no unit of the
             finest level is listed.
     """
-    try:
-        if path.suffix.lower() == ".parquet":
-            frame = pl.read_parquet(path, columns=["geoid"])
-        else:
-            frame = pl.read_csv(path, columns=["geoid"], infer_schema=False)
-    except UNREADABLE as error:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise SourceError(f"{path}: expected a column geoid of a CSV file: {reason[0]}") from error
-    return list_geounits(release, frame["geoid"], str(path))
+    return list_geounits(release, _columns(path, "geoid")["geoid"], str(path))
 
 
 def list_geounits(release: Release, geoids: Iterable[str | None], name: str) -> pl.DataFrame:
@@ -329,19 +322,19 @@ def read_place_names(path: Path) -> dict[str, str]:
     Raises:
         SourceError: It cannot be read, lacks a column, or names a place twice.
     """
-    try:
-        if path.suffix.lower() == ".parquet":
-            frame = pl.read_parquet(path, columns=["geoid", "name"]).cast(pl.String)
-        else:
-            frame = pl.read_csv(path, columns=["geoid", "name"], infer_schema=False)
-    except UNREADABLE as error:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise SourceError(
-            f"{path}: expected columns geoid and name of a CSV file: {reason[0]}"
-        ) from error
-    known = frame.select(pl.col("geoid", "name").str.strip_chars()).drop_nulls()
+    frame = _columns(path, "geoid", "name")
+    known = frame.select(pl.all().str.strip_chars()).drop_nulls()
     known = known.filter(pl.col("name") != "")
     twice = known.filter(pl.col("geoid").is_duplicated())
     if not twice.is_empty():
         raise SourceError(f"{path}: geoid {twice['geoid'][0]} has two names")
     return dict(known.iter_rows())
+
+
+def _columns(path: Path, *names: str) -> pl.DataFrame:
+    """Columns of a file as text."""
+    frame = read_texts(path)
+    if missing := [name for name in names if name not in frame.columns]:
+        what = columns_found(frame.columns, names)
+        raise SourceError(f"{path}: expected a column {missing[0]} ({what})")
+    return frame.select(names)

@@ -11,11 +11,10 @@ import polars as pl
 
 from recon_cli.coverage import UNLISTED
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.frames import UNREADABLE
 from recon_cli.plurals import plural
 from recon_cli.schema import Membership, Release
 from recon_cli.schema.areas import ALL
-from recon_cli.sources.damage import why_unreadable
+from recon_cli.sources.damage import read_texts
 
 _ROW: Final = "_row"
 #: What stands between the codes of areas where they name the unit that they share.
@@ -107,18 +106,8 @@ def _joined(unit: str, found: Mapping[Path, pl.DataFrame], levels: Sequence[str]
 
 def _read(path: Path) -> pl.DataFrame:
     """The file as text, with the number of each row."""
-    try:
-        if path.suffix.lower() == ".parquet":
-            frame = pl.read_parquet(path)
-            return frame.cast(pl.String).with_row_index(_ROW, offset=1)
-        with path.open("rb") as file:
-            line = file.readline(100_000)
-        separator = max(",;\t|", key=lambda mark: line.count(mark.encode()))
-        return pl.read_csv(path, infer_schema=False, separator=separator).with_row_index(
-            _ROW, offset=2
-        )
-    except UNREADABLE as error:
-        raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
+    first = 1 if path.suffix.lower() == ".parquet" else 2
+    return read_texts(path).with_row_index(_ROW, offset=first)
 
 
 def _code(column: str) -> pl.Expr:

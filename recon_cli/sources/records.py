@@ -16,7 +16,7 @@ import polars as pl
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import UNREADABLE
 from recon_cli.schema import Level, Release
-from recon_cli.sources.damage import columns_found, why_unreadable
+from recon_cli.sources.damage import columns_found, separator_of, why_unreadable
 from recon_cli.sources.tabular import document_of, read_sheet
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.translation import Translation
@@ -27,8 +27,6 @@ from recon_cli.store.piece import EVERYWHERE, Span
 
 #: For files that have the release's columns and values.
 AS_IT_IS = Translation()
-#: What may stand between the columns of a CSV file; the first wins where none is there.
-_SEPARATORS = ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ class RecordFile:
         try:
             return self._scan(paths[0]).collect_schema().names()
         except UNREADABLE as error:
-            raise SourceError(f"{paths[0]}: {_why(paths[0], error)}") from None
+            raise SourceError(f"{paths[0]}: {why_unreadable(paths[0], error)}") from None
         except ConfigError as error:
             raise ConfigError(f"{paths[0]}: {error}") from error
 
@@ -161,7 +159,9 @@ class RecordFile:
         try:
             return frame.collect()
         except UNREADABLE as error:
-            raise SourceError(f"{self.name}: {self.path}: {_why(self.path, error)}") from None
+            raise SourceError(
+                f"{self.name}: {self.path}: {why_unreadable(self.path, error)}"
+            ) from None
 
 
 def open_records(
@@ -216,24 +216,13 @@ def known_columns(release: Release) -> tuple[str, ...]:
     return (release.geoid_column, *features, *release.recode_by_name, *options)
 
 
-def _why(path: Path, error: Exception) -> str:
-    return why_unreadable(path, error, _separator(path) if path.suffix.lower() == ".csv" else ",")
-
-
 def _scan(path: Path, sheet: str | None) -> pl.LazyFrame:
     match path.suffix.lower():
         case ".csv":
-            return pl.scan_csv(path, infer_schema=False, separator=_separator(path))
+            return pl.scan_csv(path, infer_schema=False, separator=separator_of(path))
         case ".xlsx":
             return _workbook(path, sheet, path.stat().st_mtime_ns).lazy()
     return pl.scan_parquet(path, hive_partitioning=False)
-
-
-def _separator(path: Path) -> str:
-    """What is most often between the headers; a comma where there is but one column."""
-    with path.open("rb") as stream:
-        header = stream.readline().decode("utf-8", errors="replace")
-    return max(_SEPARATORS, key=header.count)
 
 
 @lru_cache(maxsize=2)

@@ -16,7 +16,7 @@ import polars as pl
 
 from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.frames import COUNTS, GEOUNITS, within_partitions
+from recon_cli.frames import COUNTS, GEOUNITS, partition_groups, within_partitions
 from recon_cli.publication import GeounitBatch
 from recon_cli.schema import Release, Table
 from recon_cli.schema.cell_sums import is_sum
@@ -117,17 +117,8 @@ class TidySource:
         level = self._release.geography.partition_level
         prefix = level.enclosing(pl.col("geoid")).alias("partition")
         sizes = pl.concat([file.collect(file.rows.group_by(prefix).len()) for file in self._files])
-        groups: list[tuple[str, str]] = []
-        room = 0
         totals = sizes.group_by("partition").agg(pl.col("len").sum()).sort("partition")
-        for partition, size in totals.iter_rows():
-            if groups and size <= room:
-                groups[-1] = (groups[-1][0], partition)
-                room -= size
-            else:
-                groups.append((partition, partition))
-                room = group_rows - size
-        return groups
+        return partition_groups(totals.iter_rows(), group_rows)
 
     def _group(self, group: tuple[str, str]) -> pl.DataFrame:
         """Columns ``geoid, rank, ordinal, value`` of some partitions, sorted and distinct.

@@ -17,7 +17,7 @@ from recon_cli.frames import UNREADABLE
 from recon_cli.schema import AreaGeography, Release
 from recon_cli.schema.areas import ALL
 from recon_cli.sources.cells import CellIndex
-from recon_cli.sources.damage import why_unreadable
+from recon_cli.sources.damage import separator_of, why_unreadable
 
 MAX_COUNT: Final = 2**31 - 1
 #: A whole number may have a fraction of zeros; three of them may as well part thousands.
@@ -191,8 +191,7 @@ def is_tidy(path: Path) -> bool:
 
 def unreadable(path: Path, error: Exception) -> SourceError:
     """What polars could not read, on one line, with the line number where it can be found."""
-    separator = _separator(path) if path.suffix.lower() == ".csv" else ","
-    return SourceError(f"{path}: {why_unreadable(path, error, separator)}")
+    return SourceError(f"{path}: {why_unreadable(path, error)}")
 
 
 def _open_csv(path: Path, has_statements: bool) -> TidyFile:
@@ -231,10 +230,9 @@ def _separator(path: Path) -> str:
         SourceError: The file is UTF-16, of which only other formats are read.
     """
     with path.open("rb") as file:
-        line = file.readline(10_000)
-    if line.startswith(_UTF_16):
-        raise SourceError(f"{path}: this is UTF-16 text; save it as UTF-8 (iconv -f utf-16)")
-    return max(",;\t|", key=lambda mark: line.count(mark.encode()))
+        if file.read(2) in _UTF_16:
+            raise SourceError(f"{path}: this is UTF-16 text; save it as UTF-8 (iconv -f utf-16)")
+    return separator_of(path)
 
 
 def _with_statements(rows: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:

@@ -9,10 +9,9 @@ import polars as pl
 from recon_cli.config.protecting import MeasuringRecords
 from recon_cli.coverage import UNIT_LIST
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.frames import UNREADABLE
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
-from recon_cli.sources.damage import why_unreadable
+from recon_cli.sources.damage import read_texts
 from recon_cli.store import InputFile
 from recon_cli.store.files import file_digest
 
@@ -39,16 +38,12 @@ def read_units(key: str, path: Path, release: Release) -> pl.DataFrame:
     """
     column = release.geoid_column
     try:
-        if path.suffix.lower() == ".csv":
-            frame = pl.read_csv(path, infer_schema=False)
-        else:
-            files = path / "**/*.parquet" if path.is_dir() else path
-            frame = pl.read_parquet(files, hive_partitioning=False)
-    except UNREADABLE as error:
-        raise SourceError(f"{key}: {path}: {why_unreadable(path, error)}") from None
+        frame = read_texts(path)
+    except SourceError as error:
+        raise SourceError(f"{key}: {error}") from None
     if column not in frame.columns:
         raise SourceError(f"{key}: {path}: no column {column!r} ({', '.join(frame.columns)})")
-    return frame.select(pl.all().cast(pl.String))
+    return frame
 
 
 def listed_units(key: str, path: Path, release: Release) -> pl.Series:
