@@ -34,7 +34,6 @@ from recon_cli.schema import Release, Table
 from recon_cli.sources.records import open_records
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stage import load
-from recon_cli.stages.answers import read_disclosures
 from recon_cli.stages.compare_protections import (
     EXACT,
     ProtectionRun,
@@ -47,6 +46,7 @@ from recon_cli.stages.compare_protections import (
     truth_run,
     units_path,
 )
+from recon_cli.stages.result_tables import read_disclosures
 from recon_cli.stages.score import read_rates
 from recon_cli.stages.tabulate import record_columns, typed_records
 from recon_cli.stages.unit_lists import read_units

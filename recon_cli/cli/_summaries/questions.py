@@ -15,9 +15,9 @@ from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT, SLIVERS
 from recon_cli.plurals import plural
-from recon_cli.stages.answers import read_disclosures, read_tenths
 from recon_cli.stages.audit_summary import read_audit
 from recon_cli.stages.contributions import read_contributions
+from recon_cli.stages.result_tables import read_disclosures, read_tenths
 from recon_cli.store import open_folder
 
 

@@ -21,9 +21,9 @@ from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.plurals import plural
 from recon_cli.report.words import agreement_of
-from recon_cli.stages.answers import read_variability_by_size
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.report import page_of
+from recon_cli.stages.result_tables import read_variability_by_size
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.stages.source_labels import with_labels
 
