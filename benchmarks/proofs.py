@@ -1,10 +1,10 @@
 """Mutated proofs: does the checker accept anything false?
 
 ``python -m benchmarks.proofs --mutations 10000 --tables 1000 --ends 300`` takes proofs of tiny
-tables (ends, sets and parts that differ, units with one solution), changes words of them, or counts
-of the tables, and holds every statement that is accepted against all solutions. Of further tables
-it looks for a proof of both ends of every sum of kinds, and beyond. The exit status is 1 if a
-statement is false, or an end has no proof.
+tables (ends, sets and parts that differ, units with one solution, least changes), changes words of
+them, or counts of the tables, and holds every statement that is accepted against all solutions. Of
+further tables it looks for a proof of both ends of every sum of kinds, and beyond. The exit status
+is 1 if a statement is false, or an end has no proof.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from recon_cli import reconcheck
-from recon_cli.proofs.derivation import prove_unique
+from recon_cli.proofs.derivation import Budget, prove_unique
+from recon_cli.proofs.least_changes import least_change
+from recon_cli.proofs.scope_rows import RowSource
 from tests.proofs.certificates import derived, ends, program, prover, solutions
 
 
@@ -53,9 +56,36 @@ def with_other_counts(tables: str, random: np.random.Generator) -> str:
     return "\n".join(lines)
 
 
-def is_true(statement: str, possible: list[tuple[int, ...]]) -> bool:
-    """Whether a statement about the one unit holds in all solutions, or some show it."""
+def least_total(tables: str) -> int:
+    """By how much the counts of tables of one unit and one feature have to change in total."""
+    read: Any = reconcheck.Tables(tables.splitlines())
+    ends = {cell: read.counts[0].get(cell, (0, 0)) for cell in read.cells}
+    grid = np.indices((max(high for _, high in ends.values()) + 1,) * read.sizes[0])
+    total = np.zeros(grid.shape[1:], dtype=np.int64)
+    for cell, (low, high) in ends.items():
+        counted = sum(grid[kind] for kind in reconcheck.bits(read.cells[cell][0][0]))
+        total += np.maximum(low - counted, 0) + np.maximum(counted - high, 0)
+    return int(total.min())
+
+
+def change_of(tables: str) -> list[str]:
+    """A proof of a least change of two or more; no lines where there is none."""
+    read: Any = reconcheck.Tables(tables.splitlines())
+    clique: Any = reconcheck.Clique(read, [[1 << k for k in range(read.sizes[0])]], [0])
+    found = least_change(RowSource(read, [clique]), {0}, Budget(10.0))
+    return ["in all", *found.lines] if found.lines else []
+
+
+def is_true(statement: str, possible: list[tuple[int, ...]], least: int = 0) -> bool:
+    """Whether a statement about the one unit holds in all solutions, or some show it.
+
+    Args:
+        possible: All solutions.
+        least: As from `least_total`.
+    """
     word, *rest = statement.split()
+    if word == "change":
+        return int(rest[0]) <= least
     if word in ("contradiction", "unique"):
         return not possible if word == "contradiction" else len(possible) == 1
     number, mask = rest[-3], rest[-1]
@@ -97,6 +127,18 @@ def record_set(name: str, records: tuple[int, ...], noun: str = "set") -> list[s
     return [f"{noun} {name}", *(f"r 0 {n} {kind}" for kind, n in enumerate(records) if n), "end"]
 
 
+def outcome_of_change(seed: int) -> str:
+    """What comes of one mutated proof that counts have to change by so much; see `outcome`."""
+    random = np.random.default_rng(seed)
+    proof: list[str] = []
+    while not proof:
+        text, _, _ = program(random)
+        for _ in range(2):
+            text = with_other_counts(text, random)
+        proof = change_of(text)
+    return _outcome(text, mutated(proof, random), solutions(text), least_total(text))
+
+
 def outcome(seed: int, *, of_tables: bool = False) -> str:
     """What comes of one mutated proof, or of a proof of other counts.
 
@@ -111,6 +153,10 @@ def outcome(seed: int, *, of_tables: bool = False) -> str:
         possible = solutions(text)
     else:
         proof = mutated(proof, random)
+    return _outcome(text, proof, possible)
+
+
+def _outcome(text: str, proof: list[str], possible: list[tuple[int, ...]], least: int = 0) -> str:
     tables: Any = reconcheck.Tables(text.splitlines())
     try:
         results = reconcheck.Proof(tables, proof).results
@@ -122,8 +168,8 @@ def outcome(seed: int, *, of_tables: bool = False) -> str:
     accepted = [each for each in accepted if each.split()[0] not in ("set", "part")]
     if not accepted:
         return "not proven"
-    plain = [statement for statement in accepted if "." not in statement]
-    return "true" if all(is_true(each, possible) for each in plain) else "FALSE"
+    plain = [each for each in accepted if "." not in each or each.startswith("change")]
+    return "true" if all(is_true(each, possible, least) for each in plain) else "FALSE"
 
 
 def main() -> int:
@@ -131,15 +177,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mutations", type=int, default=10_000)
     parser.add_argument("--tables", type=int, default=1_000)
+    parser.add_argument("--changes", type=int, default=2_000, help="mutated proofs of changes")
     parser.add_argument("--ends", type=int, default=300, help="tables whose ends are proven")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     first, is_wrong = options.seed * 1_000_000, False
-    for of_tables, number in ((False, options.mutations), (True, options.tables)):
-        outcomes = Counter(
-            outcome(seed, of_tables=of_tables) for seed in range(first, first + number)
-        )
-        sys.stdout.write("proofs of other counts\n" if of_tables else "mutated proofs\n")
+    for name, number, come_of in (
+        ("mutated proofs", options.mutations, outcome),
+        ("mutated proofs of least changes", options.changes, outcome_of_change),
+        ("proofs of other counts", options.tables, partial(outcome, of_tables=True)),
+    ):
+        outcomes = Counter(come_of(seed) for seed in range(first, first + number))
+        sys.stdout.write(f"{name}\n")
         for word, often in sorted(outcomes.items()):
             sys.stdout.write(f"  {word:12}{often:8,}\n")
         is_wrong |= any(word[:4] in ("FALS", "DIED") for word in outcomes)

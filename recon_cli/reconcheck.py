@@ -195,19 +195,22 @@ class Clique:
 
 
 class Scope:
-    """Bounds on the number of each kind in each unit of some places; they only narrow."""
+    """Bounds on the number of each kind in each unit of some places; they only narrow.
 
-    def __init__(self, tables, cliques, units):
+    In one that is free published zeros close no kind: they may be what is wrong.
+    """
+
+    def __init__(self, tables, cliques, units, free=False):
         self.tables, self.cliques, self.units, self.open, start = tables, cliques, units, {}, 0
         self.low, self.high, self.trail, self.broken, self.sets = {}, {}, [], False, {}
         self.branches, self.goal, self.rows, self.held = [], None, {}, 0
         tables.spend(len(units) * sum(10 + clique.size // 10 for clique in cliques))
-        for at, clique in enumerate(cliques):
-            zeros = reduce(or_, (k for masks in tables.zeros for k in clique.kinds((masks,))), 0)
+        for at, form in enumerate(cliques):
+            zeros = reduce(or_, (k for masks in tables.zeros for k in form.kinds((masks,))), 0)
             for unit in sorted(units):
-                closed = reduce(or_, map(clique.ruled_out, tables.home[unit]), zeros)
-                self.open[unit, at] = start, ((1 << clique.size) - 1) & ~closed
-                start += clique.size
+                closed = reduce(or_, map(form.ruled_out, [] if free else tables.home[unit]), zeros)
+                self.open[unit, at] = start, ((1 << form.size) - 1) & ~closed
+                start += form.size
 
     def count(self, place, predicates, clique=None):
         """Coefficients of a count over the scope's units, and whether no unit lies outside."""
@@ -254,8 +257,6 @@ class Scope:
         """Take back what was narrowed since."""
         while len(self.trail) > mark:
             ends, variable, ends[variable] = self.trail.pop()
-            if ends[variable] is None:
-                del ends[variable]
 
     def add(self, *terms):
         """The one rule; says whether the rows contradict each other."""
@@ -265,14 +266,12 @@ class Scope:
             self.tables.spend(len(row) + 1)
             for variable, a in row.items():
                 total[variable] = total.get(variable, 0) + weight * a
-        unbounded = [v for v, a in total.items() if a < 0 and v not in self.high]
-        for variable, a in total.items():
-            if a > 0 or variable in self.high:
-                room -= a * (self.low.get(variable, 0) if a > 0 else self.high[variable])
+        unbounded = [v for v, a in total.items() if a < 0 and self.high.get(v) is None]
+        room -= sum(a * ((self.low if a > 0 else self.high).get(v) or 0) for v, a in total.items())
         if room < 0 and not unbounded:
             return True
         for variable in unbounded or total:
-            a, low, high = total[variable], self.low.get(variable, 0), self.high.get(variable)
+            a, low, high = total[variable], self.low.get(variable) or 0, self.high.get(variable)
             if a > 0 and (high is None or low + room // a < high):
                 self.narrow(self.high, variable, low + room // a)
             if a < 0 and len(unbounded) < 2 and (high or 0) - room // -a > low:
@@ -329,12 +328,19 @@ class Proof:
         scope = self.scope
         match words:
             case ["least" | "most", bound, *what]:
-                ends = (whole(bound), None) if words[0] == "least" else (None, whole(bound))
-                is_proven = self.bound(words[0] == "least", whole(bound), what)
-                self.facts.append((what, *ends) if is_proven else None)
-                return is_proven
+                fact = words[0] == "most", whole(bound) - (words[0] == "least"), what
+                self.facts.append(fact if self.bound(*fact) else None)
+                return self.facts[-1] is not None
             case ["contradiction"]:
                 return scope.broken
+            case ["change", least, *terms]:  # a count that changes is worth its weight at most
+                self.scope = Scope(self.tables, self.cliques, scope.units, free=True)
+                names = (term.rpartition("*")[2].partition(":") for term in terms)
+                cells = [(whole(at), c) for at, _, t in names for c in self.tables.cells_of(t)]
+                demand(len(cells) == len({*cells}), "a count is named twice")
+                rows = [*map(self.term, terms)]
+                spare = max(abs(weight) for weight, _ in rows) * (whole(least, 1) - 1)
+                return self.scope.add(*rows, (1, ({}, None, spare)))
             case ["set" | "part", name, *base] if len(base) < 2:  # a part: areas may have more
                 scope.sets[name] = self.records(scope.sets[base[0]][0] if base else {})
                 return scope.sets[name][1] or words[0] == "part"
@@ -343,7 +349,7 @@ class Proof:
                 start, kinds = scope.open[whole(unit), joint[0]]
                 self.tables.spend(kinds.bit_count() + kinds.bit_length() // 400)
                 every = [start + kind for kind in bits(kinds)]
-                is_one = all(scope.low.get(v, 0) == scope.high.get(v) for v in every)
+                is_one = all((scope.low.get(v) or 0) == scope.high.get(v) for v in every)
                 return is_one and scope.units <= self.consistent
             case ["differ" | "vary", one, other, by, *what]:
                 place, predicates = self.predicate(what)
@@ -362,10 +368,10 @@ class Proof:
         more = {variable: -a for variable, a in row.items()}, None, -bound - 1
         return ((row, None, bound) if is_less else more), is_whole
 
-    def bound(self, is_least, bound, what):
-        """Refute that a count is less, or more."""
-        self.scope.goal, is_whole = self.side(is_least, bound - is_least, what)
-        is_proven = (is_least or is_whole) and self.refute(self.scope.goal)
+    def bound(self, is_most, bound, what):
+        """Refute that a count is more, or that it is no more."""
+        self.scope.goal, is_whole = self.side(not is_most, bound, what)
+        is_proven = (is_whole or not is_most) and self.refute(self.scope.goal)
         self.scope.undo(0)
         self.scope.goal, self.scope.branches = None, []
         while not is_proven and self.next("p", "if"):
@@ -374,19 +380,17 @@ class Proof:
 
     def refute(self, row):
         """Add a row, and what follows until there is a contradiction."""
-        if self.scope.add((1, row)):
-            return True
-        while words := self.next("p"):
-            if self.scope.add(*map(self.term, words[1:])):
-                return True
-        words, mark, branches = self.next("if"), len(self.scope.trail), self.scope.branches
+        is_end, branches = self.scope.add((1, row)), self.scope.branches
+        while not is_end and (words := self.next("p")):
+            is_end = self.scope.add(*map(self.term, words[1:]))
+        words, mark = [] if is_end else self.next("if"), len(self.scope.trail)
         for is_less in (True, False) if words else ():
             branches.append((is_less, whole(words[1]), words[2:]))
             if not self.refute(self.side(*branches[-1])[0]):
                 return False
             branches.pop()
             self.scope.undo(mark)
-        return bool(words)
+        return is_end or bool(words)
 
     def term(self, word):
         """Weight and row, which is coefficients, least and greatest value."""
@@ -394,12 +398,11 @@ class Proof:
         weight = -1 if weight == "-" else whole(weight, -(10**MOST_DIGITS)) if star else 1
         if name == "goal":
             return weight, self.scope.goal
-        if name[0] == "^":
-            return weight, self.side(*self.scope.branches[whole(name[1:])])[0]
-        if name[0] == "#":
-            what, low, high = self.facts[whole(name[1:])]
-            row, is_whole = self.scope.count(*self.predicate(what))
-            return weight, (row, low if is_whole else None, high)
+        if name[0] in "^#":
+            known = (self.scope.branches if name[0] == "^" else self.facts)[whole(name[1:])]
+            row, is_whole = self.side(*known)
+            demand(is_whole or known[0] or name[0] == "^", "of more units than are here")
+            return weight, row
         if "=" in name:
             place, pair, masks = name.replace("=", ":").split(":")
             what = whole(place), (self.tables.masks(masks.split(",")),)

@@ -39,9 +39,18 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
         if found is None:
             raise
         folder, checker = work / CONTRADICTIONS, load("recon_cli:reconcheck")
-        names = [f"{error.region}.tables", f"{error.region}.proof"]
-        for name, text in zip(names, found, strict=True):
-            write_bytes(folder / name, text.encode())
+        pairs = {error.region: (found.tables, found.proof)}
+        if found.changed is not None:
+            pairs[f"{error.region}.changed"] = found.changed
+        for name, texts in pairs.items():
+            for kind, text in zip(("tables", "proof"), texts, strict=True):
+                write_bytes(folder / f"{name}.{kind}", text.encode())
         write_bytes(folder / "reconcheck.py", Path(checker.__file__).read_bytes())
-        proof = f"in {folder}, python3 -I -S reconcheck.py {' '.join(names)} checks the proof"
+        names = f"{error.region}.tables {error.region}.proof"
+        proof = (
+            f"in {folder}, python3 -I -S reconcheck.py {names} checks the proof, "
+            f"and that a change of {found.least} is needed"
+        )
+        if found.changed is not None:
+            proof += f"; {error.region}.changed.tables has one, its proof records with those counts"
         raise ContradictionError(f"{error}; {proof}", error.region) from error

@@ -4,30 +4,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from recon_cli import reconcheck
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import Grain
 from recon_cli.model.plan import Plan
-from recon_cli.model.program import IntegerProgram
 from recon_cli.proofs.derivation import MULTIPLES, Budget, ScopeProver
-from recon_cli.proofs.scope_rows import OPEN, RowSource
+from recon_cli.proofs.least_changes import least_change, vertex_of_change
+from recon_cli.proofs.scope_rows import RowSource
 from recon_cli.proofs.tables import PublishedTables, grain_lines, within_region
 from recon_cli.publication import Publication
-from recon_cli.solve.linear_relaxation import LinearRelaxation
 
-#: More than any count has to change by.
-_MANY: Final = 10**7
+
+@dataclass(frozen=True)
+class ContradictionProof:
+    """Texts for the checker, which accepts them.
+
+    Attributes:
+        tables: What was published.
+        proof: That it contradicts itself, and by how much in total it has to change at least.
+        least: So much.
+        changed: The tables with such a change, and a proof that there are records with them; None
+            where no change as small was found.
+    """
+
+    tables: str
+    proof: str
+    least: int
+    changed: tuple[str, str] | None
 
 
 def proof_of_region(
     plan: Plan, published: Publication, region: str, seconds: float
-) -> tuple[str, str] | None:
-    """What a region published, and a proof that its counts contradict each other.
+) -> ContradictionProof | None:
+    """A proof that the counts of a region contradict each other.
 
     Args:
         plan: Which tables are in use.
@@ -36,16 +49,15 @@ def proof_of_region(
         seconds: Deterministic, for the relaxation.
 
     Returns:
-        Two texts, which the checker accepts; None where none was found: only whole numbers
-        contradict, or the region tells more kinds of records apart than the checker takes.
+        None where none was found: only whole numbers contradict, or the region tells more kinds
+        of records apart than the checker takes.
     """
     here = within_region(plan.release, published, region)
     text = PublishedTables(plan.release, here, plan.tables).text
-    proof = contradiction_proof(text, plan.grain, seconds)
-    return None if proof is None else (text, proof)
+    return contradiction_proof(text, plan.grain, seconds)
 
 
-def contradiction_proof(text: str, grain: Grain, seconds: float) -> str | None:
+def contradiction_proof(text: str, grain: Grain, seconds: float) -> ContradictionProof | None:
     """A proof that the counts of a text of tables contradict each other; see `proof_of_region`."""
     tables: Any = reconcheck.Tables(text.splitlines())
     header = ["recon-proof 1", *grain_lines(grain)]
@@ -55,15 +67,29 @@ def contradiction_proof(text: str, grain: Grain, seconds: float) -> str | None:
     try:
         kinds: Any = reconcheck.Clique(tables, atoms, range(len(atoms)))
         scope: Any = reconcheck.Scope(tables, [kinds], set().union(*tables.units))
-        lines = next(_lines(RowSource(tables, [kinds]), scope, Budget(seconds)), None)
+        source, budget = RowSource(tables, [kinds]), Budget(seconds)
+        lines = next(_lines(source, scope, budget), None)
+        if lines is None:
+            return None
+        change = least_change(source, scope.units, budget)
+        proof = [*header, "in all", *lines, "contradiction", *change.lines]
+        if not _is_accepted(tables, proof):
+            return None
+        changed = change.witness(text, header)
+        is_shown = changed is not None and _is_accepted(
+            reconcheck.Tables(changed[0].splitlines()), changed[1].splitlines()
+        )
     except reconcheck.Refused:
         return None
-    if lines is None:
-        return None
-    proof = [*header, "in all", *lines, "contradiction"]
-    tables.work = 0
+    text_of = "\n".join(proof) + "\n"
+    return ContradictionProof(text, text_of, change.least, changed if is_shown else None)
+
+
+def _is_accepted(tables: Any, proof: list[str]) -> bool:
+    """Whether the checker proves all of a proof."""
+    tables.work = 0  # the limit is for reading a text
     results: Any = reconcheck.Proof(tables, proof).results
-    return "\n".join(proof) + "\n" if results[-1][2] else None
+    return all(is_proven for *_, is_proven in results)
 
 
 def _lines(source: RowSource, scope: Any, budget: Budget) -> Iterator[list[str]]:
@@ -87,22 +113,7 @@ def _adds_up(prover: ScopeProver) -> bool:
 
     The duals of Eq. (slack): where some change is needed, they add up to more than there is.
     """
-    rows = prover.rows
-    height, width = rows.A.shape
-    if not height:
-        return False
-    one = sparse.identity(height, dtype=np.int64, format="csr")
-    A = sparse.csr_array(sparse.hstack([rows.A, one, -one]))
-    most = np.where(rows.most == OPEN, _MANY, rows.most)
-    upper = np.concatenate([np.minimum(prover.high, _MANY), np.full(2 * height, _MANY)])
-    lower = np.concatenate([prover.low, np.zeros(2 * height, dtype=np.int64)])
-    constraints = LinearConstraints(A, np.maximum(rows.least, 0), most)
-    cost = np.concatenate([np.zeros(width), np.ones(2 * height)])
-    relaxation = LinearRelaxation(IntegerProgram(constraints, lower, upper))
-    vertex = relaxation.solve(cost, prover.budget.left)
-    prover.budget.spend(vertex.deterministic_time)
-    return len(vertex.duals) > 0 and any(
-        prover.add(terms)
-        for multiple in MULTIPLES
-        if (terms := prover.weighted(vertex.duals, multiple))
+    duals = vertex_of_change(prover, np.arange(prover.rows.A.shape[1])).duals
+    return len(duals) > 0 and any(
+        prover.add(terms) for multiple in MULTIPLES if (terms := prover.weighted(duals, multiple))
     )

@@ -173,7 +173,7 @@ class ScopeProver:
         self.scope.undo(mark)
         for unknown in touched:
             at = self.column[unknown]
-            self.low[at] = self.scope.low.get(unknown, 0)
+            self.low[at] = self.scope.low.get(unknown) or 0
             high = self.scope.high.get(unknown)
             self.high[at] = OPEN if high is None else high
         while len(self.log) > lines:

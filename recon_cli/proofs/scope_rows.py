@@ -154,11 +154,14 @@ class RowSource:
         unknowns = [start + each for (start, _), each in zip(opened, kinds, strict=True)]
         return np.concatenate(places), np.concatenate(unknowns)
 
-    def rows(self, scope: Any, alone: Collection[int] | None = None) -> ScopeRows:
+    def rows(
+        self, scope: Any, alone: Collection[int] | None = None, *, are_unlike: bool = True
+    ) -> ScopeRows:
         """The rows of a scope (`recon_cli.reconcheck.Scope`) over kinds that no zero excludes.
 
         Args:
             alone: Units of which the own counts are wanted, and no area's; default all of both.
+            are_unlike: Whether of counts that say the same one is enough.
         """
         tables: Any = self.tables
         units = sorted(scope.units if alone is None else alone)
@@ -176,7 +179,8 @@ class RowSource:
                 is_all = (np.diff(part.A.indptr) == opened.width) & (part.least >= 0)
                 people = int(part.most[is_all].min(initial=people))
             parts.append(part)
-        found = _unlike([*parts, self._agreed(opened)])
+        found = _joined([*parts, self._agreed(opened)])
+        found = _unlike(found) if are_unlike else found
         unknowns = np.concatenate([np.empty(0, dtype=np.int64), *(named for _, named in kinds_of)])
         unit_of = np.repeat(np.array(units, dtype=np.int64), lengths)
         return ScopeRows(found.names, found.A, found.least, found.most, unknowns, unit_of)
@@ -346,16 +350,20 @@ def places_of_bits(number: int) -> IntArray:
     return np.flatnonzero(np.unpackbits(data, bitorder="little")).astype(np.int64)
 
 
-def _unlike(parts: Sequence[_Rows]) -> _Rows:
+def _joined(parts: Sequence[_Rows]) -> _Rows:
+    """Some rows, and below them others."""
+    names = tuple(name for part in parts for name in part.names)
+    A = sparse.csr_array(sparse.vstack([part.A for part in parts]))
+    least = np.concatenate([part.least for part in parts])
+    return _Rows(names, A, least, np.concatenate([part.most for part in parts]))
+
+
+def _unlike(rows: _Rows) -> _Rows:
     """Rows with other coefficients or ends than those before, told apart by a sum of weights.
 
     Should rows that differ have one sum, the latter is lost, and nothing proven by it.
     """
-    names = [name for part in parts for name in part.names]
-    A = sparse.csr_array(sparse.vstack([part.A for part in parts]))
-    least, most = (
-        np.concatenate(each) for each in zip(*((p.least, p.most) for p in parts), strict=True)
-    )
+    names, A, least, most = rows.names, rows.A, rows.least, rows.most
     total = A @ np.random.default_rng(1).integers(1 << 62, size=A.shape[1])
     order = np.lexsort((most, least, total))
     ordered = np.stack([each[order] for each in (total, least, most)])

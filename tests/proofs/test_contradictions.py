@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from recon_cli import reconcheck
 from recon_cli.attack.reconstruction.partition import reconstruct
 from recon_cli.cli import main
 from recon_cli.errors import ContradictionError
@@ -22,7 +25,7 @@ from tests.support.populations import random_release
 
 def test_random_contradictions_are_proven() -> None:
     """Of what `recon reconstruct` refuses nearly all; of what it reconstructs nothing."""
-    refused = proven = 0
+    refused = proven = certified = shown = 0
     for seed in range(20):
         release = random_release(seed)
         published = contradicting(release, seed, 4, 2)
@@ -32,12 +35,25 @@ def test_random_contradictions_are_proven() -> None:
         except ContradictionError as error:
             found = proof_of_region(plan, published, error.region, 5.0)
             refused, proven = refused + 1, proven + (found is not None)
-            assert found is None or check(*found) == [True]
+            if found is None:
+                continue
+            assert all(check(found.tables, found.proof))
+            by_engines = re.search(r"the least change that .* possible is (\d+)", str(error))
+            assert by_engines is not None
+            assert found.least <= int(by_engines[1])
+            certified += found.least == int(by_engines[1])
+            if found.changed is not None:
+                shown += found.least == int(by_engines[1])
+                tables: Any = reconcheck.Tables(found.changed[0].splitlines())
+                results = reconcheck.Proof(tables, found.changed[1].splitlines()).results
+                assert [each[1:] for each in results] == [("set changed", True)]
         else:
             text = PublishedTables(release, published, plan.tables).text
             assert contradiction_proof(text, plan.grain, 5.0) is None
     assert refused >= 10
     assert proven >= 0.9 * refused
+    assert certified == proven
+    assert shown >= 0.5 * proven
 
 
 def test_the_refusal_of_a_run_names_its_proof(
@@ -64,3 +80,8 @@ def test_the_refusal_of_a_run_names_its_proof(
         command, cwd="work/contradictions", capture_output=True, text=True, check=True
     ).stdout
     assert "1 of 1 proven" in said
+    command[-2:] = ["A.changed.tables", "A.changed.proof"]
+    said = subprocess.run(
+        command, cwd="work/contradictions", capture_output=True, text=True, check=True
+    ).stdout
+    assert "proven     line" in said

@@ -95,7 +95,7 @@ set other
 {OTHER_U}{OTHER_V}end
 differ one other 1 1 1 1
 least 2 0 1 *
-p goal -*#0 -*1:0.1
+p goal #0 -*1:0.1
 """
     assert check(TABLES, proof) == [True] * 4
 
@@ -164,25 +164,59 @@ def test_rows_of_two_cliques_are_joined() -> None:
     assert check(TABLES, proof.replace("goal 1=", "goal -*1=")) == [True]
 
 
+#: Of two in U one is missing: of one count a change of one mends it.
+WRONG = """feature kind 2
+table T
+cell 0 0 3
+cell 0 1 1
+cell 0 2 2
+pattern 0.0-2
+area A 0
+unit U 0 0
+count 0 0 0 3
+count 0 0 1 1
+count 0 0 2 1
+count 1 0 0 3
+count 1 0 1 1
+count 1 0 2 1
+"""
+
+
+def test_the_least_change_is_proven() -> None:
+    assert check(WRONG, "in all\nchange 1 -*1:0.0 1:0.1-2\n") == [True]
+    assert check(WRONG, "in all\nchange 2 -*1:0.0 1:0.1-2\n") == [False]
+    both = "-*0:0.0 0:0.1-2 -*1:0.0 1:0.1-2"
+    assert check(WRONG, f"in all\nchange 2 {both}\n") == [True]
+    assert check(WRONG, f"in all\nchange 3 {both}\n") == [False]
+    with pytest.raises(reconcheck.Refused, match="a count is named twice"):
+        check(WRONG, "in all\nchange 2 -*1:0.0 1:0.1-2 1:0.2\n")
+    for term in ("goal", "#0", "^0", "1=0,0:1"):
+        with pytest.raises(reconcheck.Refused, match="not understood"):
+            check(WRONG, f"in all\nleast 0 0 *\nchange 1 {term}\n")
+
+
 FORGERIES = {
     "a coarser count bounds from below": (
         ("sum(lows) if is_whole else None", "sum(lows)"),
         (TABLES, "in 1\nleast 2 1 1 *\np goal -*0:0.1\n"),
     ),
     "most of an area beyond the scope": (
-        ("(is_least or is_whole)", "True"),
+        ("(is_whole or not is_most)", "True"),
         (TABLES, "in 1\nmost 3 0 * *\np goal 1:0.0\n"),
     ),
     "a fact of an area beyond the scope": (
-        ("(row, low if is_whole else None, high)", "(row, low, high)"),
-        (TABLES, "in all\nleast 2 0 1 *\np goal -*0:0.1\nin 1\nleast 2 1 1 *\np goal -*#0\n"),
+        ('demand(is_whole or known[0] or name[0] == "^", "of', 'demand(True, "of'),
+        (TABLES, "in all\nleast 2 0 1 *\np goal -*0:0.1\nin 1\nleast 2 1 1 *\np goal #0\n"),
     ),
     "a fact that is not proven": (
-        ("if is_proven else None)", ")"),
         (
-            TABLES,
-            "in 1\nleast 9 1 * *\np goal\nmost 9 1 * *\np goal 1:0.0\nleast 9 1 * *\np goal -*#0\n",
+            "self.facts.append(fact if self.bound(*fact) else None)\n"
+            "                return self.facts[-1] is not None",
+            "is_proven = self.bound(*fact)\n"
+            "                self.facts.append(fact)\n"
+            "                return is_proven",
         ),
+        (TABLES, "in 1\nleast 9 1 * *\np goal\nleast 9 1 * *\np goal #0\n"),
     ),
     "unique without records": (
         ("return is_one and scope.units <= self.consistent", "return is_one"),
@@ -325,6 +359,22 @@ FORGERIES = {
             'case ["grain", feature, *masks]:',
         ),
         (TABLES, "in 1\np 1:0.2\ngrain 1 7\nmost 1 1 2 *\n"),
+    ),
+    "a change that is counted twice": (
+        ('demand(len(cells) == len({*cells}), "a', 'demand(True, "a'),
+        (WRONG, "in all\nchange 2 -*1:0.0 1:0.1 -*1:0.0 1:0.1 1:0.2 1:0.2\n"),
+    ),
+    "a change that closes what a zero counts": (
+        ("self.cliques, scope.units, free=True)", "self.cliques, scope.units)"),
+        (
+            "feature kind 2\ntable T\ncell 0 0 1\ncell 0 1 1\ncell 0 2 1\npattern 0.0-2\n"
+            "unit U 0\ncount 0 0 1 1\ncount 0 0 2 1\n",
+            "in all\nchange 2 -*0:0.1 -*0:0.2\n",
+        ),
+    ),
+    "a change by less than its weight": (
+        ("max(abs(weight) for weight, _ in rows) * ", ""),
+        (WRONG, "in all\nchange 2 -2*1:0.0 2*1:0.1 2*1:0.2\n"),
     ),
     "a run of cells in a statement": (
         ("(cell,) = self.tables.cells_of", "cell, *_ = self.tables.cells_of"),
