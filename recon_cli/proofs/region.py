@@ -17,19 +17,13 @@ from recon_cli.arrays import IntArray
 from recon_cli.model.grain import Grain
 from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.predicates import Masks
-from recon_cli.proofs.derivation import (
-    GOAL,
-    Budget,
-    Count,
-    Refutation,
-    ScopeProver,
-    prove_unique,
-    refute,
-)
+from recon_cli.proofs.derivation import Budget, Count, ScopeProver
 from recon_cli.proofs.parts import PartSearch
 from recon_cli.proofs.record_sets import RecordSet
+from recon_cli.proofs.refutation import Refutation, prove_unique, refute
 from recon_cli.proofs.scope_rows import RowSource
 from recon_cli.proofs.statements import Bound, Statement
+from recon_cli.proofs.sums import sum_text
 from recon_cli.proofs.tables import PublishedTables, grain_lines
 from recon_cli.solve.cp_sat import Effort
 
@@ -57,10 +51,6 @@ STATEMENTS: Final = pl.Schema(
         "sum": pl.String,
     }
 )
-
-
-#: Of a sum that is worth reading.
-_TERMS: Final = 6
 
 
 @dataclass(frozen=True)
@@ -155,6 +145,7 @@ class RegionProver:
         self.text = _Text([*header, *lines])
         self.bounds: dict[tuple[int, Bound], _Outcome] = {}
         self.unique: dict[int, _Outcome] = {}
+        self.settled: set[int] = set()
         self.differences: dict[Statement, _Outcome] = {}
         self.sets: list[RecordSet] = []
         self._read: dict[str, tuple[Masks, ...]] = {}
@@ -257,9 +248,8 @@ class RegionProver:
         said = {u: of for u, of in by_unit.items() if any(each.is_unique for each in of)}
         if said and self.sets and self.joint is not None:
             self._settle(self.joint, said)
-        for unit in sorted(by_unit):
-            left = [each for each in by_unit[unit] if self._outcomes(each) is None]
-            if left:
+        for unit in sorted(by_unit.keys() - self.settled):
+            if left := [each for each in by_unit[unit] if self._outcomes(each) is None]:
                 self._unit(unit, left)
 
     def _settle(self, form: RowSource, said: Mapping[int, Sequence[Statement]]) -> None:
@@ -287,7 +277,8 @@ class RegionProver:
     def prove_region(self, statements: Sequence[Statement]) -> None:
         """What is not proven in the scope of a unit alone, in that of all together."""
         places = self.written.places
-        known = [e for e in statements if e.geoid in places and self._outcomes(e) is None]
+        left = {geoid for geoid, place in places.items() if place not in self.settled}
+        known = [e for e in statements if e.geoid in left and self._outcomes(e) is None]
         of_place: defaultdict[int, list[Statement]] = defaultdict(list)
         for each in known:
             of_place[places[each.geoid]].append(each)
@@ -398,7 +389,10 @@ class RegionProver:
         """What is so in the only solution of a unit."""
         self.unique[unit] = outcome
         wanted = {bound for each in statements for bound in each.bounds}
-        self.bounds.update(((unit, bound), outcome) for bound in self._held(unit, wanted))
+        held = set(self._held(unit, wanted))
+        self.bounds.update(((unit, bound), outcome) for bound in held)
+        if len(held) == len(wanted) and not any(each.apart for each in statements):
+            self.settled.add(unit)
 
     def _state_bounds(
         self, prover: ScopeProver, scope: str, found: dict[tuple[int, Bound], Refutation]
@@ -412,40 +406,8 @@ class RegionProver:
             stated = f"{word} {bound.number} {place} {bound.what}"
             line = self.text.state(stated, refutation.lines)
             size = len(stated) + 1 + sum(len(each) + 1 for each in refutation.lines)
-            total = self._total(prover, place, bound, refutation)
+            total = sum_text(self.written, prover, place, bound, refutation)
             self.bounds[place, bound] = _Outcome(line, refutation.how, size, total)
-
-    def _total(self, prover: ScopeProver, place: int, bound: Bound, refutation: Refutation) -> str:
-        """The sum of counts that is a bound, such as ``OUTCOMES 2 (5) − AGES 3 (4)``.
-
-        Nothing where further bounds add to it, or it has many terms.
-        """
-        divisor = sum(weight for weight, row in refutation.terms if row == GOAL) or 1
-        names = prover.rows.names
-        cells = [(w, row) for w, row in refutation.terms if row != GOAL and "=" not in names[row]]
-        sign = -1 if bound.is_least else 1
-        ends = [prover.rows.least if weight < 0 else prover.rows.most for weight, _ in cells]
-        counts = [int(end[row]) for end, (_, row) in zip(ends, cells, strict=True)]
-        total = sum(sign * weight * n for (weight, _), n in zip(cells, counts, strict=True))
-        rounded = -(-total // divisor) if bound.is_least else total // divisor
-        if not cells or len(cells) > _TERMS or rounded != bound.number:
-            return ""
-        words = []
-        for (weight, row), number in zip(cells, counts, strict=True):
-            times = f"{abs(weight)} × " if abs(weight) > 1 else ""
-            named = f"{times}{self._cell_words(names[row], place)} ({number:,})"
-            words.append(("+ " if sign * weight > 0 else "− ") + named)
-        words.sort(key=lambda word: word[0] != "+")
-        text = " ".join(words).removeprefix("+ ")
-        return f"({text}) / {divisor}" if divisor > 1 else text
-
-    def _cell_words(self, name: str, place: int) -> str:
-        """Table and cell of a row, with its place where that is another one."""
-        number, _, cells = name.partition(":")
-        table, _, numbers = cells.partition("/")[0].partition(".")
-        named = f"{self.written.tables[int(table)].name} {numbers}"
-        where = "" if int(number) == place else f"{list(self.written.places)[int(number)]} "
-        return where + named
 
     def _refute(self, prover: ScopeProver, place: int, bound: Bound) -> Refutation | None:
         count = self._count(prover.scope, place, bound.what)

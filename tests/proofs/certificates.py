@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from recon_cli import reconcheck
-from recon_cli.proofs.derivation import Budget, Count, ScopeProver, refute
+from recon_cli.proofs.derivation import Budget, Count, ScopeProver
+from recon_cli.proofs.refutation import refute
 from recon_cli.proofs.scope_rows import RowSource
 
 SOURCE = Path(reconcheck.__file__).read_text(encoding="utf-8")
