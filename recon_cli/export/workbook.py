@@ -10,8 +10,9 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
 
@@ -31,7 +32,7 @@ _TIMES: Final = re.compile(rb"(<dcterms:(created|modified)[^>]*>)([^<]*)(</dcter
 _NEVER: Final = b"1980-01-01T00:00:00Z"
 _AUTHOR: Final = "recon"
 #: Rows of a sheet.
-_MOST_ROWS: Final = 1_048_576
+MOST_ROWS: Final = 1_048_576
 #: Width and height of a comment, in pixels.
 _WIDTH, _HEIGHT = 320, 120
 
@@ -141,7 +142,7 @@ class WrittenWorkbook:
         from openpyxl.styles import Alignment, Font  # noqa: PLC0415 - optional
 
         sheet: Any = self._book.create_sheet(title, 0)
-        for number, row in enumerate(rows[:_MOST_ROWS], start=1):
+        for number, row in enumerate(rows[:MOST_ROWS], start=1):
             for at, value in enumerate(row, start=1):
                 cell = sheet.cell(number, at, value)
                 if isinstance(value, str):
@@ -161,16 +162,25 @@ class WrittenWorkbook:
 
     def written(self) -> bytes:
         """The workbook; the same bytes for the same changes."""
-        saved = io.BytesIO()
-        self._book.save(saved)
-        made = io.BytesIO()
-        with zipfile.ZipFile(saved) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
-            for name in old.namelist():
-                data = old.read(name)
-                if name == _CORE:
-                    data = _TIMES.sub(self._as_it_was, data)
-                new.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
-        return made.getvalue()
+        return written_again(self._book, self._times)
 
-    def _as_it_was(self, time: re.Match[bytes]) -> bytes:
-        return b"".join((time[1], self._times.get(time[2], _NEVER), time[4]))
+
+def written_again(book: Workbook, times: Mapping[bytes, bytes] = MappingProxyType({})) -> bytes:
+    """A workbook as bytes, the same for the same cells.
+
+    Args:
+        times: When it was ``created`` and ``modified``, as its properties say it.
+    """
+
+    def as_it_was(time: re.Match[bytes]) -> bytes:
+        return b"".join((time[1], times.get(time[2], _NEVER), time[4]))
+
+    saved, made = io.BytesIO(), io.BytesIO()
+    book.save(saved)
+    with zipfile.ZipFile(saved) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == _CORE:
+                data = _TIMES.sub(as_it_was, data)
+            new.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+    return made.getvalue()

@@ -8,9 +8,9 @@ from typing import Annotated
 import polars as pl
 from pydantic import Field, field_serializer
 
-from recon_cli.attack.claims.surprise import with_labels
+from recon_cli.attack.tags import CATEGORY, are_rare
 from recon_cli.config.model import ConfigPath, Names
-from recon_cli.errors import ConfigError
+from recon_cli.errors import ConfigError, SourceError
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
 from recon_cli.rules.certain_records import certain_units
 from recon_cli.rules.evidence import Evidence
@@ -33,7 +33,7 @@ class Categories(Subject):
     is_of_people = True
 
     columns: Names
-    at_least: Annotated[int, Field(ge=1)] = 10_000
+    at_least: Annotated[int, Field(ge=1)] = CATEGORY
     totals: ConfigPath | None = None
 
     @field_serializer("totals", when_used="json")
@@ -69,10 +69,9 @@ class Categories(Subject):
             if totals is not None and not unseen:
                 read = dict.fromkeys((place, "certain", *features))
                 records = proofs.microdata.read(name, columns=tuple(read))
-                labelled = with_labels(release, records, self.columns)
                 whole = units.filter(pl.col("at_least") == pl.col("people"))[place]
                 is_certain = records["certain"] | records[place].is_in(whole.implode())
-                rare = self.rare(labelled.filter(is_certain), totals)
+                rare = self.rare(release, records.filter(is_certain), totals)
                 small = rare.group_by(place).agg(small=pl.len().cast(pl.Int64))
             joined = units.join(small, on=place, how="left").with_columns(
                 pl.col("small").fill_null(0)
@@ -80,26 +79,21 @@ class Categories(Subject):
             found += found_people(joined.select(place, "people", "at_most", at_least="small"))
         return found
 
-    def rare(self, records: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
+    def rare(self, release: Release, records: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
         """The records whose category has too few people of the country.
 
         Args:
-            records: ``columns`` at least.
+            release: The schema.
+            records: ``columns`` or their features at least.
             totals: As from `read_totals`.
 
         Raises:
             ConfigError: A category has no row.
         """
-        columns = list(self.columns)
-        unknown = records.join(totals, on=columns, how="anti", nulls_equal=True)
-        if unknown.height:
-            value = ", ".join(f"{name} {unknown[name][0]}" for name in columns)
-            raise ConfigError(
-                f"check.rules: categories.totals: {self.totals} has no row for {value}; write one, "
-                "with 0 if nobody has it"
-            )
-        few = totals.filter(pl.col("count") < self.at_least)
-        return records.join(few, on=columns, how="semi")
+        try:
+            return records.filter(are_rare(release, records, totals, self.at_least))
+        except SourceError as error:
+            raise ConfigError(f"check.rules: categories: {self.totals}: {error}") from error
 
     def read_totals(self, path: Path, release: Release) -> pl.DataFrame:
         """``columns`` in the types of the release, and ``count``.

@@ -7,6 +7,7 @@ from typing import Annotated
 import polars as pl
 from pydantic import Field
 
+from recon_cli.attack.tags import PLACE
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
 from recon_cli.rules.certain_records import certain_units
 from recon_cli.rules.evidence import Evidence
@@ -24,7 +25,7 @@ class Geography(Subject):
     needs = (RECONSTRUCT, SOLVAR)
     is_of_people = True
 
-    at_least: Annotated[int, Field(ge=1)] = 100_000
+    at_least: Annotated[int, Field(ge=1)] = PLACE
 
     def violations(self, evidence: Evidence) -> Finding:
         """Certain records of units with fewer people."""

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import numpy as np
 import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import recon_cli as recon
+from recon_cli.errors import SourceError
 from tests.support.paths import DATA, needs_shared
+from tests.support.populations import random_records, random_release, random_units
+from tests.support.properties import SEEDS, examples
 
 SF1 = recon.load_release("sf1_2010")
 
@@ -23,6 +32,41 @@ def test_who_is_alone_and_where_few_live() -> None:
         "unique_bin": [False, False, False, True],
         "unique_sex": [False, False, False, True],
     }
+
+
+@examples(40)
+@given(seed=SEEDS, people=st.integers(0, 30))
+def test_certain_and_rare_records_are_those_of_a_loop(seed: int, people: int) -> None:
+    release = random_release(seed)
+    units = random_units(release, seed, 3)
+    records = random_records(release, seed, people, units)
+    names = [feature.name for feature in release.features]
+    rng = np.random.default_rng(seed)
+    certain = records.filter(pl.Series(rng.random(people) < 0.5)).sample(fraction=1.0, seed=1)
+    value = names[seed % len(names)]
+    labels = release.features[release.feature_index[value]].values
+    people_of = rng.integers(0, 4, len(labels))
+    totals = pl.DataFrame({value: labels, "count": people_of}).with_columns(
+        pl.col(value).cast(records.schema[value])
+    )
+    tagged = recon.tag_records(
+        release, records, unique={}, certain=certain, totals=(totals,), category=2
+    )
+    left = Counter(certain.select(release.geoid_column, *names).iter_rows())
+    rare = dict(zip(labels, people_of < 2, strict=True))
+    for row in tagged.iter_rows(named=True):
+        record = (row[release.geoid_column], *(row[name] for name in names))
+        assert row["certain"] == (left[record] > 0)
+        left[record] -= row["certain"]
+        assert row["below_category"] == rare[row[value]]
+    assert not +left
+
+
+def test_a_value_without_people_of_the_country_is_refused() -> None:
+    records = pl.DataFrame({"geoid_block": ["a"], "sex": ["male"], "age": [30]})
+    totals = pl.DataFrame({"sex": ["female"], "count": [5]})
+    with pytest.raises(SourceError, match="no row for sex male"):
+        recon.tag_records(SF1, records, unique={}, totals=(totals,))
 
 
 @needs_shared

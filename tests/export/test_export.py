@@ -21,6 +21,7 @@ from openpyxl.comments import Comment
 from recon_cli.evaluate.checked import BY_ENGINES
 from recon_cli.export.copies import NOT_FOR_PUBLICATION
 from recon_cli.export.findings import _EXACT
+from recon_cli.export.records import records_workbook
 from recon_cli.export.text import DelimitedText
 from recon_cli.export.workbook import CellMark, WrittenWorkbook
 from recon_cli.scaffold import recognise
@@ -30,7 +31,7 @@ from recon_cli.sources.tabular import document_of
 from recon_cli.sources.tabular.workbook import Workbook, open_workbook
 from tests.support.command_line import recon
 from tests.support.office_layouts import judge, write_office
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT, needs_shared
 from tests.support.workbooks import WorkbookSheet, workbook_of
 
 OFFICES = ROOT / "fixtures" / "offices"
@@ -413,3 +414,90 @@ def test_disclosures_are_told_at_their_places(tmp_path: Path) -> None:
         "theirs"
     )
     assert found["What it rests on"] == f"{_EXACT} {BY_ENGINES}"
+
+
+def _zero_run(folder: Path, files: list[Path]) -> Path:
+    """A config whose tables are reconstructed, with the variability of its units."""
+    config = folder / "run.yaml"
+    listed = ", ".join(str(path) for path in files)
+    config.write_text(
+        f"release: sf1_2010\nwork: work\ningest: {{source: sf1-legacy, paths: [{listed}]}}\n"
+        "reconstruct: {tables: block+tract}\nsolvar:\n"
+        "check:\n  rules:\n    - {geography: {at_least: 40}, most: 0}\n"
+        "    - {categories: {columns: [sex], at_least: 10, totals: us.csv}, most: 0}\n"
+    )
+    (folder / "us.csv").write_text("sex,count\nmale,9\nfemale,10\n")
+    recon("run", "-c", config, "--until", "solvar")
+    return config
+
+
+def _records(path: Path) -> pl.DataFrame:
+    first, headers, *rows = openpyxl.load_workbook(path)["Records"].iter_rows(values_only=True)
+    assert first[0] == NOT_FOR_PUBLICATION
+    return pl.DataFrame(rows, schema=[str(each) for each in headers], orient="row")
+
+
+@needs_shared
+def test_records_of_tracts_with_one_solution_are_the_published_ones(tmp_path: Path) -> None:
+    """Nine real tracts: every published record is certain, and unique where the bureau says so."""
+    published = pl.read_parquet(DATA / "published_records.parquet").rename({"nhopi": "nhpi"})
+    published.write_parquet(tmp_path / "others.parquet")
+    config = _zero_run(tmp_path, sorted((DATA / "sf1").glob("*.zip")))
+    out = tmp_path / "others.xlsx"
+    recon("export", "-c", config, "--records", out, "--of", tmp_path / "others.parquet")
+    found = _records(out)
+    assert found.height == published.height == 20_969
+    flags = ("unique_block_sex_agebin", "unique_block_sex_agebin_race_ethnicity")
+    ordered = published.sort("geoid_block", maintain_order=True)
+    for ours, theirs in zip(
+        ("unique_sex_agebin", "unique_sex_agebin_race_hispanic"), flags, strict=True
+    ):
+        assert found[ours].equals(ordered[theirs], check_names=False)
+    assert found["zero_variability"].all()
+    assert found["certain"].all()
+    sizes = found.with_columns(size=pl.len().over("geoid_block"))
+    assert (sizes["below_geography"] == (sizes["size"] < 40)).all()
+    assert (sizes["below_category"] == (sizes["sex"] == "male")).all()
+    again = out.read_bytes()
+    recon("export", "-c", config, "--records", out, "--of", tmp_path / "others.parquet")
+    assert out.read_bytes() == again
+    assert out.stat().st_mode & 0o777 == 0o600
+
+
+@needs_shared
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+def test_libreoffice_opens_the_records(tmp_path: Path) -> None:
+    config = _zero_run(tmp_path, [DATA / "sf1" / "ca2010.sf1.zip"])
+    recon("export", "-c", config, "--records", tmp_path / "zero.xlsx")
+    home = f"-env:UserInstallation=file://{tmp_path / 'home'}"
+    convert = ["soffice", home, "--headless", "--convert-to", "csv", "zero.xlsx"]
+    subprocess.run(convert, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    first, headers, *rows = (tmp_path / "zero.csv").read_text().splitlines()
+    assert first.startswith(NOT_FOR_PUBLICATION)
+    assert len(rows) == 112
+    assert headers.split(",") == _records(tmp_path / "zero.xlsx").columns
+
+
+def test_text_in_records_is_no_formula(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"=1+1": ["=2+2", "@a", "-b"], "certain": [True, False, True]})
+    (tmp_path / "a.xlsx").write_bytes(records_workbook(rows, ["certain"], [("=c", "+d")]))
+    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
+    assert {cell.data_type for cell in cells if cell.value is not None} == {"s", "b"}
+    assert [cell.value for cell in book["Records"]["A"]][1:] == ["=1+1", "=2+2", "@a", "-b"]
+    colours = [cell.fill.fgColor.rgb != "00000000" for cell in book["Records"]["B"]]
+    assert colours == [False, False, True, False, True]
+
+
+def test_records_without_proofs_are_refused(tmp_path: Path) -> None:
+    config = tmp_path / "run.yaml"
+    toy = ROOT / "fixtures" / "toy2010.sf1.zip"
+    config.write_text(
+        f"release: sf1_2010\nwork: work\ningest: {{source: sf1-legacy, paths: [{toy}]}}\n"
+        "reconstruct: {tables: block}\n"
+    )
+    recon("run", "-c", config)
+    none = recon("export", "-c", config, "--records", tmp_path / "a.xlsx", code=5)
+    assert "no tract is proven to have one solution" in none.stderr
+    other = recon("export", "-c", config, "--records", tmp_path / "a.csv", code=2)
+    assert "a name that ends in .xlsx" in other.stderr

@@ -305,7 +305,7 @@ def test_verdicts_agree_with_enumeration_of_any_release(seed: int) -> None:
 @pytest.mark.parametrize(
     ("totals", "message"),
     [
-        ("race,hispanic,count\n1,true,5\n", "us.csv has no row for race"),
+        ("race,hispanic,count\n1,true,5\n", "us.csv: totals: no row for race 2, hispanic True"),
         ("race,count\n1,5\n", "us.csv has no column 'hispanic' (columns: race, count)"),
         ("race,hispanic,count\n1,true,5\n1,maybe,6\n", "us.csv, row 2: a value of the release"),
         (None, "us.csv cannot be read"),
@@ -320,4 +320,4 @@ def test_refused_totals(tmp_path: Path, totals: str | None, message: str) -> Non
     assert rule.model_dump(mode="json")["totals"] == "us.csv", "no place of a machine"
     records = pl.DataFrame({"race": [2], "hispanic": [True]}, schema_overrides={"race": pl.Int16})
     with pytest.raises(ConfigError, match=re.escape(message)):
-        rule.rare(records, rule.read_totals(path, release))
+        rule.rare(release, records, rule.read_totals(path, release))
