@@ -25,7 +25,14 @@ from recon_cli.progress import OnProgress
 from recon_cli.proofs import wording
 from recon_cli.proofs.derivation import Budget
 from recon_cli.proofs.differing_counts import DifferingCounts
-from recon_cli.proofs.region import CONFIRMED, STATEMENTS, RegionProof, RegionProver, unproven
+from recon_cli.proofs.region import (
+    CONFIRMED,
+    STATEMENTS,
+    KnownPatterns,
+    RegionProof,
+    RegionProver,
+    unproven,
+)
 from recon_cli.proofs.statements import Found, Reader, Statement
 from recon_cli.proofs.tables import PublishedTables, within_region
 from recon_cli.publication import Publication
@@ -135,6 +142,10 @@ class ProofQuestion(Question):
     def _cliques(self) -> CliqueForm:
         return CliqueForm.of(self.plan)
 
+    @cached_property
+    def _known(self) -> KnownPatterns:
+        return KnownPatterns()
+
     @property
     def _tree(self) -> JunctionTree | None:
         """The cliques, where the joint kinds are too many, or many more."""
@@ -166,6 +177,7 @@ class ProofQuestion(Question):
                 tree=self._tree,
                 budget=Budget(self.seconds),
                 effort=Effort(self.seed, _PART_SECONDS),
+                known=self._known,
             )
             may_look = geoid not in quarantine.excluded and prover.joint is not None
             if differing and records is not None and may_look:

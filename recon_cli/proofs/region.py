@@ -21,7 +21,7 @@ from recon_cli.proofs.derivation import Budget, Count, ScopeProver
 from recon_cli.proofs.parts import PartSearch
 from recon_cli.proofs.record_sets import RecordSet
 from recon_cli.proofs.refutation import Refutation, prove_unique, refute
-from recon_cli.proofs.scope_rows import RowSource
+from recon_cli.proofs.scope_rows import Patterns, RowSource
 from recon_cli.proofs.statements import Bound, Statement
 from recon_cli.proofs.sums import sum_text
 from recon_cli.proofs.tables import PublishedTables, grain_lines
@@ -96,6 +96,19 @@ class _Outcome:
     total: str = ""
 
 
+@dataclass
+class KnownPatterns:
+    """Rows of cells that are published together, alike in all regions.
+
+    Attributes:
+        narrow: Over cliques.
+        joint: Over kinds of records.
+    """
+
+    narrow: Patterns = field(default_factory=dict)
+    joint: Patterns = field(default_factory=dict)
+
+
 class RegionProver:
     """Writes the proof of one region."""
 
@@ -109,6 +122,7 @@ class RegionProver:
         tree: JunctionTree | None = None,
         budget: Budget,
         effort: Effort,
+        known: KnownPatterns | None = None,
     ) -> None:
         """Of nothing so far.
 
@@ -121,6 +135,7 @@ class RegionProver:
             tree: Cliques that counts are proven over where they tell them apart.
             budget: For all of it.
             effort: For each set of records of a unit alone.
+            known: What regions before have made of the same tables, grain and tree.
         """
         self.written, self.region, self.budget = written, region, budget
         self.effort = effort
@@ -132,13 +147,15 @@ class RegionProver:
         narrow = [reconcheck.Clique(self.tables, self.atoms, each) for each in cliques]
         self.joint: RowSource | None = None
         self.forms: list[RowSource] = []
+        known = KnownPatterns() if known is None else known
         if tree is not None:
             shared = [(each.before, each.clique, each.features) for each in tree.separators]
-            self.forms.append(RowSource(self.tables, narrow, shared))
+            self.forms.append(RowSource(self.tables, narrow, shared, patterns=known.narrow))
         if math.prod(map(len, self.atoms)) <= reconcheck.MOST_KINDS:
             every = range(len(self.atoms))
             joint: Any = reconcheck.Clique(self.tables, self.atoms, every)
-            self.joint = RowSource(self.tables, [joint], suffix=f"/{len(narrow)}" if narrow else "")
+            suffix = f"/{len(narrow)}" if narrow else ""
+            self.joint = RowSource(self.tables, [joint], suffix=suffix, patterns=known.joint)
             self.forms.append(self.joint)
             cliques = [*cliques, tuple(every)] if narrow else []
         lines = (" ".join(["clique", *map(str, features)]) for features in cliques)

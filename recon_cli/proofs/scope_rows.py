@@ -45,7 +45,7 @@ class ScopeRows:
 
 
 @dataclass(frozen=True)
-class _PatternRows:
+class PatternRows:
     """The cells that are published together, those finer than the grain as sums of such.
 
     Attributes:
@@ -73,6 +73,9 @@ class _PatternRows:
         found = np.zeros(self.matrix.shape[0], dtype=np.int64)
         np.maximum.at(found, self.matrix.indices, self.matrix.data)
         return found
+
+
+Patterns = dict[frozenset[Cell], PatternRows]
 
 
 @dataclass(frozen=True)
@@ -127,13 +130,15 @@ class RowSource:
             first that tells it apart.
         shared: Places of two cliques, the second in one pair alone, and the features of both.
         suffix: What names of rows end with.
+        patterns: Rows of cells that are published together; other sources of the same tables and
+            cliques may add to them.
     """
 
     tables: Tables
     cliques: Sequence[Clique]
     shared: Sequence[tuple[int, int, tuple[int, ...]]] = ()
     suffix: str = ""
-    _patterns: dict[frozenset[Cell], _PatternRows] = field(default_factory=dict)
+    patterns: Patterns = field(default_factory=dict)
     _known_ends: dict[int, tuple[IntArray, IntArray]] = field(default_factory=dict)
 
     @cached_property
@@ -188,7 +193,7 @@ class RowSource:
     def _counts(
         self,
         scope: Any,
-        pattern: _PatternRows,
+        pattern: PatternRows,
         pairs: Sequence[tuple[int, int]],
         opened: _Opened,
         people: int,
@@ -238,7 +243,7 @@ class RowSource:
         zero = np.zeros(len(names), dtype=np.int64)
         return _Rows(tuple(names), sparse.csr_array(sparse.vstack(parts)), zero, zero)
 
-    def _ends(self, place: int, pattern: _PatternRows) -> tuple[IntArray, IntArray]:
+    def _ends(self, place: int, pattern: PatternRows) -> tuple[IntArray, IntArray]:
         """The least and greatest sums of the cells of each row of a place; read-only."""
         if place in self._known_ends:
             return self._known_ends[place]
@@ -254,12 +259,12 @@ class RowSource:
             self._known_ends[place] = found
         return found
 
-    def _pattern(self, cells: frozenset[Cell]) -> _PatternRows:
-        if cells not in self._patterns:
-            self._patterns[cells] = self._make_pattern(cells)
-        return self._patterns[cells]
+    def _pattern(self, cells: frozenset[Cell]) -> PatternRows:
+        if cells not in self.patterns:
+            self.patterns[cells] = self._make_pattern(cells)
+        return self.patterns[cells]
 
-    def _make_pattern(self, cells: frozenset[Cell]) -> _PatternRows:
+    def _make_pattern(self, cells: frozenset[Cell]) -> PatternRows:
         groups = list[tuple[Cell, ...]]()
         data, columns, rows = list[IntArray](), list[IntArray](), list[IntArray]()
         for group, predicates in self._resolved(sorted(cells)):
@@ -275,7 +280,7 @@ class RowSource:
         shape = (len(groups), self._first[-1])
         matrix = sparse.csc_array((np.concatenate([empty, *data]), entries), shape=shape)
         texts = (f"{group[0][0]}.{runs([n for _, n in group])}" for group in groups)
-        return _PatternRows(tuple(groups), tuple(texts), matrix)
+        return PatternRows(tuple(groups), tuple(texts), matrix)
 
     def _resolved(self, cells: Sequence[Cell]) -> Iterator[tuple[tuple[Cell, ...], Any]]:
         """Cells that the grain tells apart, and sums of such that it does not."""
