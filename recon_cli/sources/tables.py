@@ -36,6 +36,7 @@ from recon_cli.sources.tidy import GROUP_ROWS, AbsentCells, TidySource, tables_w
 from recon_cli.sources.tidy_file import TidyFile
 from recon_cli.statement import EXACT, Protection
 
+#: Counts that are held at once, about, unless one partition has more.
 _GROUP_COUNTS: Final = 4_000_000
 
 TablesSource = DenseSource | TidySource
@@ -71,7 +72,6 @@ def open_tables(
     mapping: FileMapping = NO_MAPPING,
     absent: AbsentCells = "unpublished",
     protection: Protection | None = None,
-    group_counts: int = _GROUP_COUNTS,
 ) -> TablesSource:
     """Open and check published tables.
 
@@ -83,7 +83,6 @@ def open_tables(
         absent: What a cell without a count means: ``unpublished``, or ``zero`` as in a tidy file;
             for all tables, or by table.
         protection: By which laws counts were suppressed, rounded or perturbed; None for exact ones.
-        group_counts: Counts that are held at once, about, unless one partition has more.
 
     Raises:
         ConfigError: No paths, or the mapping names what the release does not have.
@@ -99,10 +98,10 @@ def open_tables(
             for _, sheet, said in sheets
         ]
         if protection is None and all(reader.is_wide for reader in readers):
-            opened = _wide_source(release, readers, folder, unpublished, group_counts)
+            opened = _wide_source(release, readers, folder, unpublished)
         else:
             files = [_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers)]
-            opened = _tidy_source(release, files, unpublished, group_counts, protection)
+            opened = _tidy_source(release, files, unpublished, protection)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -164,25 +163,22 @@ def _wide_source(
     readers: Sequence[SheetReader],
     folder: Path,
     unpublished: frozenset[str],
-    group_counts: int,
 ) -> TablesSource:
     kept = [_keep_wide(reader, folder / str(i), release) for i, reader in enumerate(readers)]
     has_gaps = any(sheet.has_gaps for sheet in kept) or len(unpublished) < len(release.tables)
     if not has_gaps and len({sheet.ordinals for sheet in kept}) <= MOST_COLUMN_SETS:
-        return DenseSource(release, kept, group_counts)
+        return DenseSource(release, kept, _GROUP_COUNTS)
     files = [_kept_file(sheet.sheet, _unpivoted(sheet)) for sheet in kept]
-    return _tidy_source(release, files, unpublished, group_counts)
+    return _tidy_source(release, files, unpublished)
 
 
 def _tidy_source(
     release: Release,
     files: Sequence[KeptFile],
     unpublished: frozenset[str],
-    group_counts: int,
     protection: Protection | None = None,
 ) -> TidySource:
-    group_rows = min(group_counts, GROUP_ROWS)
-    return TidySource(release, tuple(files), unpublished, group_rows, protection or EXACT)
+    return TidySource(release, tuple(files), unpublished, GROUP_ROWS, protection or EXACT)
 
 
 def _keep_wide(reader: SheetReader, folder: Path, release: Release) -> KeptSheet:

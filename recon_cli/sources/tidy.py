@@ -294,7 +294,6 @@ def tidy_frame(
     *,
     absent: AbsentCells = "zero",
     protection: Protection | None = None,
-    name: str = "counts",
 ) -> TidySource:
     """A frame in memory as tidy source; see `open_tidy`.
 
@@ -303,14 +302,13 @@ def tidy_frame(
         counts: Columns ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
         absent: What a cell without a row means.
         protection: By which law each count was published.
-        name: What messages call the frame.
 
     Raises:
         ConfigError: ``absent`` is neither word or names an unknown table.
         SourceError: The frame is malformed; names the row and what was expected.
     """
     unpublished = tables_without_zeros(release, absent)
-    file = open_frame(counts, name, has_statements=protection is not None)
+    file = open_frame(counts, "counts", has_statements=protection is not None)
     return TidySource(release, (file,), unpublished, GROUP_ROWS, protection or EXACT)
 
 

@@ -12,10 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
