@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -37,13 +38,14 @@ from recon_cli.attack.variability.histogram import (
     histogram_of,
 )
 from recon_cli.attack.variability.incumbent import count_records
+from recon_cli.attack.variability.units_alone import coverage_of_units, has_coarse_rows, narrow
 from recon_cli.coverage import Coverage
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan, make_relaxed_plan
-from recon_cli.model.system import System, build_systems
+from recon_cli.model.system import System, build_system, build_systems
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
@@ -162,8 +164,11 @@ def measure_with_plan(
     units = [pl.DataFrame(schema=unit_schema(plan, diameter=options.diameter))]
     intervals = [pl.DataFrame(schema=interval_schema(plan, columns))]
     regions = [pl.DataFrame(schema=REGIONS)]
+    alone = _UnitsAlone(plan, data, replace(options, mode="relaxed"), quarantine)
     for known in KnownBatch.each(plan, counts, _systems(plan, counts), data, quarantine):
         system, frames = known.system, _Batch(known, options).measured(columns)
+        if counts.intervals is not None and has_coarse_rows(plan):
+            frames = narrow(frames, partial(alone.measured, system, columns))
         batch_units = frames.units(unit_schema(plan, diameter=options.diameter))
         units.append(batch_units)
         intervals.append(frames.intervals(interval_schema(plan, columns)))
@@ -177,6 +182,44 @@ def _systems(plan: Plan, counts: PartitionCounts) -> Iterator[System]:
     if counts.intervals is None:
         return build_systems(plan, counts)
     return build_systems(plan, counts, 1, must_list=False)
+
+
+@dataclass(frozen=True)
+class _UnitsAlone:
+    """The units of a partition by their own tables.
+
+    Attributes:
+        plan: Of all tables.
+        options: With units taken alone.
+    """
+
+    plan: Plan
+    data: RegionData
+    options: VariabilityOptions
+    quarantine: Quarantine
+
+    @cached_property
+    def _own(self) -> Plan:
+        plan, coverage = self.plan, self.data.published.coverage
+        columns = histogram_columns(plan.release, plan.tables, coverage)
+        masks = histogram_masks(plan.release, columns)
+        own = coverage_of_units(plan.release, coverage)
+        return make_interval_plan(plan.release, plan.tables, own, masks)
+
+    @cached_property
+    def _counts(self) -> PartitionCounts:
+        return arrange_counts(self._own, self.data.published)
+
+    def measured(self, system: System, columns: tuple[str, ...]) -> BatchFrames | None:
+        """The units of a region, by their own tables; None where they have none."""
+        plan, counts = self._own, self._counts
+        if not plan.patterns:
+            return None
+        (inside,) = np.nonzero(np.isin(counts.units, system.units))
+        region = slice(int(inside[0]), int(inside[-1]) + 1)
+        alone = build_system(plan, counts, region, must_list=False)
+        (known,) = KnownBatch.each(plan, counts, [alone], self.data, self.quarantine)
+        return _Batch(known, self.options).measured(columns)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,118 @@
+"""What the tables of a unit prove by themselves, whatever coarser places publish besides.
+
+A further count never takes away a proof. But the more counts there are, the more histogram cells
+they tell apart, and a region with too many to list is only bounded. So where a region is left open
+its units are taken alone, with their own tables, and what is proven there stands in the region.
+It is the same work as if only the units' tables were published, with the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from recon_cli.arrays import IntArray
+from recon_cli.attack.variability.batch import Distances
+from recon_cli.attack.variability.frames import BatchFrames
+from recon_cli.coverage import Coverage
+from recon_cli.frames import OPEN
+from recon_cli.model.plan import Plan
+from recon_cli.schema import Release
+
+
+def coverage_of_units(release: Release, coverage: Coverage) -> Coverage:
+    """Patterns with the same numbers, without the cells of coarser levels."""
+    unit = release.geography.unit.name
+    return tuple(
+        pattern if pattern.level == unit else replace(pattern, cells={}) for pattern in coverage
+    )
+
+
+def has_coarse_rows(plan: Plan) -> bool:
+    """Whether counts of places that hold units are in use."""
+    unit = plan.release.geography.unit.name
+    return any(pattern.level != unit for pattern in plan.patterns)
+
+
+def narrow(frames: BatchFrames, alone: Callable[[], BatchFrames | None]) -> BatchFrames:
+    """A region's variability within what its units prove alone; as it is where nothing is open.
+
+    Args:
+        frames: Of a region.
+        alone: Measures its units by their own tables, for the same columns and records; None where
+            they have none.
+    """
+    found = frames.variability
+    if found.intervals.is_exact.all() and (found.solvar.reached == found.solvar.bound).all():
+        return frames
+    units = alone()
+    if units is None:
+        return frames
+    of_cells = _joined(_cells(frames).drop("lower", "upper"), _cells(units))
+    lower = np.maximum(found.intervals.lower, of_cells["lower"].fill_null(0).to_numpy())
+    upper = np.minimum(found.intervals.upper, of_cells["upper"].fill_null(OPEN).to_numpy())
+    intervals = replace(
+        found.intervals,
+        lower=lower,
+        upper=upper,
+        is_exact=(found.intervals.is_exact | (lower == upper)) & (upper < OPEN),
+        lowest=np.clip(found.intervals.lowest, lower, upper),
+    )
+    mine = _totals(frames)
+    of_units = _joined(mine.select(mine.columns[0]), _totals(units))
+    # A bound of whom a solution lacks is one of the unit if all its people were looked at.
+    is_whole = (of_units["people"] == mine["people"]).fill_null(value=False).to_numpy()
+    theirs = of_units["bound"].fill_null(0).to_numpy()
+    certain = np.bincount(frames.histogram.unit, lower, len(frames.people)).astype(np.int64)
+    bound = np.where(is_whole, np.minimum(found.solvar.bound, theirs), found.solvar.bound)
+    bound = np.minimum(bound, 2 * (frames.people - certain))
+    region = found.region
+    if region is not None:
+        region = Distances(region.reached, np.minimum(region.bound, _by_region(frames, bound)))
+    return replace(
+        frames,
+        variability=replace(
+            found,
+            intervals=intervals,
+            solvar=Distances(found.solvar.reached, bound),
+            region=region,
+            used_solver=found.used_solver | of_units["used"].fill_null(value=False).to_numpy(),
+            deterministic_time=found.deterministic_time
+            + of_units["seconds"].fill_null(0.0).to_numpy(),
+        ),
+    )
+
+
+def _by_region(frames: BatchFrames, bound: IntArray) -> IntArray:
+    """Sums over the units of each region."""
+    _, place = np.unique(frames.system.regions, return_inverse=True)
+    return np.bincount(place, bound).astype(np.int64)
+
+
+def _cells(frames: BatchFrames) -> pl.DataFrame:
+    """The unit's geoid and the histogram columns of each histogram cell, ``lower``, ``upper``."""
+    intervals = frames.variability.intervals
+    named = frames.histogram.frame(frames.plan, frames.counts, frames.system)
+    return named.with_columns(lower=pl.Series(intervals.lower), upper=pl.Series(intervals.upper))
+
+
+def _totals(frames: BatchFrames) -> pl.DataFrame:
+    """Of each unit its geoid, ``people``, the ``bound`` of its distance, and what that took."""
+    found = frames.variability
+    return pl.DataFrame(
+        {
+            frames.plan.release.geoid_column: frames.counts.geoids.gather(frames.system.units),
+            "people": frames.people,
+            "bound": found.solvar.bound,
+            "used": found.used_solver,
+            "seconds": found.deterministic_time,
+        }
+    )
+
+
+def _joined(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+    key = left.columns
+    return left.join(right, on=key, how="left", nulls_equal=True, maintain_order="left")
