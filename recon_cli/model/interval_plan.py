@@ -8,6 +8,7 @@ grain resolves every margin, so nothing is lifted, and no coarse row is taken as
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scipy import sparse
 
@@ -73,3 +74,30 @@ def make_interval_plan(
 
     patterns = tuple(of_pattern(p, cells) for p, cells in columns.items() if cells)
     return Plan(release, tuple(tables), grain, patterns)
+
+
+def plan_of_units(plan: Plan, coverage: Coverage, distinguish: Sequence[Masks] = ()) -> Plan | None:
+    """A plan by the units' own tables, as if coarser places had published nothing.
+
+    Args:
+        plan: For all levels.
+        coverage: As it was made from.
+        distinguish: As in `make_interval_plan`.
+
+    Returns:
+        None where that is the same, or units have no tables.
+    """
+    unit = plan.release.geography.unit.name
+    if all(pattern.level == unit for pattern in plan.patterns):
+        return None
+    own = coverage_of_units(plan.release, coverage)
+    found = make_interval_plan(plan.release, plan.tables, own, distinguish)
+    return found if found.patterns else None
+
+
+def coverage_of_units(release: Release, coverage: Coverage) -> Coverage:
+    """Patterns with the same numbers, without the cells of coarser levels."""
+    unit = release.geography.unit.name
+    return tuple(
+        pattern if pattern.level == unit else replace(pattern, cells={}) for pattern in coverage
+    )

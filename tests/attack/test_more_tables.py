@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from unittest import mock
 
@@ -12,8 +13,11 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
+from recon_cli.attack.audit.partition import audit_counts
+from recon_cli.attack.options import AuditOptions, Mode
 from recon_cli.attack.variability.histogram import histogram_columns
-from recon_cli.attack.variability.units_alone import coverage_of_units
+from recon_cli.model.cliques import CliqueForm
+from recon_cli.model.interval_plan import coverage_of_units
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from tests.attack.test_protected import enumerate_or_skip, protected_release, under
@@ -49,7 +53,7 @@ def of_units(release: Release, published: Publication) -> Publication:
     mode=st.sampled_from(["relaxed", "exact"]),
 )
 def test_counts_of_coarser_places_take_no_proof_away(
-    seed: int, exact: float, listed: int, seconds: float, mode: recon.attack.options.Mode
+    seed: int, exact: float, listed: int, seconds: float, mode: Mode
 ) -> None:
     """Whatever the effort and however little can be listed."""
     release, _, published = protected_release(seed, exact)
@@ -131,3 +135,50 @@ def test_a_region_that_is_not_listed_keeps_what_its_units_prove() -> None:
     assert (
         found[0].units["solvar_upper_pct"].to_list() == found[1].units["solvar_upper_pct"].to_list()
     )
+
+
+@many
+@given(seed=SEEDS, exact=st.sampled_from([0.0, 0.3]), listed=LISTED, by_cliques=st.booleans())
+def test_the_audit_keeps_what_units_prove(
+    seed: int, exact: float, listed: int, by_cliques: bool
+) -> None:
+    release, _, published = protected_release(seed, exact)
+    assume(not published.is_exact)
+    alone = of_units(release, published)
+    assume(not alone.is_exact)
+    with (
+        mock.patch("recon_cli.model.system.MOST_CANDIDATES", listed),
+        nullcontext() if by_cliques else mock.patch.object(CliqueForm, "is_narrow", new=False),
+    ):
+        less, more = (
+            audit_counts(release, each, release.tables, AuditOptions(seed=0, effort=5.0))
+            for each in (alone, published)
+        )
+    key = ["geoid", "table", "cell"]
+    both = less.join(more, on=key, suffix="_more")
+    assert (both["least"] <= both["least_more"]).all()
+    ends = both.select(pl.col("greatest", "greatest_more").fill_null(2**31 - 1))
+    assert (ends["greatest_more"] <= ends["greatest"]).all()
+    assert both.filter(status="recovered", is_exact=True)["status_more"].is_in(["recovered"]).all()
+
+
+def test_an_audit_that_cannot_list_a_region_keeps_what_its_units_prove() -> None:
+    plots = [(f"A10{p}", "K", cell, n) for p in (1, 2) for cell, n in ((2, 6), (3, 6), (4, 6))]
+    plots += [(f"A10{p}", "K", 1, 12) for p in (1, 2)]
+    town = [("A10", "Y", cell, 3) for cell in range(1, 9)]
+    found = []
+    for counts in (plots, plots + town):
+        rows = pl.DataFrame(counts, schema=["geoid", "table", "cell", "count"], orient="row")
+        published = recon.publish(
+            KINDS, rows, geounits=["A101", "A102"], protection=under({"rounded": {"base": 3}})
+        )
+        with (
+            mock.patch("recon_cli.model.system.MOST_CANDIDATES", 6),
+            mock.patch.object(CliqueForm, "is_narrow", new=False),
+        ):
+            rated = audit_counts(KINDS, published, KINDS.tables, AuditOptions(seed=0, effort=5.0))
+        found.append(rated.filter(table="K").select("geoid", "cell", "least", "greatest"))
+    # Twice the total is the sum of the three pairs: 24 at most.
+    assert found[0].filter(cell=1)["greatest"].to_list() == [12, 12]
+    assert (found[1]["least"] >= found[0]["least"]).all()
+    assert (found[1]["greatest"] <= found[0]["greatest"]).all()

@@ -38,7 +38,7 @@ from recon_cli.frames import OPEN
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.interval_plan import make_interval_plan, plan_of_units
 from recon_cli.model.ledger import Arrays
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import build_system, whole_regions_of
@@ -267,7 +267,53 @@ class _Partition:
         names, ends = _joint_ends(
             plan, counts, solved, self.options, watched, follow=partial(self._follow, told)
         )
+        if self.units_alone is not None and not system.is_listed.all():
+            ends = self.units_alone.narrowed(batch, names, ends, told)
         yield self._rated(names, ends)
+
+    @cached_property
+    def units_alone(self) -> _Partition | None:
+        """The same by the units' own tables; None where that says no more."""
+        own = plan_of_units(self.plan, self.published.coverage)
+        if own is None:
+            return None
+        return replace(self, plan=own, counts=arrange_counts(own, self.published))
+
+    def narrowed(
+        self, batch: slice, names: pl.DataFrame, ends: CountEnds, told: AuditProgress
+    ) -> CountEnds:
+        """Ends within what these tables, of all that are published, prove of some whole regions.
+
+        A further count never takes away a proof; but candidates may be too many to list with it.
+        """
+        system = build_system(self.plan, self.counts, batch, must_list=False)
+        if not system.is_listed.any():
+            return ends
+        solved = solve_system(
+            self.plan,
+            self.published,
+            self.counts,
+            system,
+            seed=self.options.seed,
+            quarantine=self.quarantine,
+        )
+        watched = quarantine_of_batch(self.quarantine, self.counts, system)
+        follow = partial(self._follow, told)
+        known, own = _joint_ends(
+            self.plan, self.counts, [solved], self.options, watched, follow=follow
+        )
+        key = ["geoid", "table", "cell"]
+        proven = names.select(key).join(
+            known.select(key).with_columns(lower=pl.Series(own.lower), upper=pl.Series(own.upper)),
+            on=key,
+            how="left",
+            maintain_order="left",
+        )
+        return replace(
+            ends,
+            lower=np.maximum(ends.lower, proven["lower"].fill_null(0).to_numpy()),
+            upper=np.minimum(ends.upper, proven["upper"].fill_null(OPEN).to_numpy()),
+        )
 
     def _rated(self, names: pl.DataFrame, ends: CountEnds) -> pl.DataFrame:
         """Columns of `AUDIT`.

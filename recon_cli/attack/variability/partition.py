@@ -38,11 +38,11 @@ from recon_cli.attack.variability.histogram import (
     histogram_of,
 )
 from recon_cli.attack.variability.incumbent import count_records
-from recon_cli.attack.variability.units_alone import coverage_of_units, has_coarse_rows, narrow
+from recon_cli.attack.variability.units_alone import narrow
 from recon_cli.coverage import Coverage
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.interval_plan import make_interval_plan, plan_of_units
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan, make_relaxed_plan
 from recon_cli.model.system import System, build_system, build_systems
@@ -167,7 +167,7 @@ def measure_with_plan(
     alone = _UnitsAlone(plan, data, replace(options, mode="relaxed"), quarantine)
     for known in KnownBatch.each(plan, counts, _systems(plan, counts), data, quarantine):
         system, frames = known.system, _Batch(known, options).measured(columns)
-        if counts.intervals is not None and has_coarse_rows(plan):
+        if counts.intervals is not None:
             frames = narrow(frames, partial(alone.measured, system, columns))
         batch_units = frames.units(unit_schema(plan, diameter=options.diameter))
         units.append(batch_units)
@@ -199,22 +199,17 @@ class _UnitsAlone:
     quarantine: Quarantine
 
     @cached_property
-    def _own(self) -> Plan:
+    def _own(self) -> tuple[Plan, PartitionCounts] | None:
         plan, coverage = self.plan, self.data.published.coverage
         columns = histogram_columns(plan.release, plan.tables, coverage)
-        masks = histogram_masks(plan.release, columns)
-        own = coverage_of_units(plan.release, coverage)
-        return make_interval_plan(plan.release, plan.tables, own, masks)
-
-    @cached_property
-    def _counts(self) -> PartitionCounts:
-        return arrange_counts(self._own, self.data.published)
+        own = plan_of_units(plan, coverage, histogram_masks(plan.release, columns))
+        return None if own is None else (own, arrange_counts(own, self.data.published))
 
     def measured(self, system: System, columns: tuple[str, ...]) -> BatchFrames | None:
-        """The units of a region, by their own tables; None where they have none."""
-        plan, counts = self._own, self._counts
-        if not plan.patterns:
+        """The units of a region, by their own tables; None where that says no more."""
+        if self._own is None:
             return None
+        plan, counts = self._own
         (inside,) = np.nonzero(np.isin(counts.units, system.units))
         region = slice(int(inside[0]), int(inside[-1]) + 1)
         alone = build_system(plan, counts, region, must_list=False)

@@ -17,24 +17,7 @@ import polars as pl
 from recon_cli.arrays import IntArray
 from recon_cli.attack.variability.batch import Distances
 from recon_cli.attack.variability.frames import BatchFrames
-from recon_cli.coverage import Coverage
 from recon_cli.frames import OPEN
-from recon_cli.model.plan import Plan
-from recon_cli.schema import Release
-
-
-def coverage_of_units(release: Release, coverage: Coverage) -> Coverage:
-    """Patterns with the same numbers, without the cells of coarser levels."""
-    unit = release.geography.unit.name
-    return tuple(
-        pattern if pattern.level == unit else replace(pattern, cells={}) for pattern in coverage
-    )
-
-
-def has_coarse_rows(plan: Plan) -> bool:
-    """Whether counts of places that hold units are in use."""
-    unit = plan.release.geography.unit.name
-    return any(pattern.level != unit for pattern in plan.patterns)
 
 
 def narrow(frames: BatchFrames, alone: Callable[[], BatchFrames | None]) -> BatchFrames:
@@ -43,7 +26,7 @@ def narrow(frames: BatchFrames, alone: Callable[[], BatchFrames | None]) -> Batc
     Args:
         frames: Of a region.
         alone: Measures its units by their own tables, for the same columns and records; None where
-            they have none.
+            that says no more.
     """
     found = frames.variability
     if found.intervals.is_exact.all() and (found.solvar.reached == found.solvar.bound).all():
