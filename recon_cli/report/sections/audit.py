@@ -17,6 +17,7 @@ from recon_cli.schema.description import describe_cell
 from recon_cli.score.sheet import ResultTable
 
 _KEY = "audit"
+_TITLE = "Counts that were suppressed, rounded or left out"
 #: Most recovered counts that are listed.
 _LISTED = 10_000
 #: What is true of an audit that was stopped.
@@ -50,10 +51,6 @@ class _Audited:
     pages: Mapping[str, str]
 
 
-def _title(_: Words) -> str:
-    return "Counts that were suppressed, rounded or left out"
-
-
 def _read(findings: Findings) -> _Audited | Missing | None:
     audit = findings.audit
     if not isinstance(audit, AuditFindings):
@@ -64,7 +61,7 @@ def _read(findings: Findings) -> _Audited | Missing | None:
 
 def _render(part: _Audited, words: Words) -> tuple[ReportSection, ...]:
     """What follows of the counts that are not published exactly."""
-    title, found = _title(words), part.found
+    title, found = _TITLE, part.found
     cells, statuses = found.manifest.totals["cells"], found.manifest.statuses
     if not cells:
         return (
@@ -100,7 +97,7 @@ def _render(part: _Audited, words: Words) -> tuple[ReportSection, ...]:
     stopped = found.manifest.stopped
     before = () if stopped is None else (f"**The audit was {stopped.words}.** {_GOES_ON}",)
     paragraphs = (*before, *text, _KINDS) if kinds else (*before, *text)
-    return (ReportSection(_KEY, title, paragraphs, sheets=tuple(sheets)),)
+    return (ReportSection(_KEY, _TITLE, paragraphs, sheets=tuple(sheets)),)
 
 
 def _tables(found: AuditFindings) -> list[tuple[str, ...]]:
@@ -156,4 +153,4 @@ def _rows(frame: pl.DataFrame, words: int) -> list[tuple[str, ...]]:
     ]
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, _read, _render)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import polars as pl
 
 from recon_cli.evaluate.findings import Findings
-from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import CONFIDENCE, SCORE
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section
+from recon_cli.report.section import Section, read_stage
 from recon_cli.report.words import Words, count, percent
 from recon_cli.score.confidence import CALIBRATION, count_tenths
-from recon_cli.store import Manifest
+from recon_cli.store import Folder, Manifest
 
 _KEY = "confidence"
+_TITLE = "Confidence of records that are not certain"
 _HEADER = ("confidence", "records", "mean confidence %", "right %", "interval")
 
 
@@ -34,18 +34,8 @@ class _Confidence:
     calibration: pl.DataFrame | None
 
 
-def _title(_: Words) -> str:
-    return "Confidence of records that are not certain"
-
-
-def _read(findings: Findings) -> _Confidence | Missing | None:
-    work = findings.work
-    if not work.holds(CONFIDENCE):
-        return None
-    folder = work.fresh(CONFIDENCE)
-    if isinstance(folder, Missing):
-        return folder
-    calibrated = None
+def _read(folder: Folder, findings: Findings) -> _Confidence:
+    calibrated, work = None, findings.work
     score = work.open(SCORE) if work.holds(SCORE) else None
     if score is not None and score.manifest.inputs["shared"].get("confidence/") == (
         folder.manifest.key
@@ -58,9 +48,8 @@ def _read(findings: Findings) -> _Confidence | Missing | None:
     )
 
 
-def _render(found: _Confidence, words: Words) -> tuple[ReportSection, ...]:
+def _render(found: _Confidence, _: Words) -> tuple[ReportSection, ...]:
     """Records by tenth of their confidence, beside the truth where there is one."""
-    title = _title(words)
     notes, totals = found.manifest.notes, found.manifest.totals
     left = totals["people"] - totals["certain"] - totals["not_sampled"]
     text = [
@@ -80,7 +69,7 @@ def _render(found: _Confidence, words: Words) -> tuple[ReportSection, ...]:
             for tenth, records in found.tenths.iter_rows()
         ]
         sheet = result_table("Records by tenth of confidence", _HEADER, rows)
-        return (ReportSection(_KEY, title, tuple(text), sheets=(sheet,)),)
+        return (ReportSection(_KEY, _TITLE, tuple(text), sheets=(sheet,)),)
     text.append(
         "A record is right if the truth has it, one to one, on all these columns, beyond the "
         "certain ones. Nothing was fitted to the truth."
@@ -93,7 +82,7 @@ def _render(found: _Confidence, words: Words) -> tuple[ReportSection, ...]:
         )
         for truth in found.calibration["truth"].unique(maintain_order=True)
     )
-    return (ReportSection(_KEY, title, tuple(text), sheets=sheets),)
+    return (ReportSection(_KEY, _TITLE, tuple(text), sheets=sheets),)
 
 
 def _row(row: dict[str, float | None]) -> tuple[str, ...]:
@@ -106,4 +95,4 @@ def _tenth(number: int) -> str:
     return f"{10 * number}–{10 * number + 10}%"
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, read_stage(CONFIDENCE, _read), _render)

@@ -9,15 +9,15 @@ import polars as pl
 from recon_cli.attack.contributions.measures import MEASURES
 from recon_cli.attack.contributions.ranking import NOTHING, WHOLE
 from recon_cli.evaluate.findings import Findings
-from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section
+from recon_cli.report.section import Section, read_stage
 from recon_cli.report.words import Words, count
 from recon_cli.score.sheet import ResultTable
-from recon_cli.store import Manifest
+from recon_cli.store import Folder, Manifest
 
 _KEY = "contributions"
+_TITLE = "Which parts do the damage"
 _PARTS = {"tables": "table", "levels": "level", "features": "feature's detail"}
 
 
@@ -34,17 +34,7 @@ class _Contributions:
     ranked: pl.DataFrame
 
 
-def _title(_: Words) -> str:
-    return "Which parts do the damage"
-
-
-def _read(findings: Findings) -> _Contributions | Missing | None:
-    work = findings.work
-    if not work.holds(CONTRIBUTIONS):
-        return None
-    folder = work.fresh(CONTRIBUTIONS)
-    if isinstance(folder, Missing):
-        return folder
+def _read(folder: Folder, _: Findings) -> _Contributions:
     return _Contributions(
         folder.manifest, pl.read_parquet(folder.read_extra("contributions.parquet"))
     )
@@ -67,7 +57,7 @@ def _render(found: _Contributions, words: Words) -> tuple[ReportSection, ...]:
             "orders in which parts join; their standard errors are in the folder."
         )
     sheet = _sheet(ranked, words, has_values=bool(notes["orders"]))
-    return (ReportSection(_KEY, _title(words), tuple(text), sheets=(sheet,)),)
+    return (ReportSection(_KEY, _TITLE, tuple(text), sheets=(sheet,)),)
 
 
 def _sheet(ranked: pl.DataFrame, words: Words, *, has_values: bool) -> ResultTable:
@@ -94,4 +84,4 @@ def _called(name: str, words: Words) -> str:
     return {WHOLE: "nothing", NOTHING: nothing}.get(name, name)
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, read_stage(CONTRIBUTIONS, _read), _render)

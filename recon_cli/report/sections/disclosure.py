@@ -13,16 +13,13 @@ from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
 
 _KEY = "disclosure"
+_TITLE = "Disclosure, on any columns"
 
 
 @dataclass(frozen=True)
 class _Disclosure:
     release: Release
     claims: ClaimFindings
-
-
-def _title(_: Words) -> str:
-    return "Disclosure, on any columns"
 
 
 def _read(findings: Findings) -> _Disclosure | Missing:
@@ -66,7 +63,7 @@ def _render(found: _Disclosure, words: Words) -> tuple[ReportSection, ...]:
         rows,
     )
     surprise = () if claims.surprise.is_empty() else (_surprise(claims, found.release, words),)
-    return (ReportSection(_KEY, _title(words), tuple(text), sheets=(sheet, *surprise)),)
+    return (ReportSection(_KEY, _TITLE, tuple(text), sheets=(sheet, *surprise)),)
 
 
 def _absences(claims: int, words: Words) -> str:
@@ -99,4 +96,4 @@ def _surprise(claims: ClaimFindings, release: Release, words: Words) -> ResultTa
     )
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, _read, _render)

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import polars as pl
 
 from recon_cli.evaluate.findings import Findings
-from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section
+from recon_cli.report.section import Section, read_stage
 from recon_cli.report.words import Words, capitalized, count, percent, size_label
 from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
-from recon_cli.store import Manifest
+from recon_cli.store import Folder, Manifest
 
 _KEY = "leave-one-out"
+_TITLE = "What one's own answer gives away"
 _MEASURES = {
     "chance": "the attack says what is true",
     "settled": "it follows in every reconstruction",
@@ -39,17 +39,7 @@ class _LeftOut:
     differences: pl.DataFrame
 
 
-def _title(_: Words) -> str:
-    return "What one's own answer gives away"
-
-
-def _read(findings: Findings) -> _LeftOut | Missing | None:
-    work = findings.work
-    if not work.holds(LEAVE_ONE_OUT):
-        return None
-    folder = work.fresh(LEAVE_ONE_OUT)
-    if isinstance(folder, Missing):
-        return folder
+def _read(folder: Folder, _: Findings) -> _LeftOut:
     differences = pl.read_csv(folder.read_extra("differences.csv"), schema=DIFFERENCE)
     return _LeftOut(folder.manifest, differences)
 
@@ -81,7 +71,7 @@ def _render(found: _LeftOut, words: Words) -> tuple[ReportSection, ...]:
             words,
         ),
     )
-    return (ReportSection(_KEY, _title(words), text, sheets=sheets),)
+    return (ReportSection(_KEY, _TITLE, text, sheets=sheets),)
 
 
 def _sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
@@ -103,4 +93,4 @@ def _numbers(row: dict[str, float | None]) -> tuple[str, ...]:
     return tuple(cell.replace("-", "\u2212") for cell in cells)
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, read_stage(LEAVE_ONE_OUT, _read), _render)

@@ -9,10 +9,7 @@ from recon_cli.report.words import Words, count
 from recon_cli.score.sheet import ResultTable
 
 _KEY = "places"
-
-
-def _title(_: Words) -> str:
-    return "Place by place"
+_TITLE = "Place by place"
 
 
 def _read(findings: Findings) -> tuple[Place, ...] | None:
@@ -45,7 +42,7 @@ def _render(places: tuple[Place, ...], words: Words) -> tuple[ReportSection, ...
         is_list=True,
         pages=tuple(each.page for each in places),
     )
-    return (ReportSection(_KEY, _title(words), text, sheets=(sheet,)),)
+    return (ReportSection(_KEY, _TITLE, text, sheets=(sheet,)),)
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, _read, _render)

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from recon_cli.evaluate.checked import checked_sentence
-from recon_cli.evaluate.findings import Findings
-from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import PROVE
 from recon_cli.report.document import ReportSection
-from recon_cli.report.section import Section
+from recon_cli.report.section import Section, read_stage
 from recon_cli.report.words import Words
 from recon_cli.store import Manifest
 
 _KEY = "proofs"
+_TITLE = "Proofs that anyone can check"
 
 
-def _title(_: Words) -> str:
-    return "Proofs that anyone can check"
-
-
-def _read(findings: Findings) -> Manifest | Missing | None:
-    work = findings.work
-    if not work.holds(PROVE):
-        return None
-    folder = work.fresh(PROVE)
-    return folder if isinstance(folder, Missing) else folder.manifest
-
-
-def _render(manifest: Manifest, words: Words) -> tuple[ReportSection, ...]:
+def _render(manifest: Manifest, _: Words) -> tuple[ReportSection, ...]:
     """By whom how much was checked, and what has to be trusted."""
     text = (
         f"{checked_sentence(manifest)} Who doubts it needs none of this program: `proofs/` holds "
@@ -34,7 +21,7 @@ def _render(manifest: Manifest, words: Words) -> tuple[ReportSection, ...]:
         "file that needs Python alone. To be trusted are that the first text says what was "
         "published, the checker, and Python.",
     )
-    return (ReportSection(_KEY, _title(words), text),)
+    return (ReportSection(_KEY, _TITLE, text),)
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, read_stage(PROVE, lambda folder, _: folder.manifest), _render)

@@ -15,16 +15,13 @@ from recon_cli.store import Manifest
 from recon_cli.store.files import key_of
 
 _KEY = "provenance"
+_TITLE = "Provenance"
 #: A longer setting is shown by its digest.
 _LONGEST = 300
 _FIXED = "\N{NO-BREAK SPACE}"
 
 
-def _title(_: Words) -> str:
-    return "Provenance"
-
-
-def _render(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
+def _render(findings: Findings, _: Words) -> tuple[ReportSection, ...]:
     """The manifests of the work folder."""
     release = findings.release
     text = (
@@ -35,7 +32,7 @@ def _render(findings: Findings, words: Words) -> tuple[ReportSection, ...]:
         "and was made of it alone: who guesses records could check the guess by theirs.",
     )
     sheets = (_stages(findings), _inputs(findings), _settings(findings))
-    return (ReportSection(_KEY, _title(words), text, (), sheets),)
+    return (ReportSection(_KEY, _TITLE, text, (), sheets),)
 
 
 def _stages(findings: Findings) -> ResultTable:
@@ -112,4 +109,4 @@ def _settings(findings: Findings) -> ResultTable:
     return result_table("Settings", ("stage", "key", "value"), rows, 3)
 
 
-SECTION = Section(_KEY, _title, lambda findings: findings, _render)
+SECTION = Section(_KEY, _TITLE, lambda findings: findings, _render)

@@ -17,6 +17,7 @@ from recon_cli.score.sheet import ResultTable
 from recon_cli.store import Manifest
 
 _KEY = "risk"
+_TITLE = "Noisy counts: what an adversary may believe"
 _ADVERSARIES = {
     "one_level": "uses one level",
     "two_levels": "uses the level above, too",
@@ -36,10 +37,6 @@ class _Risk:
 
     manifest: Manifest
     summary: pl.DataFrame
-
-
-def _title(_: Words) -> str:
-    return "Noisy counts: what an adversary may believe"
 
 
 def _read(findings: Findings) -> _Risk | None:
@@ -65,7 +62,7 @@ def _render(found: _Risk, words: Words) -> tuple[ReportSection, ...]:
         chart=Chart(tuple(_panel(rows) for rows in _by_prior(found.summary)), 2),
         sheets=(_sheet(found, words),),
     )
-    return (ReportSection(_KEY, _title(words), text, (figure,)),)
+    return (ReportSection(_KEY, _TITLE, text, (figure,)),)
 
 
 def _by_prior(summary: pl.DataFrame) -> list[pl.DataFrame]:
@@ -105,4 +102,4 @@ def _sheet(found: _Risk, words: Words) -> ResultTable:
     return result_table(f"Means, and {words.people} over a flag", (*header, *flags), rows, 1)
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, _read, _render)

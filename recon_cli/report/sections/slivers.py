@@ -8,14 +8,14 @@ import polars as pl
 
 from recon_cli.attack.slivers import SLIVERS as COLUMNS
 from recon_cli.evaluate.findings import Findings
-from recon_cli.evaluate.fresh import Missing
 from recon_cli.pipeline.stages import SLIVERS
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section
+from recon_cli.report.section import Section, read_stage
 from recon_cli.report.words import Words
-from recon_cli.store import Manifest
+from recon_cli.store import Folder, Manifest
 
 _KEY = "slivers"
+_TITLE = "Slivers between areas"
 #: Rows of the table, and units that a row names.
 _ROWS, _NAMED = 20, 4
 
@@ -35,23 +35,12 @@ class _Slivers:
     lists_places: bool
 
 
-def _title(_: Words) -> str:
-    return "Slivers between areas"
-
-
-def _read(findings: Findings) -> _Slivers | Missing | None:
-    work = findings.work
-    if not work.holds(SLIVERS):
-        return None
-    folder = work.fresh(SLIVERS)
-    if isinstance(folder, Missing):
-        return folder
+def _read(folder: Folder, findings: Findings) -> _Slivers:
     rows = pl.concat([COLUMNS.to_frame(), *(folder.read(name) for name in folder.partitions)])
     return _Slivers(folder.manifest, rows.sort("people", "geoid"), findings.lists_places)
 
 
 def _render(found: _Slivers, words: Words) -> tuple[ReportSection, ...]:
-    title = _title(words)
     totals, below = found.manifest.totals, found.manifest.notes["below"]
     open_areas = totals["areas"] - totals["exact_areas"]
     caution = (
@@ -71,7 +60,7 @@ def _render(found: _Slivers, words: Words) -> tuple[ReportSection, ...]:
         for row in found.rows.head(_ROWS * found.lists_places).iter_rows(named=True)
     ]
     table = result_table("Slivers", ("areas", "holds", words.people), shown, 2)
-    return (ReportSection(_KEY, title, (text,), sheets=(table,) if shown else ()),)
+    return (ReportSection(_KEY, _TITLE, (text,), sheets=(table,) if shown else ()),)
 
 
 def _listed(units: list[str]) -> str:
@@ -79,4 +68,4 @@ def _listed(units: list[str]) -> str:
     return ", ".join(units[:_NAMED]) + more
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, read_stage(SLIVERS, _read), _render)

@@ -31,6 +31,7 @@ from recon_cli.report.words import (
 from recon_cli.score.sheet import ResultTable
 
 _KEY = "variability"
+_TITLE = "Solution variability"
 #: Percentiles that are drawn; the table has more.
 _PERCENTILES = (10, 25, 50, 75, 90, 95, 99, 100)
 _TWICE = " Between any two reconstructions the difference is at most twice that."
@@ -44,10 +45,6 @@ class _Variability:
     reconstruction: ReconstructionFindings | Missing
     uniques: UniqueFindings | Missing
     has_laws: bool
-
-
-def _title(_: Words) -> str:
-    return "Solution variability"
 
 
 def _read(findings: Findings) -> _Variability | Missing:
@@ -81,7 +78,7 @@ def _render(part: _Variability, words: Words) -> tuple[ReportSection, ...]:
             f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
             "that there is one reconstruction; the headline counts them, these tables do not."
         )
-    return (ReportSection(_KEY, _title(words), tuple(text), (_figure(part, words),)),)
+    return (ReportSection(_KEY, _TITLE, tuple(text), (_figure(part, words),)),)
 
 
 def _meaning(words: Words, *, has_laws: bool) -> str:
@@ -241,4 +238,4 @@ def _size_sheet(
     )
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _TITLE, _read, _render)
