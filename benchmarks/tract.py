@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,11 +49,27 @@ from recon_cli.store.protection import read_published
 
 #: People of the nation that the tract is of, its seed, and the tract.
 _PEOPLE, _SEED, _TRACT = 100_000, 63, "01842000600"
-#: Release → tables in use, whether only blocks publish, and CPU seconds aimed at.
-RELEASES: Final[dict[str, tuple[str, bool, float]]] = {
-    "block tables of blocks": ("block", True, 20),
-    "block tables of all levels": ("block", False, 20),
-    "all tables of all levels": ("block+tract", False, 80),
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """A release of the tract.
+
+    Attributes:
+        tables: In use, as `reconstruct.tables` says it.
+        of_blocks: Whether only blocks publish.
+        mark: CPU seconds of a reconstruction that are aimed at, on a quiet core.
+    """
+
+    tables: str
+    of_blocks: bool
+    mark: float
+
+
+RELEASES: Final = {
+    "block tables of blocks": Rounded("block", of_blocks=True, mark=20),
+    "block tables of all levels": Rounded("block", of_blocks=False, mark=20),
+    "all tables of all levels": Rounded("block+tract", of_blocks=False, mark=80),
 }
 _KEY = ["geoid_block", "sex", "agebin", "race", "hispanic"]
 #: Deterministic seconds of CP-SAT for a block.
@@ -79,13 +96,14 @@ def write(folder: Path) -> Record:
     counts.filter(pl.col("geoid").str.len_chars() == len("000000000000000")).write_parquet(
         folder / "blocks.parquet"
     )
-    for at, (tables, only_blocks, _) in enumerate(RELEASES.values()):
-        path = "blocks.parquet" if only_blocks else "made/rounded"
+    for at, release in enumerate(RELEASES.values()):
+        path = "blocks.parquet" if release.of_blocks else "made/rounded"
         (folder / f"{at}.yaml").write_text(
             f"release: sf1_2010\nwork: work{at}\n"
             f"ingest: {{source: tidy, paths: [{path}], geounits: made/rounded/geounits.txt, "
             "protection: made/rounded/protection.yaml}\n"
-            f"reconstruct: {{tables: {tables}}}\nsolvar:\naudit: {{tables: {tables}}}\n"
+            f"reconstruct: {{tables: {release.tables}}}\nsolvar:\n"
+            f"audit: {{tables: {release.tables}}}\n"
         )
     return {
         "people": people.height,

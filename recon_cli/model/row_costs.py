@@ -61,6 +61,15 @@ class RowCosts:
             likeliest=self.likeliest - counts,
         )
 
+    def select(self, rows: IntArray) -> RowCosts:
+        """The costs of some of the rows, rising."""
+        place = np.full(len(self.least), -1)
+        place[rows] = np.arange(len(rows))
+        of_row = place[self.row]
+        kept = of_row >= 0
+        segments = (each[kept] for each in (of_row, self.sign, self.start, self.width, self.slope))
+        return RowCosts(self.least[rows], self.most[rows], self.likeliest[rows], *segments)
+
     def cost(self, counts: IntArray) -> IntArray:
         """The cost of each row, within its ends, in 1/`SCALE`."""
         beyond = (counts - self.likeliest)[self.row] * self.sign

@@ -10,6 +10,7 @@ See *column pricing* in docs/glossary.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -90,7 +91,13 @@ class OpenUnits:
     person: IntArray | None = None
     price: IntArray | None = None
 
-    @property
+    @cached_property
+    def costs(self) -> RowCosts:
+        """The costs of the used rows, as functions of what comes on top of the others."""
+        used = np.flatnonzero(self.rows.used)
+        return self.rows.costs_of(used).less(self.base[used])
+
+    @cached_property
     def idle_duals(self) -> FloatArray:
         """For each row what one more person saves, if these units were empty."""
         return -self.rows.marginal(self.base)
@@ -115,8 +122,9 @@ class OpenUnits:
         """
         A = sparse.csr_array(self.rows.columns(unit, cell))
         wants = self.rows.used & (self.idle_duals > 0)
-        used = np.flatnonzero(self.rows.used & ((np.diff(A.indptr) > 0) | wants))
-        costs = self.rows.costs_of(used).less(self.base[used])
+        is_in = (np.diff(A.indptr) > 0) | wants
+        used = np.flatnonzero(self.rows.used & is_in)
+        costs = self.costs.select(np.flatnonzero(is_in[self.rows.used]))
         least, most = (each[unit, cell].astype(np.int64) for each in (self.lower, self.upper))
         price = np.full(len(used), SHORTAGE) if self.price is None else self.price[used]
         short, over = price * may_lack, price * self.over[used]

@@ -121,7 +121,7 @@ class _Search:
         base = self._counts[kept] - rows.columns(unit, cell) @ own[unit, cell]
         ends, price = (self._lower[units], self._upper[units]), self._price[kept]
         given = OpenUnits(rows, *ends, base, self._shared[kept], price=price)
-        before = _cost(rows, self._counts[kept], int(own.sum()), price)
+        before = _cost(given, self._counts[kept] - base, int(own.sum()), price)
         vertex = price_columns(given, own > 0)
         if vertex is None:
             return
@@ -129,12 +129,12 @@ class _Search:
         values = np.rint(vertex.values).astype(np.int64)
         if np.abs(vertex.values - values).max(initial=0.0) > _INTEGRAL:
             values = self._whole(given, vertex.unit, vertex.cell, own)
-        counts = vertex.A @ values + base
-        if _cost(rows, counts, int(values.sum()), price) > before:
+        added = vertex.A @ values
+        if _cost(given, added, int(values.sum()), price) > before:
             return
         self._people[units] = 0
         self._people[units[vertex.unit], vertex.cell] = values
-        self._counts[kept] = counts
+        self._counts[kept] = base + added
 
     def _whole(self, given: OpenUnits, unit: IntArray, cell: IntArray, own: IntArray) -> IntArray:
         """People in some histogram cells, whole ones: as they are if CP-SAT finds none."""
@@ -146,11 +146,18 @@ class _Search:
         return answer.values[: program.columns]
 
 
-def _cost(rows: PricedRows, counts: IntArray, people: int, price: IntArray) -> int:
-    """The cost of some units' rows and people, and of what rows miss."""
-    used = np.flatnonzero(rows.used)
-    likelihood = int(rows.costs_of(used).cost(counts[used]).sum())
-    return likelihood + RECORD * people + int(price @ _missed(rows, counts))
+def _cost(units: OpenUnits, added: IntArray, people: int, price: IntArray) -> int:
+    """The cost of some units' rows and people, and of what rows miss.
+
+    Args:
+        units: With what others add to each row.
+        added: What the people of the units add.
+        people: How many.
+        price: What each person costs whom a row misses.
+    """
+    rows = units.rows
+    likelihood = int(units.costs.cost(added[rows.used]).sum())
+    return likelihood + RECORD * people + int(price @ _missed(rows, units.base + added))
 
 
 def _missed(rows: PricedRows, counts: IntArray) -> IntArray:
