@@ -17,9 +17,11 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.coverage import CoveragePattern
 from recon_cli.encoding import encode
 from recon_cli.errors import VerificationError
 from recon_cli.frames import COUNTS
+from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Feature, Level, Release, Table
 
 Matrix = sparse.csr_array[np.int64, tuple[int, int]]
@@ -65,6 +67,40 @@ def tabulate(
     if alike is not None:
         raise VerificationError(alike)
     return _frame(tabulation, levels).cast(COUNTS)
+
+
+def publish_records(release: Release, records: pl.DataFrame, units: pl.Series) -> Publication:
+    """Everything that the release would publish of some records, exactly.
+
+    Args:
+        records: As of `tabulate`, in ``units``.
+        units: Geoids of all units of some whole regions, inhabited or not, each once.
+
+    Raises:
+        VerificationError: As of `tabulate`.
+    """
+    region, geoid = release.region, pl.col(release.geoid_column)
+    published = {name for table in release.tables for name in table.levels}
+    levels = [level for level in release.geography.levels if level.name in published]
+    placed = pl.concat([units.alias(release.geoid_column), records[release.geoid_column]])
+    people = placed.value_counts(name="population").with_columns(
+        pl.col("population").cast(pl.Int32) - 1
+    )
+    frames = [
+        people.group_by(level.enclosing(geoid).alias("geoid"))
+        .agg(pl.col("population").sum().cast(pl.Int32))
+        .select(
+            "geoid",
+            pl.lit(level.name).alias("level"),
+            region.enclosing(pl.col("geoid")).alias(region.name),
+            "population",
+            pl.lit(number, pl.Int16).alias("pattern"),
+        )
+        for number, level in enumerate(levels)
+    ]
+    coverage = tuple(CoveragePattern.complete(release, level.name) for level in levels)
+    geounits = pl.concat(frames).sort("level", "geoid")
+    return Publication(geounits, tabulate(release, records), coverage)
 
 
 def finest(release: Release, levels: Sequence[str] | None) -> Level:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 
@@ -11,10 +12,16 @@ from recon_cli.attack import confidence as of_records
 from recon_cli.attack.leave_one_out import again
 from recon_cli.attack.leave_one_out import partition as attack
 from recon_cli.attack.leave_one_out.again import Publish
+from recon_cli.attack.leave_one_out.swapped import SwappedPublication, attack_swapped
+from recon_cli.attack.linkage.key_encoding import require
 from recon_cli.attack.options import ConfidenceOptions, LeaveOneOutOptions
+from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
+from recon_cli.protect import load_swap
+from recon_cli.protect.swap import apply_moves, draw_moves
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
+from recon_cli.tabulation import publish_records
 
 
 def leave_one_out(
@@ -98,6 +105,94 @@ def leave_one_out_protected(
         people = part.drop("_partition")
         used = chosen_tables(release, publish(people), tables)
         frames.append(again.attack_again(release, used, people, publish, options))
+    return pl.concat(frames)
+
+
+def leave_one_out_swapped(
+    release: Release,
+    persons: pl.DataFrame,
+    *,
+    chance: KeyedChance,
+    setting: str = "targeted",
+    draws: int = 1,
+    people: int | None = None,
+    tables: Choice = None,
+    gains: Sequence[str] | None = None,
+    within: str = "",
+    solutions: int = 5,
+    seconds: float = 1.0,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """What swapped tables tell of each person, with that person and without: the swap drawn again.
+
+    An attack from scratch for each person and draw: for thousands of people, not millions. What is
+    concluded is about the true address.
+
+    Args:
+        release: A schema with tracts, counties and states, ages, races and ethnicities, whose
+            published tables count everybody.
+        persons: The confidential records of whole states: the unit's geoid, the features and
+            ``household``, null in group quarters.
+        chance: The swap's, one number for each household and purpose.
+        setting: Packaged settings of a swap, or the path of a YAML file.
+        draws: How many swaps are drawn, each with its own numbers.
+        people: How many to draw, about; default all.
+        tables: The tables to attack.
+        gains: What an attacker wants to know; default the schema's.
+        within: Only people of geounits whose geoids begin so.
+        solutions: Solutions to sample, with each person and without.
+        seconds: Budget to settle what is certain about one person, deterministic.
+        seed: For the people who are drawn and the sampled solutions.
+
+    Returns:
+        As `leave_one_out`, a row for each draw (column ``draw``) and distinct record of a
+        household. Besides ``chance_fixed``, ``settled_fixed`` and ``certain_fixed``: without the
+        person, with the pairs that were drawn with everybody; and ``units_changed``: how many
+        units have other records where the swap is drawn again.
+
+    Raises:
+        ConfigError: A table is unknown or not published, or tells nothing of the gains, the
+            settings are wrong, or the release has no level that swaps need.
+        SourceError: A column is missing.
+        SolverError: The solver could not decide, or two engines disagree.
+    """
+    geography, place = release.geography, release.geoid_column
+    if missing := [name for name in ("tract", "county", "state") if name not in geography.by_name]:
+        raise ConfigError(f"release {release.name!r} has no {missing[0]}: swaps need one")
+    require(persons, (place, "household", "age", "race", "hispanic"), "persons")
+    tract, county, state = (geography.by_name[name] for name in ("tract", "county", "state"))
+    levels = tract, county, state
+    settings = load_swap(setting)
+    units = persons[place].unique().sort()
+
+    def published(records: pl.DataFrame) -> Publication:
+        return publish_records(release, records, units)
+
+    inside = int(geography.inside(persons[place], within).sum())
+    share = 1.0 if people is None else min(1.0, people / max(inside, 1))
+    options = LeaveOneOutOptions(
+        _gains(release, gains), seed, solutions, seconds, share=share, within=within
+    )
+    used = chosen_tables(release, published(persons), tables)
+    frames = []
+    for number in range(draws):
+        found = attack_swapped(
+            release,
+            used,
+            persons,
+            SwappedPublication(
+                partial(
+                    draw_moves,
+                    settings=settings,
+                    chance=chance.named(f"draw {number}"),
+                    levels=levels,
+                ),
+                apply_moves,
+                published,
+            ),
+            options,
+        )
+        frames.append(found.with_columns(draw=pl.lit(number, pl.Int32)))
     return pl.concat(frames)
 
 

@@ -18,12 +18,13 @@ from recon_cli.lab.calibration.blocks import (
 )
 from recon_cli.lab.calibration.measures import judge, measure
 from recon_cli.lab.calibration.study import load_study
-from recon_cli.lab.calibration.zero import publish_all, zero_solvar
+from recon_cli.lab.calibration.zero import zero_solvar
 from recon_cli.schema import load_release
 from recon_cli.seeding import generator
 from recon_cli.stages.attacker import age_bins
 from recon_cli.synth import load_nation
 from recon_cli.synth.attacker_files import COMRCL, STRANGERS, TRUTHS, commercial_file, exact_columns
+from recon_cli.tabulation import publish_records
 from tests.support import nations
 from tests.support.command_line import recon
 from tests.support.paths import FACTS, ROOT, needs_shared
@@ -131,7 +132,7 @@ def test_packaged_table_is_the_published_one() -> None:
 
 def test_zero_solvar_lies_between_block_tables_and_all_tables() -> None:
     made = nations.counties()[0]
-    published = publish_all(RELEASE, made.persons, made.places)
+    published = publish_records(RELEASE, made.persons, made.places["geoid_block"])
     names = [table.name for table in RELEASE.tables]
     zero = zero_solvar(RELEASE, published, names)
     inhabited = made.places.filter(pl.col("population") > 0).select("geoid_block")

@@ -39,6 +39,10 @@ from recon_cli.solve.cp_sat import Effort
 Publish = Callable[[pl.DataFrame], Publication]
 
 
+#: What is published without the person of a row, in one or several ways.
+Without = Callable[[int], Sequence[Publication]]
+
+
 def attack_again(
     release: Release,
     tables: Sequence[Table],
@@ -61,40 +65,140 @@ def attack_again(
         ConfigError: Nothing is gained from these tables.
         SourceError: The counts do not fit the release.
     """
-    published = publish(records)
-    columns = compared_columns(release, tables, published.coverage, options.gains)
-    gained = gained_columns(release, columns, options.gains)
-    plan = _plan(release, tables, published, columns)
-    people = _people(release, records, columns, gained, options)
-    worlds: dict[str, _World] = {}
-    with_them, without, open_ones, seconds = [], [], [], []
-    place = release.geoid_column
-    for row, geoid in people.select("_row", place).iter_rows():
-        region = release.region.enclosing(str(geoid))
-        if region not in worlds:
-            worlds[region] = _World(plan, published, region, columns, options)
-        others = publish(records.filter(pl.int_range(pl.len()) != row))
-        left = _World(plan, others, region, columns, options)
-        person = _Person(
-            str(geoid),
-            people.filter(_row=row).select(f"_{name}" for name in columns).to_numpy()[0],
-            np.array([name in gained for name in columns]),
+    attack = ScratchAttack.of(release, tables, records, publish(records), options)
+    people = attack.people()
+    return attack.compare(people, lambda row: (publish(left_out(records, row)),))[0]
+
+
+def left_out(records: pl.DataFrame, row: int) -> pl.DataFrame:
+    """The records but for one."""
+    return records.filter(pl.int_range(pl.len()) != row)
+
+
+@dataclass(frozen=True)
+class ScratchAttack:
+    """An attack that begins anew for each publication.
+
+    Attributes:
+        records: The confidential ones.
+        published: What is published of them.
+        columns: The histogram columns that the tables tell apart.
+        gained: Those of them to be learnt.
+    """
+
+    plan: Plan
+    records: pl.DataFrame
+    published: Publication
+    columns: tuple[str, ...]
+    gained: tuple[str, ...]
+    options: LeaveOneOutOptions
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        tables: Sequence[Table],
+        records: pl.DataFrame,
+        published: Publication,
+        options: LeaveOneOutOptions,
+    ) -> ScratchAttack:
+        """Plan it.
+
+        Raises:
+            ConfigError: Nothing is gained from these tables.
+        """
+        columns = compared_columns(release, tables, published.coverage, options.gains)
+        gained = gained_columns(release, columns, options.gains)
+        plan = _plan(release, tables, published, columns)
+        return cls(plan, records, published, columns, gained, options)
+
+    def people(self, *same: str) -> pl.DataFrame:
+        """Who is left out: a row for each distinct record, ``same`` columns besides.
+
+        Returns:
+            The unit's geoid, ``same``, ``_row`` (of one of them), ``_<column>`` (the place of its
+            value), ``gain`` and ``people``.
+        """
+        release, options, records = self.plan.release, self.options, self.records
+        place = release.geoid_column
+        features = [feature.name for feature in release.features]
+        chosen = np.random.default_rng(options.seed).random(records.height) < options.share
+        codes = [
+            column_codes(release, records, name, "records").alias(f"_{name}")
+            for name in self.columns
+        ]
+        gain = gain_codes(release, records, self.gained)
+        return (
+            records.select(place, *same, *features)
+            .with_columns(*codes, gain, _row=pl.int_range(pl.len()))
+            .filter(pl.Series(chosen) & release.geography.inside(pl.col(place), options.within))
+            .group_by(place, *same, *features, maintain_order=True)
+            .agg(
+                pl.col("_row", "gain", *(f"_{name}" for name in self.columns)).first(),
+                people=pl.len(),
+            )
         )
-        found = [world.conclude(person) for world in (worlds[region], left)]
-        with_them.append(found[0])
-        without.append(found[1])
-        seconds.append(sum(each.seconds for each in found))
-        open_ones.append(any(each.is_open for each in found))
-    left_out = LeftOut(
-        geoids=people[place],
-        groups=people.select(f"_{name}" for name in columns).to_numpy(),
-        gain=people["gain"].to_numpy(),
-        people=people["people"].to_numpy(),
-        unknown=np.where(open_ones, OPEN, KNOWN),
-    )
-    comparison = BatchComparison(_stack(with_them), _stack(without), np.array(seconds))
-    modes = ModalValues.of(release, records, gained, None)
-    return left_out_frame(left_out, comparison, columns, modes)
+
+    def compare(self, people: pl.DataFrame, without: Without) -> list[pl.DataFrame]:
+        """What is concluded with each of some people and without.
+
+        Args:
+            people: As from `people`.
+            without: What is published without one of them, as often for each.
+
+        Returns:
+            For each way to publish without them a frame, as from `attack_again`.
+        """
+        release = self.plan.release
+        place = release.geoid_column
+        worlds: dict[str, _World] = {}
+        found: list[list[_Conclusion]] = []
+        codes = people.select(f"_{name}" for name in self.columns).to_numpy()
+        is_gained = np.array([name in self.gained for name in self.columns])
+        for at, (row, geoid) in enumerate(people.select("_row", place).iter_rows()):
+            region = release.region.enclosing(str(geoid))
+            if region not in worlds:
+                worlds[region] = self._world(self.published, region, ())
+            known = [worlds[region]]
+            for others in without(row):
+                known.append(self._world(others, region, known))
+            person = _Person(str(geoid), codes[at], is_gained)
+            found.append([world.conclude(person) for world in known])
+        modes = ModalValues.of(release, self.records, self.gained, None)
+        columns = [_stack(each) for each in zip(*found, strict=True)]
+        return [
+            left_out_frame(
+                LeftOut(
+                    geoids=people[place],
+                    groups=codes,
+                    gain=people["gain"].to_numpy(),
+                    people=people["people"].to_numpy(),
+                    unknown=np.where(
+                        [each[0].is_open or each[number].is_open for each in found], OPEN, KNOWN
+                    ),
+                ),
+                BatchComparison(
+                    columns[0],
+                    other,
+                    np.array([each[0].seconds + each[number].seconds for each in found]),
+                ),
+                self.columns,
+                modes,
+            )
+            for number, other in enumerate(columns[1:], start=1)
+        ]
+
+    def _world(self, published: Publication, region: str, known: Sequence[_World]) -> _World:
+        """What is published of a region, attacked; nothing is where the same is known."""
+        here = self.plan.release.geography.inside(pl.col("geoid"), region)
+        geounits, counts = (each.filter(here) for each in (published.geounits, published.counts))
+        part = replace(published, geounits=geounits, counts=counts.sort(counts.columns))
+        for world in known:
+            if world.published.counts.equals(part.counts) and world.published.geounits.equals(
+                geounits
+            ):
+                return world
+        return _World(self.plan, part, region, self.columns, self.options)
 
 
 def _plan(
@@ -104,35 +208,6 @@ def _plan(
         return make_variability_plan(release, tables, published.coverage, "exact")
     masks = histogram_masks(release, columns)
     return make_interval_plan(release, tables, published.coverage, masks)
-
-
-def _people(
-    release: Release,
-    records: pl.DataFrame,
-    columns: tuple[str, ...],
-    gained: tuple[str, ...],
-    options: LeaveOneOutOptions,
-) -> pl.DataFrame:
-    """One row for each distinct record of those who are left out.
-
-    Returns:
-        The unit's geoid, ``_row`` (of one of them), ``_<column>`` (the place of its value),
-        ``gain`` and ``people``.
-    """
-    place = release.geoid_column
-    features = [feature.name for feature in release.features]
-    chosen = np.random.default_rng(options.seed).random(records.height) < options.share
-    codes = [column_codes(release, records, name, "records").alias(f"_{name}") for name in columns]
-    return (
-        records.select(place, *features)
-        .with_columns(*codes, gain_codes(release, records, gained), _row=pl.int_range(pl.len()))
-        .filter(pl.Series(chosen) & release.geography.inside(pl.col(place), options.within))
-        .group_by(place, *features, maintain_order=True)
-        .agg(
-            pl.col("_row", "gain", *(f"_{name}" for name in columns)).first(),
-            people=pl.len(),
-        )
-    )
 
 
 @dataclass(frozen=True)
@@ -180,13 +255,8 @@ class _World:
         columns: tuple[str, ...],
         options: LeaveOneOutOptions,
     ) -> None:
-        here = plan.release.geography.inside(pl.col("geoid"), region)
-        part = replace(
-            published,
-            geounits=published.geounits.filter(here),
-            counts=published.counts.filter(here),
-        )
-        counts = arrange_counts(plan, part)
+        self.published = published
+        counts = arrange_counts(plan, published)
         self.system: System = next(iter(build_systems(plan, counts)))
         self.geoids = counts.geoids.gather(self.system.units).to_list()
         self.histogram: HistogramCells = histogram_of(plan, self.system.candidates, columns)

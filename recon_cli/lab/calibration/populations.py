@@ -23,7 +23,7 @@ from recon_cli.lab.calibration.blocks import (
 from recon_cli.lab.calibration.measures import judge, measure
 from recon_cli.lab.calibration.page import calibration_page
 from recon_cli.lab.calibration.study import load_study
-from recon_cli.lab.calibration.zero import publish_all, zero_solvar
+from recon_cli.lab.calibration.zero import zero_solvar
 from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import ATTACKER, SYNTH, stage_named
@@ -31,6 +31,7 @@ from recon_cli.schema import Release
 from recon_cli.stages.attacker import age_bins
 from recon_cli.store import Piece, open_folder
 from recon_cli.store.files import write_named
+from recon_cli.tabulation import publish_records
 
 PAGE = "calibration.md"
 
@@ -121,9 +122,7 @@ def count_partition(context: CalibrationContext, piece: Piece, tick: OnProgress)
     places = open_folder(context.work, SYNTH, "places").read(partition)
     hdf = open_folder(context.work, stage_named("swap"), "hdf").read(partition)
     comrcl = open_folder(context.work, ATTACKER, "comrcl").read(partition)
-    homes = hdf.group_by("geoid_block").agg(population=pl.len())
-    after = places.select("geoid_block").join(homes, on="geoid_block", how="left").fill_null(0)
-    published = publish_all(context.release, hdf, after)
+    published = publish_records(context.release, hdf, places["geoid_block"])
     zero = zero_solvar(context.release, published, [table.name for table in context.release.tables])
     binned = with_bins(with_nonmodal(context.release, persons, context.mode), context.bins)
     blocks = count_blocks(

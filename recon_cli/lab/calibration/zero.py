@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from recon_cli.coverage import CoveragePattern
 from recon_cli.model.bounds import propagate
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import arrange_counts
@@ -20,36 +19,6 @@ from recon_cli.model.planning import make_relaxed_plan
 from recon_cli.model.system import build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
-from recon_cli.tabulation import tabulate
-
-
-def publish_all(release: Release, persons: pl.DataFrame, places: pl.DataFrame) -> Publication:
-    """Everything that the release would publish of some records.
-
-    Args:
-        persons: The records.
-        places: The unit's geoid and ``population`` of every unit, inhabited or not.
-    """
-    region, geoid = release.region, pl.col(release.geoid_column)
-    published = {name for table in release.tables for name in table.levels}
-    levels = [level for level in release.geography.levels if level.name in published]
-    frames = [
-        places.group_by(level.enclosing(geoid).alias("geoid"))
-        .agg(pl.col("population").sum().cast(pl.Int32))
-        .select(
-            "geoid",
-            region.enclosing(pl.col("geoid")).alias(region.name),
-            "population",
-            level=pl.lit(level.name),
-            pattern=pl.lit(number, pl.Int16),
-        )
-        .select("geoid", "level", region.name, "population", "pattern")
-        for number, level in enumerate(levels)
-    ]
-    coverage = tuple(CoveragePattern.complete(release, level.name) for level in levels)
-    return Publication(
-        pl.concat(frames).sort("level", "geoid"), tabulate(release, persons), coverage
-    )
 
 
 def zero_solvar(release: Release, published: Publication, tables: Sequence[str]) -> pl.DataFrame:
