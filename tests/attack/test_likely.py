@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 
 import recon_cli as recon
 from benchmarks.soundness.releases import make_release
+from recon_cli.api.reconstruction import split
+from recon_cli.attack.reconstruction.partition import reconstruct
 from recon_cli.model.bounds import propagate
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import arrange_counts
@@ -23,6 +26,7 @@ from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.system import build_systems
+from recon_cli.progress import NO_STATUSES
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.solve.column_pricing import (
@@ -197,8 +201,22 @@ def test_units_that_coarse_counts_connect_are_solved_a_few_at_a_time(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("recon_cli.attack.reconstruction.priced._JOINT", 0)
         patch.setattr(CliqueForm, "is_narrow", False)
-        result = recon.reconstruct(release, published, seed=seed, objective="likely")
+        told: list[tuple[int, int, dict[str, int]]] = []
+
+        def hear(units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+            told.append((units, people, dict(statuses)))
+
+        (part,) = split(release, published)
+        result = reconstruct(
+            release, part, release.tables, seed=seed, objective="likely", on_progress=hear
+        )
     assert "undecided" not in set(result.blocks["status"])
+    assert sum(units for units, _, _ in told) == result.blocks.height
+    assert sum(people for _, people, _ in told) == result.microdata.height
+    statuses: Counter[str] = Counter()
+    for _, _, how in told:
+        statuses.update(how)
+    assert +statuses == Counter(result.blocks["status"].to_list())
     found = record_counts(release, result.microdata)
     assert any(is_solution(found, solution) for solution in every)
     check_claims(release, result.microdata.drop_nulls(), result.blocks, every)

@@ -19,6 +19,7 @@ import numpy as np
 from recon_cli.arrays import Int32Array, IntArray
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.row_costs import RECORD, SHORTAGE
+from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.seeding import generator
 from recon_cli.solve.column_pricing import OpenUnits, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize
@@ -51,7 +52,13 @@ class SearchResult:
 
 
 def meet_shared_rows(
-    rows: PricedRows, lower: Int32Array, upper: Int32Array, people: IntArray, seed: int
+    rows: PricedRows,
+    lower: Int32Array,
+    upper: Int32Array,
+    people: IntArray,
+    seed: int,
+    *,
+    on_progress: OnProgress = ignore_progress,
 ) -> SearchResult:
     """Solve a few units at a time again, in place, until all rows are met: Eq. (neighbourhood).
 
@@ -62,9 +69,10 @@ def meet_shared_rows(
         people: (units × cells) people to begin with; those that meet the rows of each unit alone,
             or nearly.
         seed: Decides which units are solved together.
+        on_progress: Told after each sweep how many people rows still miss, as ``people_missed``.
     """
     search = _Search(rows, lower, upper, people, seed)
-    units, size = rows.domain.units, 1
+    units, size, told = rows.domain.units, 1, 0
     for sweep in range(_SWEEPS):
         missed, is_likely = search.missed, rows.costs is None or sweep >= _LIKELY
         if not missed and is_likely:
@@ -74,6 +82,8 @@ def meet_shared_rows(
             if search.seconds > _SECONDS * units or (is_likely and not search.missed):
                 break
             search.solve_again(np.sort(order[first : first + size]))
+        on_progress(0, 0, {"people_missed": search.missed - told})
+        told = search.missed
         search.raise_prices()
         if search.missed >= missed:
             size = min(2 * size, _MOST)

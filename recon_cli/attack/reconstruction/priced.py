@@ -23,6 +23,7 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram, with_rows
 from recon_cli.model.row_costs import RECORD
+from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.column_pricing import CertifiedCosts, OpenUnits, PricedVertex, price_columns
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, find_feasible, maximize
@@ -89,12 +90,14 @@ class _Pack:
         lower: (units × cells) least people.
         upper: (units × cells) most.
         seed: Of the solver.
+        on_progress: Told of units done, and of people whom shared rows still miss.
     """
 
     rows: PricedRows
     lower: Int32Array
     upper: Int32Array
     seed: int
+    on_progress: OnProgress = ignore_progress
 
     @property
     def open_units(self) -> OpenUnits:
@@ -104,11 +107,15 @@ class _Pack:
 
     def select(self, units: IntArray) -> _Pack:
         rows = self.rows.select(units)
-        return _Pack(rows, self.lower[units], self.upper[units], self.seed)
+        return _Pack(rows, self.lower[units], self.upper[units], self.seed, self.on_progress)
 
 
 def solve_priced(
-    rows: PricedRows, lower: Int32Array, upper: Int32Array, seed: int
+    rows: PricedRows,
+    lower: Int32Array,
+    upper: Int32Array,
+    seed: int,
+    on_progress: OnProgress = ignore_progress,
 ) -> PricedSolution | None:
     """A solution of some units, of least cost where that can be shown.
 
@@ -117,11 +124,12 @@ def solve_priced(
         lower: (units × cells) least people.
         upper: (units × cells) most.
         seed: Of the solver.
+        on_progress: Told of units done, and as ``people_missed`` of whom shared rows still miss.
 
     Returns:
         None where two engines agree that there is none.
     """
-    whole = _Pack(rows, lower, upper, seed)
+    whole = _Pack(rows, lower, upper, seed, on_progress)
     if not rows.is_coupled:
         return _solve_alone(whole)
     if np.count_nonzero(upper) <= _JOINT:
@@ -131,8 +139,10 @@ def solve_priced(
 
 def _solve_alone(whole: _Pack) -> PricedSolution | None:
     """Units that share no row, some at a time."""
-    parts = _in_parts(whole.rows.domain.units, _PACK)
-    found = [_solve(whole.select(units), units) for units in parts]
+    found = []
+    for units in _in_parts(whole.rows.domain.units, _PACK):
+        found.append(_solve(whole.select(units), units))
+        whole.on_progress(len(units), 0)
     return _joined([each for each in found if each is not None], len(found))
 
 
@@ -370,7 +380,9 @@ def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
             return PricedSolution.unknown(number, seconds)
         seconds += vertex.deterministic_time
         people[units[vertex.unit], vertex.cell] = np.rint(vertex.values)
-    searched = meet_shared_rows(whole.rows, whole.lower, whole.upper, people, whole.seed)
+    searched = meet_shared_rows(
+        whole.rows, whole.lower, whole.upper, people, whole.seed, on_progress=whole.on_progress
+    )
     seconds += searched.deterministic_time
     if not searched.is_met:
         # Whoever cannot be solved alone cannot be with others.

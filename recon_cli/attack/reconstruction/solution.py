@@ -29,6 +29,7 @@ from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.system import System
+from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
@@ -92,10 +93,12 @@ def solve_system(
     seed: int,
     quarantine: Quarantine,
     is_likely: bool = False,
+    on_progress: OnProgress = ignore_progress,
 ) -> BatchSolution:
     """One solution of a batch: bounds first, the solver on the residue only.
 
     Where candidates are not listed, columns are priced; with ``is_likely`` those of least cost.
+    ``on_progress`` is told of these meanwhile, see `solve_priced`.
 
     Raises:
         ContradictionError: The batch has no solution; names the cells.
@@ -108,7 +111,7 @@ def solve_system(
     listed = _solve_listed(batch, bounds)
     if system.is_listed.all():
         return listed
-    return _DenseRegions(batch, listed, is_likely).solved()
+    return _DenseRegions(batch, listed, is_likely, on_progress).solved()
 
 
 def solution_of_records(
@@ -228,11 +231,13 @@ class _DenseRegions:
     Attributes:
         listed: The other regions, solved.
         is_likely: Whether costs count.
+        on_progress: Told of units while they are solved.
     """
 
     batch: _Batch
     listed: BatchSolution
     is_likely: bool
+    on_progress: OnProgress
 
     def solved(self) -> BatchSolution:
         """All regions of the batch."""
@@ -315,7 +320,8 @@ class _DenseRegions:
                     self._form, batch.counts, region, seed, is_likely=self.is_likely
                 )
             if found is None:
-                found = solve_priced(rows, bounds.lower[units], bounds.upper[units], seed)
+                ends = bounds.lower[units], bounds.upper[units]
+                found = solve_priced(rows, *ends, seed, self.on_progress)
         if found is None:
             strata = rows.domain.strata
             geounits = np.concatenate([each.stratum.geounits for each in strata])
