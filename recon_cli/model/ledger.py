@@ -169,12 +169,15 @@ class Ledger:
         functionals: Sparse (functionals × variables).
         known: Solutions that witnesses differ from: the first, and those that showed more.
         effort: Deterministic seconds that were spent.
+        is_endless: Functionals that solutions raise above any number: nothing is asked of their
+            greatest values, whose `upper` is no number.
     """
 
     program: IntegerProgram
     functionals: sparse.csr_array
     known: list[IntArray]
     effort: float = 0.0
+    is_endless: BoolArray | None = None
     _ends: dict[tuple[int, int], Reason] = field(default_factory=dict)
     _witnesses: dict[tuple[int, int], Witness] = field(default_factory=dict)
 
@@ -192,6 +195,8 @@ class Ledger:
         self.upper: IntArray = rises @ high + falls @ low
         self.least: IntArray = C @ given[0]
         self.greatest: IntArray = self.least.copy()
+        nowhere = np.zeros(len(self.least), dtype=bool)
+        self._endless: BoolArray = nowhere if self.is_endless is None else self.is_endless
         self._here = Witness(0, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
         self.known = given[:1]
         for each in given[1:]:
@@ -206,7 +211,7 @@ class Ledger:
     @property
     def is_open_above(self) -> BoolArray:
         """Functionals whose greatest value is not known."""
-        is_open: BoolArray = self.greatest < self.upper
+        is_open: BoolArray = (self.greatest < self.upper) & ~self._endless
         return is_open
 
     @property
@@ -218,7 +223,7 @@ class Ledger:
     def is_undecided(self) -> BoolArray:
         """Functionals of which it is not known whether they vary."""
         undecided: BoolArray = (self.least == self.greatest) & (self.lower < self.upper)
-        return undecided
+        return undecided & ~self._endless
 
     def proven(self, functional: int, sign: int) -> int:
         """What no solution is below; with sign −1 of the functional's negative."""
@@ -226,6 +231,8 @@ class Ledger:
 
     def is_open(self, functional: int, sign: int) -> bool:
         """Whether one end is not known: the least value, or with sign −1 the greatest."""
+        if sign < 0 and self._endless[functional]:
+            return False
         seen = (self.least if sign > 0 else self.greatest)[functional]
         return self.proven(functional, sign) < sign * int(seen)
 
@@ -311,7 +318,8 @@ class Ledger:
                     raise ValueError(f"functional {at}: its witness is no solution")
                 if sign * int(functional @ values) != end.seen:
                     raise ValueError(f"functional {at}: its witness does not have {end.seen}")
-                if isinstance(end.why, Confirmation):
+                is_unbounded = sign < 0 and bool(self._endless[at])
+                if isinstance(end.why, Confirmation) or is_unbounded:
                     continue
                 why = end.why or Combination(1, self._here.columns, self._here.change)
                 if why.bound(self.program, sign * functional) < end.proven:

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination
 from recon_cli.model.program import IntegerProgram, activity_bounds
@@ -31,7 +32,7 @@ _NOISE = 0.05
 _SCALES = (1, 2, 12, 2520, 720_720)
 #: Entries of a matrix up to which all of them are held.
 _DENSE = 30_000
-#: More than any row.
+#: Farther than any number: where nothing ends a row or a variable, from which nothing follows.
 _FREE = 2**40
 
 
@@ -52,10 +53,11 @@ class Block:
         columns: The variables, rising.
         rows: The rows over them that can bind.
         A: Sparse (rows × columns).
-        outer: Least and greatest change of each row, whatever the others are.
+        outer: Least and greatest change of each row, whatever the others are; beyond ±2^40 where
+            nothing bounds them.
         inner: The same where the others stay.
         down: How far each variable can fall.
-        up: How far it can rise.
+        up: How far it can rise, 2^40 where nothing bounds it.
     """
 
     columns: IntArray
@@ -97,18 +99,24 @@ class BlockView:
 
     Attributes:
         by_column: Its matrix.
+        is_open: Variables that nothing bounds from above.
+        ends: Of how many of these each row has the negative, and of how many the positive.
         reach: The least and greatest that its rows come to within the bounds of the variables.
     """
 
     program: IntegerProgram
     by_column: sparse.csc_array
+    is_open: BoolArray
+    ends: tuple[IntArray, IntArray]
     reach: tuple[IntArray, IntArray]
 
     @classmethod
     def of(cls, program: IntegerProgram) -> BlockView:
         """Of a program."""
         A = program.constraints.A
-        return cls(program, sparse.csc_array(A), activity_bounds(A, program.lower, program.upper))
+        is_open: BoolArray = program.upper >= OPEN
+        reach = activity_bounds(A, program.lower, program.upper)
+        return cls(program, sparse.csc_array(A), is_open, _open_ends(A, is_open), reach)
 
     def around(self, known: IntArray, total: IntArray, columns: IntArray) -> Block:
         """Some variables, around a known solution.
@@ -128,16 +136,24 @@ class BlockView:
         # Others move a row by what all can less what the block can.
         others_fall = self.reach[0][rows] - total[rows] - fall
         others_rise = self.reach[1][rows] - total[rows] - rise
+        own = _open_ends(A, self.is_open[columns])
+        falls_open, rises_open = (
+            every[rows] > here for every, here in zip(self.ends, own, strict=True)
+        )
+        falls_open |= program.constraints.most[rows] >= OPEN
         binds = np.flatnonzero((fall < least) | (rise > most))
         least, most = least[binds], most[binds]
         return Block(
             columns=columns,
             rows=rows[binds],
             A=sparse.csr_array(A[binds]),
-            outer=(least - others_rise[binds], most - others_fall[binds]),
+            outer=(
+                np.where(rises_open[binds], -_FREE, least - others_rise[binds]),
+                np.where(falls_open[binds], _FREE, most - others_fall[binds]),
+            ),
             inner=(least, most),
             down=-lower,
-            up=upper,
+            up=np.where(self.is_open[columns], _FREE, upper),
         )
 
     def relaxed(self, columns: IntArray) -> IntegerProgram:
@@ -159,6 +175,14 @@ class BlockView:
         shape = (len(rows), len(columns))
         entries = (part.data, at.ravel(), part.indptr)
         return sparse.csr_array(sparse.csc_array(entries, shape=shape)), rows.astype(np.int64)
+
+
+def _open_ends(A: sparse.csr_array, is_open: BoolArray) -> tuple[IntArray, IntArray]:
+    """For each row how many open variables it has with a negative, and with a positive sign."""
+    here = sparse.csr_array(A[:, np.flatnonzero(is_open)])
+    row = np.repeat(np.arange(A.shape[0]), np.diff(here.indptr))
+    falls = np.bincount(row[here.data < 0], minlength=A.shape[0])
+    return falls, np.bincount(row[here.data > 0], minlength=A.shape[0])
 
 
 @dataclass(frozen=True)
@@ -276,7 +300,12 @@ def best_combination(
         if np.abs(whole).max(initial=0) > 2**31:
             break
         w = whole.astype(np.int64)
+        least, most = block.outer
+        # Nothing adds up with an end that is none.
+        w[((w > 0) & (least <= -_FREE)) | ((w < 0) & (most >= _FREE))] = 0
         bound = _least_change(block, functional, w, scale)
+        if bound is None:
+            continue
         if best is None or bound > best[0]:
             used = np.flatnonzero(w)
             best = bound, Combination(scale, block.rows[used], w[used])
@@ -285,8 +314,8 @@ def best_combination(
     return best
 
 
-def _least_change(block: Block, functional: IntArray, weights: IntArray, scale: int) -> int:
-    """Eq. (dual), in changes, with the others anywhere within their bounds."""
+def _least_change(block: Block, functional: IntArray, weights: IntArray, scale: int) -> int | None:
+    """Eq. (dual), in changes, with the others anywhere within their bounds; None: no number."""
     least, most = block.outer
     number: npt.DTypeLike = np.int64
     size = float(np.abs(weights).astype(np.float64) @ np.maximum(np.abs(least), np.abs(most)))
@@ -295,5 +324,7 @@ def _least_change(block: Block, functional: IntArray, weights: IntArray, scale: 
     w = weights.astype(number)
     of_rows = np.where(weights > 0, w * least, w * most).sum()
     rest = scale * functional - block.transposed @ weights
+    if (block.up[rest < 0] >= _FREE).any():
+        return None
     reach = np.where(rest > 0, -rest * block.down, rest * block.up).sum()
     return -(-(int(of_rows) + int(reach)) // scale)

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.frames import OPEN
 from recon_cli.model.ledger import (
     Arrays,
     Confirmation,
@@ -65,6 +66,7 @@ def find_ends(
     levels: Sequence[Sequence[IntArray]],
     effort: Effort,
     *,
+    is_endless: BoolArray | None = None,
     watch: OnLedger = ignore_ledger,
     keeper: Keeper | None = None,
 ) -> Ledger:
@@ -78,10 +80,13 @@ def find_ends(
         levels: From fine to coarse, the blocks of each level, each its variables, rising. The last
             level has one block with all of them.
         effort: Its limit is for everything together.
+        is_endless: Variables that solutions raise above any number, and with them what counts
+            them; their upper ends are `OPEN`. None: there are none.
         watch: Is shown the ledger every few blocks.
         keeper: Keeps the search as often.
     """
-    search = _Search(Ledger(program, functionals, [known]), levels, effort, watch, keeper)
+    ledger = _ledger(program, functionals, known, is_endless)
+    search = _Search(ledger, levels, effort, watch, keeper)
     coarser = range(1, len(levels))
     search.run(
         [
@@ -104,10 +109,11 @@ def find_settled(
     levels: Sequence[Sequence[IntArray]],
     effort: Effort,
     *,
+    is_endless: BoolArray | None = None,
     watch: OnLedger = ignore_ledger,
 ) -> Ledger:
     """Which functionals have one value in all solutions; as `find_ends`, without their ends."""
-    search = _Search(Ledger(program, functionals, [known]), levels, effort, watch)
+    search = _Search(_ledger(program, functionals, known, is_endless), levels, effort, watch)
     dry = 0
     while dry < _DRY and (left := np.count_nonzero(search.ledger.is_undecided)) > _FEW:
         search.explore(min(1, len(levels) - 1), only_undecided=True)
@@ -116,6 +122,25 @@ def find_settled(
         search.reach_ends(level, only_undecided=True)
     search.settle(only_undecided=True)
     return search.ledger
+
+
+def _ledger(
+    program: IntegerProgram,
+    functionals: sparse.csr_array,
+    known: IntArray,
+    is_endless: BoolArray | None,
+) -> Ledger:
+    """The ends of functionals; what counts an endless variable is endless.
+
+    Raises:
+        ValueError: A functional takes away what is endless.
+    """
+    if is_endless is None:
+        return Ledger(program, functionals, [known])
+    counted = sparse.csr_array(functionals[:, np.flatnonzero(is_endless)])
+    if (counted.data < 0).any():
+        raise ValueError("a functional that falls with an endless variable")
+    return Ledger(program, functionals, [known], is_endless=np.diff(counted.indptr) > 0)
 
 
 class Keeper(Protocol):
@@ -423,7 +448,9 @@ class _Search:
             ledger.see(self.values + self.C_by_column[:, columns] @ change, witness)
         bound = -answer.bound
         end = ledger.end(k, sign)
-        if answer.status is Status.OPTIMAL and bound > end.proven:
+        # An engine takes an open end for a number: what it finds is a solution, and no proof.
+        is_bounded = bool((part.upper < OPEN).all())
+        if is_bounded and answer.status is Status.OPTIMAL and bound > end.proven:
             below = beyond(row, sign, end.proven, bound)
             if confirm_infeasible(with_rows(part, below), _CONFIRMATION):
                 ledger.prove(k, sign, bound, Confirmation())

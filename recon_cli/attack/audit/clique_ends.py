@@ -1,14 +1,13 @@
 """Ends of published counts by clique tables: Eq. (clique), for offices with few dense places.
 
-Everything about whole regions whose people are bounded. Where a clique is as wide as a census
-table, where totals are open, where units are not listed or statements contradict each other,
-nothing is found here, and the joint histogram is asked.
+Everything about whole regions. Where a clique is as wide as a census table, where units are not
+listed or statements contradict each other, nothing is found here, and the joint histogram is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Protocol
 
@@ -18,16 +17,17 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import CountEnds, StatedCounts
-from recon_cli.attack.audit.functionals import FindEnds, OnEnds, SummedEnds
+from recon_cli.attack.audit.functionals import EndsSoFar, FindEnds, OnEnds, SummedEnds
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.program import activity_bounds
-from recon_cli.model.signed_bounds import propagate_signed
+from recon_cli.model.signed_bounds import SignedBounds, propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.endless import endless_variables
 from recon_cli.solve.feasibility import Feasibility
 from recon_cli.solve.nested_blocks import Keeper, find_ends, find_settled, known_before
 from recon_cli.solve.nested_feasibility import solve_nested
@@ -94,15 +94,11 @@ def clique_ends(
         asked because a solution has a count that does not matter; None where the joint histogram
         has to be asked.
     """
-    units = counts.units[batch]
-    if not form.can_hold(len(units)) or not counts.is_listed[units].all():
+    propagated = _propagated(form, counts, batch)
+    if propagated is None:
         return None
-    system = CliqueSystem.of(form, counts, batch).tightened(counts, batch)
-    if system is None or not system.published:
-        return None
-    bounds = propagate_signed(system.rows, system.ceiling)
-    if bounds.conflict.any() or (bounds.upper == OPEN).any():
-        return None
+    system, bounds = propagated
+    endless = bounds.upper >= OPEN
     asked = AskedCounts.of_all(system, counts, among)
     names, low, high = asked.names, asked.low, asked.high
     rows = sparse.csr_array(system.rows.A[asked.row])
@@ -124,6 +120,7 @@ def clique_ends(
             known = solved.values
         solution[part.columns] = known
         search = partial(find_ends, keeper=keeper) if among is None else find_settled
+        search = partial(search, is_endless=endless[part.columns])
         found.append((part, partial(search, part.program, known=known, levels=blocks, effort=own)))
     value = rows @ solution
     is_left = np.zeros(len(value), dtype=bool)
@@ -131,17 +128,42 @@ def clique_ends(
         is_left = (value < sizes[0]) | (value > sizes[1])
     # What is left is looked at no further than propagation does.
     lower, upper = activity_bounds(rows, bounds.lower, bounds.upper)
-    shown = CountEnds(low, high, lower, upper, value, value.copy())
+    is_endless = np.diff(sparse.csr_array(rows[:, np.flatnonzero(endless)]).indptr) > 0
+    greatest = np.where(is_endless, OPEN, value)
+    shown = CountEnds(low, high, lower, np.minimum(upper, OPEN), value, greatest)
     kept = np.flatnonzero(~is_left)
     counted = sparse.csr_array(rows[kept])
     is_settled = abs(counted) @ bounds.free == 0
-    on_ends = follow(AskedEnds(names[kept], low[kept], high[kept], is_settled))
+    tell = follow(AskedEnds(names[kept], low[kept], high[kept], is_settled))
+
+    def on_ends(found: EndsSoFar) -> None:
+        upper = np.minimum(found.upper, OPEN)
+        greatest = np.where(is_endless[kept], OPEN, found.greatest)
+        tell(replace(found, upper=upper, greatest=greatest))
+
     ends = SummedEnds(counted, bounds.lower, bounds.free, bounds.upper)
     for part, find in found:
         ends.add(part, find, on_ends)
-    for name in ("lower", "upper", "least", "greatest"):
-        getattr(shown, name)[kept] = getattr(ends, name)
+    shown.lower[kept], shown.least[kept] = ends.lower, ends.least
+    shown.upper[kept] = np.minimum(ends.upper, OPEN)
+    shown.greatest[kept] = np.where(is_endless[kept], OPEN, ends.greatest)
     return names, shown, is_left
+
+
+def _propagated(
+    form: CliqueForm, counts: PartitionCounts, batch: slice
+) -> tuple[CliqueSystem, SignedBounds] | None:
+    """The system of some regions and its bounds; what is open is endless. None: ask another way."""
+    units = counts.units[batch]
+    if not form.can_hold(len(units)) or not counts.is_listed[units].all():
+        return None
+    system = CliqueSystem.of(form, counts, batch).tightened(counts, batch)
+    if system is None or not system.published:
+        return None
+    bounds = propagate_signed(system.rows, system.ceiling)
+    # What is open and not endless is bounded by more than one row at a time.
+    is_bounded = endless_variables(system.rows, bounds.upper) < (bounds.upper >= OPEN)
+    return None if bounds.conflict.any() or is_bounded.any() else (system, bounds)
 
 
 def is_among(names: pl.DataFrame, among: pl.DataFrame) -> BoolArray:
