@@ -1,4 +1,4 @@
-"""Variables that solutions raise above any number: Eq. (ray) of docs/method.md.
+"""Variables that solutions raise above any number.
 
 Where a total is withheld, and all that is summed to it, any number more people may be there. What
 shows it is a change in whole numbers that may be made again and again.
@@ -23,6 +23,8 @@ _LIMIT = 60.0
 
 def endless_variables(rows: LinearConstraints, upper: IntArray) -> BoolArray:
     """Which open variables rise in one change that keeps to all rows however often it is made.
+
+    Eq. (ray) of docs/method.md.
 
     Args:
         rows: With greatest values of `OPEN` where there is none.

@@ -72,7 +72,9 @@ def test_docstrings_link_to_terms_of_the_glossary() -> None:
 #: From the bottom to the top, as docs/architecture.md has them.
 LAYERS = ("vocabulary", "core", "shell", "surface")
 #: All that the core may know of what is above it: who hears of progress.
-OF_PROGRESS = {"recon_cli.progress.OnProgress", "recon_cli.progress.ignore_progress"}
+OF_PROGRESS = {
+    f"recon_cli.progress.{name}" for name in ("NO_STATUSES", "OnProgress", "ignore_progress")
+}
 
 
 def layer_of() -> dict[str, str]:
