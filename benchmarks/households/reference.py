@@ -15,6 +15,7 @@ from benchmarks.households.one_hot import Answer, Masks, OneHot, masks_of
 from benchmarks.households.study import TEN, draw_blocks, make_nation, study_release
 from benchmarks.households.summary import summarise
 from recon_cli.api.reconstruction import inside
+from recon_cli.schema import Release
 
 PEOPLE, SEED = 500_000, 7
 
@@ -36,18 +37,31 @@ class Amount:
     questions: int
 
 
-def measure_all(amount: Amount) -> dict[str, Any]:
-    """All samples in both modes, ablations, and the one-hot formulation."""
-    release, nation = study_release(), make_nation(PEOPLE, SEED)
+def measure_samples(blocks: int) -> dict[str, Any]:
+    """So many blocks of each size, in both modes."""
+    nation = make_nation(PEOPLE, SEED)
     result: dict[str, Any] = {}
-    for mode, described in (("rules", release), ("alone", release.without_assumptions())):
+    for mode, described in _modes().items():
         for size, name in ((TEN, "ten"), (None, "median")):
-            sample = draw_blocks(described, nation, size, amount.blocks, seed=1)
+            sample = draw_blocks(described, nation, size, blocks, seed=1)
             result[f"{name} {mode}"] = summarise(described, sample, measure(described, sample))
+    return result
+
+
+def measure_others(amount: Amount) -> dict[str, Any]:
+    """Ablations in both modes, and the one-hot formulation."""
+    nation = make_nation(PEOPLE, SEED)
+    result: dict[str, Any] = {}
+    for mode, described in _modes().items():
         sample = draw_blocks(described, nation, TEN, amount.ablated, seed=1)
         result[f"ablated {mode}"] = ablate(described, sample)
     result["one-hot"] = measure_one_hot(nation, amount)
     return result
+
+
+def _modes() -> dict[str, Release]:
+    release = study_release()
+    return {"rules": release, "alone": release.without_assumptions()}
 
 
 def measure_one_hot(nation: pl.DataFrame, amount: Amount) -> list[dict[str, Any]]:

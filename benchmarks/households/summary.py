@@ -1,4 +1,4 @@
-"""Tables 4 to 7 and Figure 3 of the study, of measured claims."""
+"""Tables 4 to 7 and Figures 3 to 5 of the study, of measured claims."""
 
 from __future__ import annotations
 
@@ -44,11 +44,30 @@ def summarise(release: Release, sample: Sample, measured: Measured) -> dict[str,
         "any": covered(release, measured, truth, exact),
         "omitted": {k: _omitted(measured, singletons, k) for k in LONG},
         "blocks_with": {k: singletons.filter(k=k)["geoid_block"].n_unique() for k in range(1, 11)},
-        "guessing": {
-            place: _guessing(release, sample, measured, singletons, of_unit)
-            for place, of_unit in PLACES.items()
-        },
+        "named": {k: _named(measured, singletons.filter(k=k)) for k in LONG},
+        "guessing": _surprise(release, sample, measured, singletons),
+        "blocks_with_any": {k: exact.filter(k=k)["geoid_block"].n_unique() for k in range(1, 11)},
+        "guessing_any": _surprise(release, sample, measured, exact),
     }
+
+
+def _surprise(
+    release: Release, sample: Sample, measured: Measured, claims: pl.DataFrame
+) -> dict[str, dict[int, list[float]]]:
+    return {
+        place: _guessing(release, sample, measured, claims, of_unit)
+        for place, of_unit in PLACES.items()
+    }
+
+
+def _named(measured: Measured, claims: pl.DataFrame) -> dict[str, float]:
+    """For each column the share of the claims that speak of it, in percent; nothing of none."""
+    if claims.is_empty():
+        return {}
+    spoken = claims.select(
+        (100 * pl.col(c).is_not_null().mean()).alias(c) for c in measured.columns
+    )
+    return spoken.row(0, named=True)
 
 
 def _omitted(measured: Measured, singletons: pl.DataFrame, k: int) -> list[tuple[str, float]]:
