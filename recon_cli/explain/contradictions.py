@@ -137,7 +137,7 @@ def _correction_message(correction: CountCorrection, counts: str) -> str:
 
 def _changed(cell: PublishedCell, step: int) -> str:
     """A count and what it would have to be; of a statement what it states, and the same."""
-    if cell.high is None:
+    if cell.high in (None, cell.count):
         return f"{cell.count} → {cell.count + step}"
     stated = f"{cell.count} to {cell.high}" if cell.high < OPEN else f"{cell.count} or more"
     return f"{stated} → {cell.count + step if step < 0 else cell.high + step}"

@@ -159,12 +159,14 @@ class AreaGeography(Geography):
         geoids: Level name → code as published → geoid; empty until the file was read.
         overlap: What overlapping areas with tables join; None until then.
         source: What messages call the membership file.
+        outside: Of each unit in no area with tables the line that lists it, and its code.
     """
 
     systems: tuple[AreaSystem, ...] = ()
     geoids: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
     overlap: AreaLevel | None = field(default=None, compare=False, repr=False)
     source: str = field(default="", compare=False)
+    outside: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(cls, unit: str, systems: Sequence[AreaSystem], partition: str) -> AreaGeography:
@@ -234,6 +236,7 @@ class AreaGeography(Geography):
             geoids=geoids,
             overlap=AreaLevel(OVERLAP, places=places[OVERLAP]),
             source=membership.name,
+            outside=_outside(membership, units, {name: codes[name] for name in used}),
         )
 
     @property
@@ -428,6 +431,13 @@ def _split(
 
 def _distinct(column: Column) -> list[str]:
     return sorted({text for text in column if text is not None})
+
+
+def _outside(membership: Membership, units: Sequence[str], areas: Codes) -> tuple[str, ...]:
+    """Of each unit that is in no area of the levels with tables, what lists it."""
+    alone = [unit for unit, *own in zip(units, *areas.values(), strict=True) if not any(own)]
+    said, told = membership.codes.columns[0], next(iter(areas), "")
+    return tuple(f"{membership.where(told, unit)}: {said} {unit}" for unit in alone)
 
 
 def _geoids_of(frame: Codes) -> dict[str, dict[str, str]]:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from hypothesis import given
 
+from recon_cli.errors import ContradictionError
 from recon_cli.rules.finding import Judged
 from recon_cli.stages.check import GivenConfig, check
 from tests.support.properties import SEEDS, examples
@@ -254,3 +255,24 @@ def test_newly_recovered_counts_of_any_register(
     seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     compare(seed, tmp_path_factory.mktemp("register"))
+
+
+def test_a_candidate_that_contradicts_the_others_is_named_and_so_are_its_cells(
+    tmp_path: Path,
+) -> None:
+    """Exit code 6; where those beside it contradict each other, they are what is named."""
+    bands = {"x": AGE[:2], "y": AGE[2:]}
+    first = Made("one", bands, {}, ("block",), ("total", "sex"), 0)
+    made, truth = [first, Made("two", bands, {}, ("block",), ("band",), 0)], WORLDS[0]
+    judged(tmp_path, made, truth)
+    for name, sentence in (("two", "two cannot be about the same people as one"), ("one", "")):
+        counts = tmp_path / f"{name}.csv"
+        head, row, *rows = counts.read_text().splitlines()
+        counts.write_text("\n".join([head, f"{row}0", *rows]) + "\n")
+        with pytest.raises(ContradictionError) as raised:
+            check(GivenConfig(tmp_path / "run.yaml"), 0.0)
+        said = str(raised.value)
+        assert ("cannot be about the same people" in said) == bool(sentence)
+        assert sentence in said
+        assert f"table {name}." in said
+        assert raised.value.exit_code == 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +189,20 @@ def test_every_published_cell_is_compared_again(wards: Path) -> None:
 def test_the_report_has_slivers(wards: Path) -> None:
     text = (wards / "work" / "report" / "report.md").read_text()
     assert "ward E5 − square S1" in text
+
+
+def test_a_unit_in_no_area_is_named_by_its_line(wards: Path, tmp_path: Path) -> None:
+    for path in wards.iterdir():
+        if path.is_file():
+            shutil.copy(path, tmp_path)
+    with (tmp_path / "lookup.csv").open("a") as lookup:
+        lookup.write("x9,,\n")
+    said = " ".join(command("run", "-c", tmp_path / "recon.yaml").stdout.split())
+    assert "1 atom is in no area with tables, so nobody there is counted" in said
+    assert "lookup.csv: line 5: atom x9" in said
+    of_it = findings(tmp_path / "work").filter(geoid="x9")
+    assert of_it.height > 0
+    assert set(of_it["status"]) == {"safe"}
 
 
 def test_no_place_of_that_name(wards: Path) -> None:

@@ -21,6 +21,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.plurals import plural
 from recon_cli.report.words import agreement_of
+from recon_cli.schema import AreaGeography, Release
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.report import page_of
 from recon_cli.stages.result_tables import read_variability_by_size
@@ -50,10 +51,22 @@ def ingest(run: Run, outcome: StageOutcome) -> None:
                 if name in manifest.statuses
             ),
             *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
+            *_outside_facts(run.release),
             ("non-zero cells", f"{cells:,}"),
             ("seconds", seconds(manifest.run.wall_seconds, people, noun)),
         ],
     )
+
+
+def _outside_facts(release: Release) -> list[Fact]:
+    geography = release.geography
+    if not isinstance(geography, AreaGeography) or not geography.outside:
+        return []
+    unit, number = geography.unit.name, len(geography.outside)
+    which = f"1 {unit} is" if number == 1 else f"{number:,} {plural(unit)} are"
+    more = ", …" if number > 1 else ""
+    said = f"{which} in no area with tables, so nobody there is counted"
+    return [("warning", f"{said} ({geography.outside[0]}{more})")]
 
 
 def reconstruct(run: Run, outcome: StageOutcome) -> None:
