@@ -76,7 +76,7 @@ def attacked(folder: Path, source: str, tables: Path, seed: int) -> Iterator[tup
             str(len(chosen)),
             f"{len(none):,} of {len(blocks):,}",
             f"{100 * len(none) / len(blocks):.1f}",
-            f"{100 * none['population'].sum() / blocks['population'].sum():.1f}",
+            f"{100 * int(none['population'].sum()) / int(blocks['population'].sum()):.1f}",
             str(len(undecided)),
             f"{cost.cpu_seconds:.0f}",
         )
