@@ -8,6 +8,7 @@ over or the user has stopped it, what was told last is the answer, and the rest 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import polars as pl
@@ -16,23 +17,23 @@ from recon_cli.model.ledger import Arrays
 
 
 class Checkpoint(Protocol):
-    """Keeps what is found out of batches of regions, which are numbered from 0."""
+    """Keeps what is found out of parts of the work, each under a name."""
 
     @property
     def is_over(self) -> bool:
         """Whether nobody looks for more: what is not kept is undecided."""
 
-    def finished(self, batch: int) -> pl.DataFrame | None:
-        """The rows of a batch that was finished before."""
+    def finished(self, name: str) -> pl.DataFrame | None:
+        """The rows of a part that was finished before."""
 
-    def so_far(self, batch: int) -> pl.DataFrame | None:
-        """The rows of a batch as they were told last."""
+    def so_far(self, name: str) -> pl.DataFrame | None:
+        """The rows of a part as they were told last."""
 
-    def finish(self, batch: int, rows: pl.DataFrame) -> None:
-        """A batch is finished."""
+    def finish(self, name: str, rows: pl.DataFrame) -> None:
+        """A part is finished."""
 
-    def tell(self, batch: int, rows: Callable[[], pl.DataFrame]) -> None:
-        """A batch has come so far; its rows, where something is undecided, are made if wanted."""
+    def tell(self, name: str, rows: Callable[[], pl.DataFrame]) -> None:
+        """A part has come so far; its rows, where something is undecided, are made if wanted."""
 
     def load(self, name: str) -> Arrays | None:
         """The state of a search that was kept last under a name."""
@@ -41,21 +42,46 @@ class Checkpoint(Protocol):
         """Keep the state of a search; it is made if wanted."""
 
 
+@dataclass(frozen=True)
+class KeptSearch:
+    """Keeps one search under a name.
+
+    Attributes:
+        checkpoint: Where.
+    """
+
+    checkpoint: Checkpoint
+    name: str
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody looks for more."""
+        return self.checkpoint.is_over
+
+    def load(self) -> Arrays | None:
+        """What was kept last."""
+        return self.checkpoint.load(self.name)
+
+    def save(self, state: Callable[[], Arrays]) -> None:
+        """Keep it, if it is time."""
+        self.checkpoint.save(self.name, state)
+
+
 class NoCheckpoint:
     """Nothing is kept, and nothing was."""
 
     is_over = False
 
-    def finished(self, batch: int) -> pl.DataFrame | None:
+    def finished(self, name: str) -> pl.DataFrame | None:
         """Nothing."""
 
-    def so_far(self, batch: int) -> pl.DataFrame | None:
+    def so_far(self, name: str) -> pl.DataFrame | None:
         """Nothing."""
 
-    def finish(self, batch: int, rows: pl.DataFrame) -> None:
+    def finish(self, name: str, rows: pl.DataFrame) -> None:
         """Drop it."""
 
-    def tell(self, batch: int, rows: Callable[[], pl.DataFrame]) -> None:
+    def tell(self, name: str, rows: Callable[[], pl.DataFrame]) -> None:
         """Drop it."""
 
     def load(self, name: str) -> Arrays | None:

@@ -31,11 +31,13 @@ class Quarantine:
         excluded: Geounits that no solver is started on: units, or regions for parts that span
             several units.
         announce: Called with a geounit and its region before a solver is started on it.
+        is_over: No solver is started any more.
     """
 
     split_regions: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()
     announce: Callable[[str, str], None] = _unwatched
+    is_over: bool = False
 
     @property
     def is_active(self) -> bool:
@@ -86,7 +88,7 @@ class BatchQuarantine:
         is_one_unit = (unit == unit[0]).all()
         is_split = region in self.quarantine.split_regions
         geoid = self.units[int(unit[0])] if is_split and is_one_unit else region
-        if geoid in self.quarantine.excluded:
+        if self.quarantine.is_over or geoid in self.quarantine.excluded:
             return False
         self.quarantine.announce(geoid, region)
         return True

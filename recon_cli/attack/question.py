@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -68,14 +68,16 @@ Rows = Callable[[str], Iterator[pl.DataFrame]]
 
 
 class Question(ABC):
-    """Something asked of all solutions, region by region.
+    """Something asked of all solutions, region by region."""
 
-    Attributes:
-        has_answers_so_far: Whether what is decided stands while the rest is undecided: such an
-            answer, told to a checkpoint, is published when the question is stopped.
-    """
+    @staticmethod
+    def decides(release: Release) -> str:  # noqa: ARG004
+        """What is decided one by one, in the plural; empty where all stands or falls together.
 
-    has_answers_so_far: ClassVar[bool] = False
+        What is decided stands while the rest is undecided: such an answer, told to a checkpoint, is
+        published when the question is stopped.
+        """
+        return ""
 
     @property
     @abstractmethod

@@ -153,6 +153,8 @@ class Recon(ModuleCommands):
         collect_seldom()
         # Ours are no plugins' models: to look for some is to read of every installed package.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+        # Threads of numpy's linear algebra wait for each other: arrays are small.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # polars ends the process where memory runs out: in one line, without its own frames.
         os.environ["RUST_BACKTRACE"] = "0"
         try:

@@ -1,7 +1,7 @@
 """Checkpoints of pieces on disk: what is decided is there a few seconds later, whatever happens.
 
-``begun/<piece>/`` beside what is finished has the rows of finished batches, those of the batch that
-is being done, as far as they are decided, and the state of its searches. Each file begins with a
+``begun/<piece>/`` beside what is finished has the rows of finished parts, those of the part that is
+being done, as far as they are decided, and the state of its searches. Each file begins with a
 digest of the rest: one that is not whole is none.
 """
 
@@ -69,31 +69,31 @@ class PieceCheckpoint:
         self._home = staging.begun(piece)
         self._finished, self._told, self._saved = Pace(clock), Pace(clock), Pace(clock)
         self._clock = clock
-        self._waiting: dict[int, pl.DataFrame] = {}
+        self._waiting: dict[str, pl.DataFrame] = {}
 
-    def finished(self, batch: int) -> pl.DataFrame | None:
-        """The rows of a batch that was finished before."""
-        return self._frame(_batch(batch))
+    def finished(self, name: str) -> pl.DataFrame | None:
+        """The rows of a part that was finished before."""
+        return self._frame(_whole(name))
 
-    def so_far(self, batch: int) -> pl.DataFrame | None:
-        """The rows of a batch as they were told last."""
-        return self._frame(_so_far(batch))
+    def so_far(self, name: str) -> pl.DataFrame | None:
+        """The rows of a part as they were told last."""
+        return self._frame(_so_far(name))
 
-    def finish(self, batch: int, rows: pl.DataFrame) -> None:
-        """Keep the rows of all batches that were finished since the last time, if it is time."""
-        self._waiting[batch] = rows
+    def finish(self, name: str, rows: pl.DataFrame) -> None:
+        """Keep the rows of all parts that were finished since the last time, if it is time."""
+        self._waiting[name] = rows
         if self._finished.is_due:
             began = self._clock()
-            for number, frame in self._waiting.items():
-                self._write(_batch(number), files.parquet_bytes(frame))
+            for each, frame in self._waiting.items():
+                self._write(_whole(each), files.parquet_bytes(frame))
             self._waiting.clear()
             self._finished.written(began)
 
-    def tell(self, batch: int, rows: Callable[[], pl.DataFrame]) -> None:
-        """Keep what is decided of a batch, if it is time."""
+    def tell(self, name: str, rows: Callable[[], pl.DataFrame]) -> None:
+        """Keep what is decided of a part, if it is time."""
         if self._told.is_due:
             began = self._clock()
-            self._write(_so_far(batch), files.parquet_bytes(rows()))
+            self._write(_so_far(name), files.parquet_bytes(rows()))
             self._told.written(began)
 
     def load(self, name: str) -> Arrays | None:
@@ -134,9 +134,9 @@ class PieceCheckpoint:
         return None if data is None else pl.read_parquet(io.BytesIO(data))
 
 
-def _batch(number: int) -> str:
-    return f"batch-{number:05d}.parquet"
+def _whole(name: str) -> str:
+    return f"{name}.parquet"
 
 
-def _so_far(number: int) -> str:
-    return f"so-far-{number:05d}.parquet"
+def _so_far(name: str) -> str:
+    return f"so-far-{name}.parquet"

@@ -108,8 +108,9 @@ class QuestionStage(OpenedStage):
                 stage, asking.ask_piece, prepare, pieces, on_death, grain=self.grain
             )
         except KeyboardInterrupt:
-            if kind.has_answers_so_far and run.shard.is_all and not stage.is_published:
-                stopped, shared = stage.stopped(), prepare()
+            counted = kind.decides(run.release)
+            if counted and run.shard.is_all and not stage.is_published:
+                stopped, shared = stage.stopped(counted), prepare()
                 for piece in pieces:
                     if not stopped.is_done(piece):
                         asking.answer_so_far(shared, piece, stopped.staging)

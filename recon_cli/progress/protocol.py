@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,31 @@ class OnProgress(Protocol):
 
 def ignore_progress(units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
     """Ignore progress."""
+
+
+class ProgressSoFar:
+    """Tells what is new of numbers that are given as they are so far; they may fall again."""
+
+    def __init__(self, on_progress: OnProgress) -> None:
+        """Nothing is told yet."""
+        self._on_progress = on_progress
+        self._told: tuple[int, int, Counter[str]] = (0, 0, Counter())
+
+    def tell(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        """Units that are done, their people, and how many of what is counted came out how."""
+        before, now = self._told, Counter(statuses)
+        news = Counter(now)
+        news.subtract(before[2])
+        changes = {name: number for name, number in news.items() if number}
+        if units != before[0] or people != before[1] or changes:
+            self._on_progress(units - before[0], people - before[1], changes)
+        self._told = units, people, now
+
+    def add(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
+        """What was done since the last call, as `OnProgress` has it."""
+        now = Counter(self._told[2])
+        now.update(statuses)
+        self.tell(self._told[0] + units, self._told[1] + people, now)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from recon_cli.model.bounds import Bounds
 from recon_cli.model.components import split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.signed_bounds import propagate_signed
-from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.protect.complementary import choose_complementary
 from recon_cli.protect.counts import PROTECTED
 from recon_cli.protect.least_change import SensitiveCells
@@ -151,8 +151,7 @@ class _Progress:
         self._units = units.select(
             release.region.enclosing(pl.col("geoid")).alias("region"), "population"
         )
-        self._on_progress = on_progress
-        self._told = (0, 0)
+        self._so_far = ProgressSoFar(on_progress)
         self._done = (0, 0)
 
     @contextmanager
@@ -161,20 +160,14 @@ class _Progress:
         here = self._units.filter(region=region)
         size = (here.height, int(here["population"].sum()))
         done = self._done
-        yield lambda share: self._tell(
-            *(a + int(share * b) for a, b in zip(done, size, strict=True))
+        yield lambda share: self._so_far.tell(
+            done[0] + int(share * size[0]), done[1] + int(share * size[1])
         )
         self._done = (done[0] + size[0], done[1] + size[1])
 
     def end(self) -> None:
         """Tell of all that is left."""
-        self._tell(self._units.height, int(self._units["population"].sum()))
-
-    def _tell(self, units: int, people: int) -> None:
-        further = (units - self._told[0], people - self._told[1])
-        if any(further):
-            self._on_progress(*further)
-            self._told = (units, people)
+        self._so_far.tell(self._units.height, int(self._units["population"].sum()))
 
 
 def _suppressed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from recon_cli.evaluate.findings import (
@@ -24,6 +24,7 @@ from recon_cli.report.words import (
     of_units,
     percent,
     percentage,
+    stopped_words,
 )
 
 
@@ -53,6 +54,13 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     Args:
         words: The release's words.
     """
+    headline = _headline(findings, words)
+    stopped = [note for manifest in findings.manifests for note in stopped_words(manifest)]
+    return replace(headline, notes=(*stopped, *headline.notes))
+
+
+def _headline(findings: Findings, words: Words) -> Headline:
+    """What all stages together say, as far as they came."""
     reconstruction = findings.reconstruction
     if isinstance(reconstruction, Missing):
         return _without_records(findings, reconstruction, words)
@@ -98,8 +106,6 @@ def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline
         f"**Not proven:** none of {cells:,} protected counts is known to follow from the others."
     )
     notes = [f"Of them {undecided:,} were not decided within the effort."] if undecided else []
-    if audit.manifest.stopped is not None:
-        notes = [f"The audit was {audit.manifest.stopped.words}; the rest is undecided."]
     notes.append(
         f"Only the protected counts were examined, and no {words.people}: "
         "`recon reconstruct`, then `recon claims` examine those."

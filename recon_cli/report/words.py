@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
+from recon_cli.store.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,17 @@ def of_people(number: int, words: Words) -> str:
     ('1 stay', '2,000 stays')
     """
     return f"{number:,} {words.person if number == 1 else words.people}"
+
+
+def stopped_words(manifest: Manifest) -> tuple[str, ...]:
+    """What is true of a stage that was stopped before its end; nothing of another."""
+    if manifest.stopped is None:
+        return ()
+    command = f"`recon {manifest.stage}`"
+    return (
+        f"**{command} was {manifest.stopped.words}.** What is said of those stands. The rest is "
+        f"undecided, and not safe; the next {command} or `recon run` goes on from there.",
+    )
 
 
 def percent_of(part: float, whole: float) -> float | None:

@@ -89,9 +89,7 @@ class Evidence:
         if isinstance(folder, str):
             return Finding(gaps=(folder,))
         used = folder.manifest.notes["tables"]
-        stopped = folder.manifest.stopped
-        gaps = () if stopped is None else (f"`recon audit` was {stopped.words}",)
-        found = Finding(gaps=(*gaps, *self._gaps_of_tables(used, "audit")))
+        found = Finding(gaps=(*_stopped(folder), *self._gaps_of_tables(used, "audit")))
         for name in self.tables.partitions:
             rows = folder.read(name)
             found += find(rows)
@@ -132,6 +130,7 @@ class Evidence:
         status = pl.concat(
             proofs.blocks.read(name, columns=("status",)) for name in proofs.blocks.partitions
         )["status"]
+        gaps += [*_stopped(proofs.claims)] if proofs.claims is not None else []
         if "open" in status:
             gaps.append("the tables do not bound the people of some units")
         if status.is_in(["undecided", "quarantined"]).any():
@@ -155,6 +154,8 @@ class Evidence:
         """Why variability may not tell all that the tables do."""
         if proofs.solvar is None:
             return (self.not_done(SOLVAR),)
+        if stopped := _stopped(proofs.solvar):
+            return stopped
         if proofs.mode != "exact" and not self.stands_alone:
             return ("variability was measured unit by unit (`solvar.mode: exact` takes regions)",)
         return ()
@@ -186,6 +187,12 @@ class Evidence:
             return self.not_done(stage)
         folder = self.work.fresh(stage)
         return folder.why if isinstance(folder, Missing) else folder
+
+
+def _stopped(folder: Folder) -> tuple[str, ...]:
+    """Why what a stage found is not all, where it was stopped."""
+    stopped = folder.manifest.stopped
+    return () if stopped is None else (f"`recon {folder.manifest.stage}` was {stopped.words}",)
 
 
 @dataclass(frozen=True)

@@ -139,18 +139,20 @@ class Stopped(_Record):
         seconds: Wall time until then.
         decided: What was decided, in what the stage counts.
         asked: Of how many.
+        counted: What these are, in the plural.
     """
 
     seconds: float
     decided: int
     asked: int
+    counted: str = "counts"
 
     @property
     def words(self) -> str:
         """What is said of it everywhere."""
         return (
-            f"stopped after {clock_time(self.seconds)}: {self.decided:,} of {self.asked:,} counts "
-            "decided"
+            f"stopped after {clock_time(self.seconds)}: {self.decided:,} of {self.asked:,} "
+            f"{self.counted} decided"
         )
 
 
@@ -401,14 +403,15 @@ def compose(
         notes=dict(notes),
         publishable=False if recipe.is_study else None,
         identity=_identity(recipe.stage.public, entries, outside or extras),
-        stopped=_stopped(statuses, run.wall_seconds) if recipe.is_stopped else None,
+        stopped=_stopped(statuses, run.wall_seconds, recipe.stopped) if recipe.stopped else None,
         run=run,
     )
 
 
-def _stopped(statuses: Mapping[str, int], seconds: float) -> Stopped:
+def _stopped(statuses: Mapping[str, int], seconds: float, counted: str) -> Stopped:
     asked = sum(statuses.values())
-    return Stopped(seconds=seconds, decided=asked - statuses.get("undecided", 0), asked=asked)
+    decided = asked - statuses.get("undecided", 0)
+    return Stopped(seconds=seconds, decided=decided, asked=asked, counted=counted)
 
 
 def _identity(

@@ -53,7 +53,8 @@ class Recipe:
         outside: Files beyond the work folder that the stage writes, by name. Where they are is
             not part of any key; a run looks whether they are as they were written.
         is_study: Whether chance follows from a seed, here or in what is read: not for publication.
-        is_stopped: Whether some of it is undecided because the run was stopped.
+        stopped: What its statuses count, in the plural, where some of these are undecided because
+            the run was stopped.
     """
 
     stage: Stage
@@ -67,7 +68,7 @@ class Recipe:
     partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     outside: Mapping[str, Path] = field(default_factory=dict)
     is_study: bool = False
-    is_stopped: bool = False
+    stopped: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -93,5 +94,5 @@ class Recipe:
             "files": [file.as_json() for file in self.files],
             "shared": dict(self.shared),
             "study": self.is_study,
-            **({"stopped": True} if self.is_stopped else {}),
+            **({"stopped": True} if self.stopped else {}),
         }

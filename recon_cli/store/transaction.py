@@ -72,9 +72,13 @@ class Transaction:
         """Whether the very output is there, which was to be made again."""
         return up_to_date(self.work, self.recipe) is not None
 
-    def stopped(self) -> Transaction:
-        """The same stage, to be published as far as it was decided when it was stopped."""
-        recipe = replace(self.recipe, is_stopped=True)
+    def stopped(self, counted: str) -> Transaction:
+        """The same stage, to be published as far as it was decided when it was stopped.
+
+        Args:
+            counted: What its statuses count, in the plural.
+        """
+        recipe = replace(self.recipe, stopped=counted)
         staging = staging_of(self.work, recipe)
         _discard(*([staging.root] if staging.root.exists() else []))
         for entry in self.staging.finished().values():
@@ -130,7 +134,7 @@ class Transaction:
         files.write_bytes(self.staging.root / COMMIT, files.json_bytes(journal))
         complete_publication(self.work, self.staging.root, self.recipe.stage)
         # A stage that was stopped goes on from what is staged.
-        stopped = self.recipe.is_stopped
+        stopped = self.recipe.stopped
         _discard(*([self.staging.root] if stopped else stagings(self.work, self.recipe.stage)))
         return open_folder(self.work, self.recipe.stage, self.recipe.stage.folders[0]).manifest
 

@@ -8,7 +8,7 @@ See *audit* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final
@@ -25,7 +25,7 @@ from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.progress import AuditProgress
 from recon_cli.attack.audit.safety_ranges import Withheld
 from recon_cli.attack.audit.statuses import OF_NO_INTEREST, statuses
-from recon_cli.attack.checkpoint import Checkpoint, NoCheckpoint
+from recon_cli.attack.checkpoint import Checkpoint, KeptSearch, NoCheckpoint
 from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.attack.options import AuditOptions
 from recon_cli.attack.reconstruction.solution import (
@@ -39,7 +39,6 @@ from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan, plan_of_units
-from recon_cli.model.ledger import Arrays
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import build_system, whole_regions_of
 from recon_cli.progress import OnProgress, ignore_progress
@@ -168,14 +167,14 @@ class _Partition:
 
     def audited(self, number: int, batch: slice, told: AuditProgress) -> pl.DataFrame:
         """The counts of a batch of whole regions; where nobody goes on, as they were told last."""
-        checkpoint = self.checkpoint
-        found = checkpoint.finished(number)
+        checkpoint, name = self.checkpoint, _batch(number)
+        found = checkpoint.finished(name)
         if found is None and checkpoint.is_over:
-            found = checkpoint.so_far(number)
+            found = checkpoint.so_far(name)
             return pl.concat(self._stated(batch)) if found is None else found
         if found is None:
             found = pl.concat([AUDIT.to_frame(), *self.audit(number, batch, told)])
-            checkpoint.finish(number, found)
+            checkpoint.finish(name, found)
         return found
 
     def _stated(self, batch: slice) -> Iterator[pl.DataFrame]:
@@ -203,7 +202,7 @@ class _Partition:
                 seed=options.seed,
                 effort=options.effort,
                 follow=partial(self._keep, number, told),
-                searches=partial(_KeptSearch, self.checkpoint, number),
+                searches=partial(self._search, number),
                 among=options.among,
                 sizes=options.sizes,
             )
@@ -235,9 +234,13 @@ class _Partition:
                 return self._rated(asked.names, shown)
 
             hear(ends)
-            self.checkpoint.tell(number, rows)
+            self.checkpoint.tell(_batch(number), rows)
 
         return keep
+
+    def _search(self, number: int, part: int) -> KeptSearch:
+        """Keeps the search of one part of a batch."""
+        return KeptSearch(self.checkpoint, f"search-{number:05d}-{part:05d}")
 
     def _required(self, withheld: Withheld, low: IntArray, high: IntArray) -> IntArray:
         """The safety range of each count."""
@@ -341,31 +344,8 @@ class _Partition:
         return shown.select(AUDIT.names()).cast(AUDIT)
 
 
-@dataclass(frozen=True)
-class _KeptSearch:
-    """Keeps the search of one part of a batch.
-
-    Attributes:
-        checkpoint: Where.
-        batch: Its number.
-        part: Its number in the batch.
-    """
-
-    checkpoint: Checkpoint
-    batch: int
-    part: int
-
-    def load(self) -> Arrays | None:
-        """What was kept last."""
-        return self.checkpoint.load(self._name)
-
-    def save(self, state: Callable[[], Arrays]) -> None:
-        """Keep it, if it is time."""
-        self.checkpoint.save(self._name, state)
-
-    @property
-    def _name(self) -> str:
-        return f"search-{self.batch:05d}-{self.part:05d}"
+def _batch(number: int) -> str:
+    return f"batch-{number:05d}"
 
 
 def _joint_ends(

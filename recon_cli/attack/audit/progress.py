@@ -11,7 +11,7 @@ import polars as pl
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.functionals import EndsSoFar, OnEnds
 from recon_cli.attack.audit.statuses import RECOVERED, UNDECIDED, statuses
-from recon_cli.progress import OnProgress
+from recon_cli.progress import OnProgress, ProgressSoFar
 
 
 class AuditProgress:
@@ -28,9 +28,7 @@ class AuditProgress:
             on_progress: Who is told.
             units: How many there are.
         """
-        self._on_progress, self._units = on_progress, units
-        self._told: Counter[str] = Counter()
-        self._done = 0
+        self._so_far, self._units = ProgressSoFar(on_progress), units
 
     def of(self, units: pl.Series, required: IntArray, is_settled: BoolArray) -> OnEnds:
         """Hears of some counts.
@@ -51,7 +49,7 @@ class AuditProgress:
             names, numbers = np.unique(status, return_counts=True)
             now = Counter(dict(zip(names.tolist(), numbers.tolist(), strict=True)))
             is_open = np.bincount(unit[status == UNDECIDED], minlength=1) > 0
-            self._tell(now, self._units - int(is_open[1:].sum()))
+            self._so_far.tell(self._units - int(is_open[1:].sum()), 0, now)
 
         return hear
 
@@ -64,10 +62,4 @@ class AuditProgress:
         now: Counter[str] = Counter()
         for each in found:
             now.update(dict(each.value_counts().iter_rows()))
-        self._tell(now, self._units)
-
-    def _tell(self, now: Counter[str], done: int) -> None:
-        news, units = Counter(now), done - self._done
-        news.subtract(self._told)
-        self._told, self._done = now, done
-        self._on_progress(units, 0, {name: number for name, number in news.items() if number})
+        self._so_far.tell(self._units, 0, now)

@@ -32,8 +32,6 @@ class AuditQuestion(Question):
         options: What is asked.
     """
 
-    has_answers_so_far = True
-
     plan: Plan
     options: AuditOptions
 
@@ -49,6 +47,11 @@ class AuditQuestion(Question):
         asked = dict.fromkeys(options.ask, tables)
         whole = coverage_with_left_out(release, coverage, asked)
         return cls(make_interval_plan(release, tables, whole), options)
+
+    @staticmethod
+    def decides(release: Release) -> str:  # noqa: ARG004
+        """Counts."""
+        return "counts"
 
     @property
     def release(self) -> Release:

@@ -25,6 +25,7 @@ from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import RegionData
 from recon_cli.attack.reconstruction.partition import count_statuses
+from recon_cli.attack.unit_status import UNDECIDED
 from recon_cli.attack.variability.histogram import (
     HistogramCells,
     histogram_masks,
@@ -46,6 +47,8 @@ from recon_cli.seeding import digest_seed
 
 #: Groups of a batch, about: subsets of columns times units.
 _GROUPS = 65_536
+#: Units of a batch whose counts are intervals: what is finished of them is kept together.
+_UNITS_OF_INTERVALS = 16
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ class VerifiedClaims:
         units: One row a unit: its geoid, ``population``, ``claims``, ``exact_claims``,
             ``undecided`` (groups of people for which effort ended first), ``status``
             (``complete``, ``partial``, ``open``: nothing bounds its people, and what propagation
-            proves is claimed alone) and ``seconds``.
+            proves is claimed alone; ``undecided``: likewise, since the search was stopped) and
+            ``seconds``.
         disclosures: One row a unit with people and number of columns ``known``: the least number
             of people of whom at most so many columns settle another one, by kind of disclosure:
             ``identity``, ``attribute``, ``inferential``.
@@ -137,21 +141,16 @@ def find_with_plans(
     quarantine: Quarantine = NO_QUARANTINE,
 ) -> VerifiedClaims:
     """`find_claims` with plans already made; ``quarantine`` is for attempts that died."""
+    quarantine = replace(quarantine, is_over=data.checkpoint.is_over)
 
-    def find(plan: Plan, on_progress: OnProgress) -> VerifiedClaims:
-        return _find_with_plan(
-            plan,
-            data,
-            options,
-            trivial=plans.trivial,
-            on_progress=on_progress,
-            quarantine=quarantine,
-        )
+    def find(plan: Plan, name: str, on_progress: OnProgress) -> VerifiedClaims:
+        partition = _Partition(plan, data, options, plans.trivial, quarantine, name)
+        return partition.verified(on_progress)
 
-    found = find(plans.assuming, on_progress)
+    found = find(plans.assuming, "", on_progress)
     if plans.tables_alone is None:
         return replace(found, claims=found.claims.with_columns(rests_on=pl.lit(TABLES)))
-    alone = find(plans.tables_alone, ignore_progress)
+    alone = find(plans.tables_alone, "tables-alone-", ignore_progress)
     key = [plans.assuming.release.geoid_column, *found.columns]
     return replace(
         found,
@@ -160,38 +159,89 @@ def find_with_plans(
     )
 
 
-def _find_with_plan(
-    plan: Plan,
-    data: RegionData,
-    options: ClaimOptions,
-    *,
-    trivial: TrivialGroups,
-    on_progress: OnProgress,
-    quarantine: Quarantine,
-) -> VerifiedClaims:
-    """The claims under one plan; of all but what they rest on."""
-    published = data.published
-    columns = claim_columns(plan.release, plan.tables, published.coverage)
-    counts = arrange_counts(plan, published)
-    claims = [pl.DataFrame(schema=_claim_schema(plan, columns, options))]
-    units = [pl.DataFrame(schema=_unit_schema(plan))]
-    disclosures = [pl.DataFrame(schema=_disclosure_schema(plan))]
-    batch = max(_GROUPS >> len(columns), 1)
-    # Units are taken alone, so that a region with too many candidates to list is cut.
-    systems = build_systems(plan, counts, batch, whole_regions=published.is_exact)
-    for known in KnownBatch.each(plan, counts, systems, data, quarantine):
-        system, programs = known.system, _programs(known, options, columns)
-        histogram = histogram_of(plan, system.candidates, columns)
+@dataclass(frozen=True)
+class _Partition:
+    """The claims of a partition under one plan; all but what they rest on.
+
+    Attributes:
+        quarantine: For attempts that died.
+        name: How the names begin that batches are kept under.
+    """
+
+    plan: Plan
+    data: RegionData
+    options: ClaimOptions
+    trivial: TrivialGroups
+    quarantine: Quarantine
+    name: str
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that claims speak of."""
+        return claim_columns(self.plan.release, self.plan.tables, self.data.published.coverage)
+
+    @cached_property
+    def schemas(self) -> dict[str, pl.Schema]:
+        """Of each kind of rows."""
+        return {
+            "claims": _claim_schema(self.plan, self.columns, self.options),
+            "units": _unit_schema(self.plan),
+            "disclosures": _disclosure_schema(self.plan),
+        }
+
+    def verified(self, on_progress: OnProgress) -> VerifiedClaims:
+        """Batch by batch; batches that were finished before are as they were kept."""
+        counts = arrange_counts(self.plan, self.data.published)
+        at_once, is_exact = max(_GROUPS >> len(self.columns), 1), counts.intervals is None
+        # Units are taken alone, so that a region with too many candidates to list is cut.
+        batch = at_once if is_exact else _UNITS_OF_INTERVALS
+        systems = build_systems(self.plan, counts, batch, whole_regions=is_exact)
+        parts = [{name: pl.DataFrame(schema=schema) for name, schema in self.schemas.items()}]
+        batches = KnownBatch.each(self.plan, counts, systems, self.data, self.quarantine)
+        for number, known in enumerate(batches):
+            found = self._finished(number)
+            if found is None:
+                found = self._found(known)
+                if not self.quarantine.is_over:
+                    self._finish(number, found)
+            parts.append(found)
+            units = found["units"]
+            on_progress(units.height, int(units["population"].sum()), count_statuses(units))
+        claims, units, disclosures = (
+            pl.concat([part[name] for part in parts]) for name in self.schemas
+        )
+        return VerifiedClaims(self.columns, claims, units, disclosures)
+
+    def _finished(self, number: int) -> dict[str, pl.DataFrame] | None:
+        """The rows of a batch, where all of them were kept."""
+        kept = {
+            name: self.data.checkpoint.finished(self._key(name, number)) for name in self.schemas
+        }
+        whole = {name: rows for name, rows in kept.items() if rows is not None}
+        return whole if len(whole) == len(kept) else None
+
+    def _finish(self, number: int, found: dict[str, pl.DataFrame]) -> None:
+        for name, rows in found.items():
+            self.data.checkpoint.finish(self._key(name, number), rows)
+
+    def _key(self, name: str, number: int) -> str:
+        return f"{self.name}{name}-{number:05d}"
+
+    def _found(self, known: KnownBatch) -> dict[str, pl.DataFrame]:
+        """The rows of a batch."""
+        plan, options, system = self.plan, self.options, known.system
+        programs = _programs(known, options, self.columns)
+        histogram = histogram_of(plan, system.candidates, self.columns)
         with known.errors_named():
             verified = verify_batch(programs, histogram, options, known.watched)
-        frames = _BatchFrames(plan, counts, system, histogram, programs, verified, options)
-        batch_units = frames.units()
-        units.append(batch_units)
-        claims.append(frames.claims(trivial))
-        disclosures.append(frames.disclosures())
-        people = int(batch_units["population"].sum())
-        on_progress(len(system.units), people, count_statuses(batch_units))
-    return VerifiedClaims(columns, pl.concat(claims), pl.concat(units), pl.concat(disclosures))
+        frames = _BatchFrames(plan, known.counts, system, histogram, programs, verified, options)
+        units = frames.units()
+        if self.quarantine.is_over:
+            is_left = pl.col("undecided") > 0
+            status = pl.when(is_left).then(pl.lit(UNDECIDED)).otherwise("status")
+            units = units.with_columns(status=status)
+        claims, disclosures = frames.claims(self.trivial), frames.disclosures()
+        return {"claims": claims, "units": units, "disclosures": disclosures}
 
 
 def _programs(known: KnownBatch, options: ClaimOptions, columns: tuple[str, ...]) -> UnitPrograms:

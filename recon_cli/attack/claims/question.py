@@ -17,6 +17,7 @@ from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place
+from recon_cli.plurals import plural
 from recon_cli.progress import OnProgress
 from recon_cli.schema import Release, Table
 
@@ -57,6 +58,11 @@ class ClaimsQuestion(Question):
         columns = claim_columns(release, tables, coverage)
         everybody = _count_everybody(release, read_records, columns)
         return cls(plans, options, everybody, laws)
+
+    @staticmethod
+    def decides(release: Release) -> str:
+        """Units."""
+        return plural(release.geography.unit.name).replace("_", " ")
 
     @property
     def release(self) -> Release:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +19,7 @@ from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan
 from recon_cli.model.system import MOST_LISTED, build_systems
-from recon_cli.progress import NO_STATUSES, OnProgress, ignore_progress
+from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
@@ -108,7 +107,7 @@ def reconstruct_plan(
         # Tables of narrow cliques take one program of blocks; a list is one of the whole region.
         most_listed = 0 if is_likely or CliqueForm.of(plan).is_narrow else MOST_LISTED
     for system in build_systems(plan, counts, most_listed=most_listed):
-        told = _Told(on_progress)
+        told = ProgressSoFar(on_progress)
         solved = solve_system(
             plan,
             published,
@@ -117,39 +116,16 @@ def reconstruct_plan(
             seed=seed,
             quarantine=quarantine,
             is_likely=is_likely,
-            on_progress=told,
+            on_progress=told.add,
         )
         records = person_records(plan, counts, solved, seed)
         microdata.append(records)
         units = _unit_records(plan, counts, solved, is_likely=is_likely)
         blocks.append(units)
-        told.finish(len(system.units), len(records), count_statuses(units))
+        told.tell(len(system.units), len(records), count_statuses(units))
     if not blocks:
         return Reconstruction(_no_records(plan), pl.DataFrame(schema=_unit_schema(plan)))
     return Reconstruction(pl.concat(microdata), pl.concat(blocks))
-
-
-class _Told:
-    """Remembers what was told of a batch in the meantime, and takes it back at its end."""
-
-    def __init__(self, on_progress: OnProgress) -> None:
-        """Nothing is told yet."""
-        self._on_progress = on_progress
-        self._units = 0
-        self._statuses: Counter[str] = Counter()
-
-    def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        """Tell what was done since the last call."""
-        self._units += units
-        self._statuses.update(statuses)
-        self._on_progress(units, people, statuses)
-
-    def finish(self, units: int, people: int, statuses: Mapping[str, int]) -> None:
-        """All units are there, and how they came out."""
-        news = Counter(statuses)
-        news.subtract(self._statuses)
-        changed = {name: number for name, number in news.items() if number}
-        self._on_progress(units - self._units, people, changed)
 
 
 def count_statuses(units: pl.DataFrame) -> dict[str, int]:

@@ -13,7 +13,6 @@ study). Two systems: the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +25,7 @@ from recon_cli.attack.variability.distance import (
     LOST,
     ComponentHistogram,
     DistanceMeasure,
+    Distances,
 )
 from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
 from recon_cli.attack.variability.histogram import HistogramCells
@@ -34,11 +34,12 @@ from recon_cli.attack.variability.largest_distance import (
     maximize_each_unit,
     maximize_jointly,
 )
+from recon_cli.attack.variability.unit_search import UNWATCHED, UnitSearch
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.ledger import Confirmation, Ledger
+from recon_cli.model.ledger import Arrays, Confirmation, Ledger
 from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.nested_blocks import reach_in_blocks
@@ -76,29 +77,6 @@ class SolutionSpace:
 
 
 @dataclass
-class Distances:
-    """Sums of ``|x − x0|``, or ``|x − y|``, in people counted twice, for each unit or region.
-
-    Attributes:
-        reached: A distance that a solution has.
-        bound: A distance that none exceeds.
-    """
-
-    reached: IntArray
-    bound: IntArray
-
-    @classmethod
-    def zeros(cls, units: int) -> Self:
-        """Nothing differs yet."""
-        return cls(np.zeros(units, dtype=np.int64), np.zeros(units, dtype=np.int64))
-
-    def add(self, largest: LargestDistances) -> None:
-        """Add what one component lets its units differ."""
-        self.reached[largest.units] += largest.reached
-        self.bound[largest.units] += largest.bound
-
-
-@dataclass
 class CellIntervals:
     """Counts of each histogram cell of a batch over all solutions.
 
@@ -124,6 +102,7 @@ class BatchVariability:
         solvar: Distances from the incumbent, by unit.
         diameter: Distances between any two solutions, by unit, or None.
         region: The same as `solvar` for whole regions (all units at once), or None.
+        is_searched: For each unit whether its search was not stopped before its end.
         used_solver: For each unit whether propagation alone did not decide.
         deterministic_time: For each unit its share of the solver's seconds.
     """
@@ -132,6 +111,7 @@ class BatchVariability:
     solvar: Distances
     diameter: Distances | None
     region: Distances | None
+    is_searched: BoolArray
     used_solver: BoolArray
     deterministic_time: npt.NDArray[np.float64]
 
@@ -142,6 +122,8 @@ def measure_batch(
     regions: IntArray,
     budget: EffortBudget,
     quarantine: BatchQuarantine,
+    *,
+    search: UnitSearch = UNWATCHED,
 ) -> BatchVariability:
     """Intervals, certain records, solvar and diameter of every unit of a batch.
 
@@ -152,6 +134,8 @@ def measure_batch(
         regions: For each unit its region, rising.
         budget: How hard to try.
         quarantine: Keeps solvers from units that kill them; those get what propagation proves.
+        search: Goes on where an attempt before ended; where it is over, what is left gets what
+            propagation proves.
     """
     bounds = propagate(space.rows, space.incumbent)
     sums = histogram.sums
@@ -160,7 +144,8 @@ def measure_batch(
     intervals = CellIntervals(lower, upper, lower == upper, sums @ space.incumbent)
     fixed = sums @ np.where(bounds.free, 0, bounds.lower)
     account = EffortAccount(budget, regions)
-    measurement = _Measurement(space, histogram, account, intervals, fixed)
+    measurement = _Measurement(space, histogram, account, intervals, fixed, is_left=bounds.free)
+    search.resume(measurement.state)
     components = split_components(
         space.rows, bounds, regions[space.unit], targets=histogram.of_cell
     )
@@ -171,11 +156,18 @@ def measure_batch(
             whole, space.unit[whole.columns], histogram.of_cell[whole.columns]
         )
     ):
+        if not measurement.is_left[component.columns].any():
+            continue
         units = space.unit[component.columns]
+        if search.is_over:
+            measurement.leave(component)
+            continue
         if space.missing[units].any() or not quarantine.admits(units):
             measurement.leave(component)
         else:
             measurement.add(component)
+        measurement.is_left[component.columns] = False
+        search.advance(measurement.state, measurement.is_searched, measurement.solvar)
     measurement.open_ends(is_open)
     return measurement.result(regions)
 
@@ -184,7 +176,8 @@ class _Measurement:
     """The variability so far: of each histogram cell, each unit, and the region as a whole.
 
     `fixed` are the people whom propagation put into each histogram cell; `together` has the
-    distances of all units of a component at once, booked under its first unit.
+    distances of all units of a component at once, booked under its first unit. `is_left` are the
+    columns that nothing was looked for of yet.
     """
 
     def __init__(
@@ -194,6 +187,8 @@ class _Measurement:
         account: EffortAccount,
         intervals: CellIntervals,
         fixed: IntArray,
+        *,
+        is_left: BoolArray,
     ) -> None:
         self.space = space
         self.histogram = histogram
@@ -204,6 +199,31 @@ class _Measurement:
         self.diameter = Distances.zeros(space.units)
         self.together = Distances.zeros(space.units)
         self.used_solver = np.zeros(space.units, dtype=bool)
+        self.is_left = is_left.copy()
+
+    @property
+    def state(self) -> Arrays:
+        """All that components change, by name."""
+        intervals, account = self.intervals, self.account
+        return {
+            "lower": intervals.lower,
+            "upper": intervals.upper,
+            "is_exact": intervals.is_exact,
+            "lowest": intervals.lowest,
+            **self.solvar.named("solvar"),
+            **self.diameter.named("diameter"),
+            **self.together.named("together"),
+            "used_solver": self.used_solver,
+            "is_left": self.is_left,
+            "spent": account.spent,
+            "left": account.left,
+        }
+
+    @property
+    def is_searched(self) -> BoolArray:
+        """For each unit whether nothing is left of it."""
+        left = np.bincount(self.space.unit[self.is_left], minlength=self.space.units)
+        return np.equal(left, 0)
 
     def add(self, component: Component) -> None:
         """Measure one component."""
@@ -213,7 +233,7 @@ class _Measurement:
         # lack anyone the cells cannot fall; they may rise.
         measure = self.space.measure
         largest, is_fixed = _confirmed(part, self._largest(part, measure), measure)
-        self.solvar.add(largest)
+        self.solvar.add(largest.units, largest.reached, largest.bound)
         known = [part.incumbent, *largest.solutions]
         if largest.together is not None:
             first = largest.units[0]
@@ -221,7 +241,7 @@ class _Measurement:
             self.together.bound[first] += largest.together[1]
         if budget.diameter:
             apart = self._largest(part, DIAMETER)
-            self.diameter.add(apart)
+            self.diameter.add(apart.units, apart.reached, apart.bound)
             known += apart.solutions
         effort = self.account.effort(part.units, budget.unit * len(part.units))
         if not budget.exact_intervals:
@@ -296,7 +316,13 @@ class _Measurement:
             )
         region = None if self.space.is_split else self._by_region(regions, movable)
         return BatchVariability(
-            self.intervals, solvar, diameter, region, self.used_solver, self.account.spent
+            self.intervals,
+            solvar,
+            diameter,
+            region,
+            self.is_searched,
+            self.used_solver,
+            self.account.spent,
         )
 
     def _by_region(self, regions: IntArray, movable: IntArray) -> Distances:

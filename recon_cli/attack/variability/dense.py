@@ -17,8 +17,10 @@ from scipy import sparse
 
 from recon_cli.arrays import AtomArray, BoolArray, IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine
-from recon_cli.attack.variability.batch import BatchVariability, CellIntervals, Distances
+from recon_cli.attack.variability.batch import BatchVariability, CellIntervals
+from recon_cli.attack.variability.distance import Distances
 from recon_cli.attack.variability.histogram import HistogramCells
+from recon_cli.attack.variability.unit_search import UNWATCHED, UnitSearch
 from recon_cli.errors import StageError
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
@@ -27,7 +29,7 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
 from recon_cli.model.dense_domain import DenseDomain, require_room
 from recon_cli.model.grain import unravel
-from recon_cli.model.ledger import Ledger
+from recon_cli.model.ledger import Arrays, Ledger
 from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram
@@ -103,6 +105,7 @@ class DenseRegion:
         missing: BoolArray,
         quarantine: BatchQuarantine,
         *,
+        search: UnitSearch = UNWATCHED,
         effort: Effort,
     ) -> BatchVariability:
         """Intervals, certain records and solvar of every unit.
@@ -113,10 +116,11 @@ class DenseRegion:
             people: People of each unit.
             missing: For each unit whether people are missing in ``incumbent``.
             quarantine: Keeps solvers from units that kill them.
+            search: Goes on where an attempt before ended.
             effort: For a unit whose relaxation is not whole.
         """
         measurement = _Measurement(self, histogram, incumbent, missing, effort)
-        return measurement.result(people, quarantine)
+        return measurement.result(people, quarantine, search)
 
 
 class _Measurement:
@@ -146,15 +150,32 @@ class _Measurement:
         self.solvar = Distances(np.zeros(self.units, dtype=np.int64), 2 * self._by_unit(widths))
         self.used_solver = np.zeros(self.units, dtype=bool)
         self.seconds = np.zeros(self.units)
+        self.is_left = (self._by_unit(self.here > self.lower) > 0) & ~missing
 
-    def result(self, people: IntArray, quarantine: BatchQuarantine) -> BatchVariability:
+    @property
+    def _state(self) -> Arrays:
+        """All that units change, by name."""
+        return {
+            "lower": self.lower,
+            "lowest": self.lowest,
+            **self.solvar.named("solvar"),
+            "used_solver": self.used_solver,
+            "seconds": self.seconds,
+            "is_left": self.is_left,
+        }
+
+    def result(
+        self, people: IntArray, quarantine: BatchQuarantine, search: UnitSearch
+    ) -> BatchVariability:
         """Unit by unit, then all together."""
-        varying = self._by_unit(self.here > self.lower) > 0
-        open_units = np.flatnonzero(varying & ~self.missing)
-        for first in range(0, len(open_units), _PACK):
+        search.resume(self._state)
+        open_units = np.flatnonzero(self.is_left)
+        for first in range(0, 0 if search.is_over else len(open_units), _PACK):
             units = open_units[first : first + _PACK]
             if quarantine.admits(units):
                 self._add(units)
+            self.is_left[units] = False
+            search.advance(self._state, ~self.is_left, self.solvar)
         bound = np.minimum(self.solvar.bound, 2 * (people - self._by_unit(self.lower)))
         self.solvar = Distances(self.solvar.reached, bound)
         # What units reach together some solution reaches where no row holds two of them.
@@ -170,6 +191,7 @@ class _Measurement:
             self.solvar,
             None,
             Distances(np.array([together]), np.array([bound.sum()])),
+            ~self.is_left,
             self.used_solver,
             self.seconds,
         )

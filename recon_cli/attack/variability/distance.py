@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.model.ledger import Arrays
 from recon_cli.model.program import IntegerProgram, relax_others
 from recon_cli.solve.objectives import (
     LinearFunctionals,
@@ -18,6 +20,33 @@ from recon_cli.solve.objectives import (
     distance_from,
     loss_from,
 )
+
+
+@dataclass
+class Distances:
+    """Sums of ``|x − x0|``, or ``|x − y|``, in people counted twice, for each unit or region.
+
+    Attributes:
+        reached: A distance that a solution has.
+        bound: A distance that none exceeds.
+    """
+
+    reached: IntArray
+    bound: IntArray
+
+    @classmethod
+    def zeros(cls, units: int) -> Self:
+        """Nothing differs yet."""
+        return cls(np.zeros(units, dtype=np.int64), np.zeros(units, dtype=np.int64))
+
+    def add(self, units: IntArray, reached: IntArray, bound: IntArray) -> None:
+        """Add what one component lets some units differ."""
+        self.reached[units] += reached
+        self.bound[units] += bound
+
+    def named(self, name: str) -> Arrays:
+        """Both, by names that begin so."""
+        return {f"{name}_reached": self.reached, f"{name}_bound": self.bound}
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class EffortAccount:
     Attributes:
         budget: What there was at first.
         spent: For each unit its share of the deterministic seconds so far.
+        left: For each region, in the order of their numbers, what is left; infinite without limit.
     """
 
     def __init__(self, budget: EffortBudget, regions: IntArray) -> None:
@@ -47,19 +48,21 @@ class EffortAccount:
         self.spent = np.zeros(len(regions))
         self.budget = budget
         self._regions = regions
-        self._left = dict(budget.regions or {})
+        numbers, self._place = np.unique(regions, return_inverse=True)
+        given = budget.regions or {}
+        self.left = np.array([given.get(number, np.inf) for number in numbers.tolist()])
 
     def effort(self, units: IntArray, seconds: float) -> Effort:
         """So many deterministic seconds for some units of one region, if it has as many left."""
         region = int(self._regions[units[0]])
-        return Effort(self.budget.seeds[region], min(seconds, self._left.get(region, seconds)))
+        left = float(self.left[self._place[units[0]]])
+        return Effort(self.budget.seeds[region], min(seconds, left))
 
     def spend(self, units: IntArray, seconds: float) -> None:
         """Share deterministic seconds among units of one region."""
         self.spent[units] += seconds / len(units)
-        region = int(self._regions[units[0]])
-        if region in self._left:
-            self._left[region] = max(self._left[region] - seconds, 0.0)
+        place = self._place[units[0]]
+        self.left[place] = max(self.left[place] - seconds, 0.0)
 
     def maximize(self, problem: Maximization, units: IntArray, seconds: float) -> SolveResult:
         """The best solution of a problem about some units."""

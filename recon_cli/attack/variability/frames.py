@@ -10,7 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.variability.batch import BatchVariability, Distances
+from recon_cli.attack.unit_status import UNDECIDED
+from recon_cli.attack.variability.batch import BatchVariability
+from recon_cli.attack.variability.distance import Distances
 from recon_cli.attack.variability.histogram import HistogramCells, with_open_ends
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
@@ -70,7 +72,9 @@ class BatchFrames:
             **_percent("solvar", variability.solvar, self.people, bounded),
             "certain_records": self._by_unit(intervals.lower),
             "certain_upper": self._by_unit(intervals.lowest),
-            "status": _status(variability.solvar, bounded),
+            "status": _status(variability.solvar, bounded).set(
+                pl.Series(~variability.is_searched), UNDECIDED
+            ),
             "method": pl.Series(["propagation", "solver"]).gather(
                 variability.used_solver.astype(np.int64)
             ),

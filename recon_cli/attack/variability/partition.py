@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.attack.checkpoint import KeptSearch
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import Mode, VariabilityOptions
@@ -24,7 +25,7 @@ from recon_cli.attack.variability.batch import (
     measure_batch,
 )
 from recon_cli.attack.variability.dense import DenseRegion
-from recon_cli.attack.variability.distance import LOST
+from recon_cli.attack.variability.distance import LOST, Distances
 from recon_cli.attack.variability.effort import EffortBudget
 from recon_cli.attack.variability.frames import (
     REGIONS,
@@ -38,6 +39,7 @@ from recon_cli.attack.variability.histogram import (
     histogram_of,
 )
 from recon_cli.attack.variability.incumbent import count_records
+from recon_cli.attack.variability.unit_search import UnitSearch
 from recon_cli.attack.variability.units_alone import narrow
 from recon_cli.coverage import Coverage
 from recon_cli.model.constraints import relax
@@ -46,7 +48,7 @@ from recon_cli.model.interval_plan import make_interval_plan, plan_of_units
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan, make_relaxed_plan
 from recon_cli.model.system import System, build_system, build_systems
-from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import digest_seed
@@ -64,7 +66,8 @@ class Variability:
             ``diameter_pct`` and ``diameter_upper_pct`` if asked for, ``certain_records`` and
             ``certain_upper`` (people in every solution, at least and at most), ``status``
             (``proven``: the two solvar columns agree; ``bounded``; ``open``: the tables in use
-            do not bound the number of people, so there is no upper bound), ``method``
+            do not bound the number of people, so there is no upper bound; ``undecided``: the
+            search was stopped, and only what was proven until then is said), ``method``
             (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
         intervals: One row per histogram cell that varies or is never empty: the unit's geoid, the
             histogram columns, ``lower``, ``upper``, and ``exact``, whether solutions reach both.
@@ -165,15 +168,17 @@ def measure_with_plan(
     intervals = [pl.DataFrame(schema=interval_schema(plan, columns))]
     regions = [pl.DataFrame(schema=REGIONS)]
     alone = _UnitsAlone(plan, data, replace(options, mode="relaxed"), quarantine)
-    for known in KnownBatch.each(plan, counts, _systems(plan, counts), data, quarantine):
-        system, frames = known.system, _Batch(known, options).measured(columns)
+    batches = KnownBatch.each(plan, counts, _systems(plan, counts), data, quarantine)
+    for number, known in enumerate(batches):
+        system, told = known.system, ProgressSoFar(on_progress)
+        frames = _Batch(known, options, f"batch-{number:05d}", told).measured(columns)
         if counts.intervals is not None:
-            frames = narrow(frames, partial(alone.measured, system, columns))
+            frames = narrow(frames, partial(alone.measured, system, columns, f"alone-{number:05d}"))
         batch_units = frames.units(unit_schema(plan, diameter=options.diameter))
         units.append(batch_units)
         intervals.append(frames.intervals(interval_schema(plan, columns)))
         regions.append(frames.regions())
-        on_progress(len(system.units), int(frames.people.sum()), count_statuses(batch_units))
+        told.tell(len(system.units), int(frames.people.sum()), count_statuses(batch_units))
     return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
 
 
@@ -205,8 +210,12 @@ class _UnitsAlone:
         own = plan_of_units(plan, coverage, histogram_masks(plan.release, columns))
         return None if own is None else (own, arrange_counts(own, self.data.published))
 
-    def measured(self, system: System, columns: tuple[str, ...]) -> BatchFrames | None:
-        """The units of a region, by their own tables; None where that says no more."""
+    def measured(self, system: System, columns: tuple[str, ...], name: str) -> BatchFrames | None:
+        """The units of a region, by their own tables; None where that says no more.
+
+        Args:
+            name: That the search is kept under.
+        """
         if self._own is None:
             return None
         plan, counts = self._own
@@ -214,7 +223,7 @@ class _UnitsAlone:
         region = slice(int(inside[0]), int(inside[-1]) + 1)
         alone = build_system(plan, counts, region, must_list=False)
         (known,) = KnownBatch.each(plan, counts, [alone], self.data, self.quarantine)
-        return _Batch(known, self.options).measured(columns)
+        return _Batch(known, self.options, name, ProgressSoFar(ignore_progress)).measured(columns)
 
 
 @dataclass(frozen=True)
@@ -223,10 +232,29 @@ class _Batch:
 
     Attributes:
         options: What to measure.
+        name: That its search is kept under.
+        told: Hears of units that are done.
     """
 
     known: KnownBatch
     options: VariabilityOptions
+    name: str
+    told: ProgressSoFar
+
+    def search(self, people: IntArray) -> UnitSearch:
+        """Keeps the search, and tells of units that are done.
+
+        Args:
+            people: Of each unit.
+        """
+
+        def tell(is_done: BoolArray, distances: Distances) -> None:
+            proven = int((distances.reached == distances.bound)[is_done].sum())
+            done = int(is_done.sum())
+            statuses = {"proven": proven, "bounded": done - proven}
+            self.told.tell(done, int(people[is_done].sum()), statuses)
+
+        return UnitSearch(KeptSearch(self.known.data.checkpoint, self.name), tell)
 
     def measured(self, columns: tuple[str, ...]) -> BatchFrames:
         """How far other solutions can be from the records.
@@ -261,7 +289,14 @@ class _Batch:
             _region_seconds(options, system.regions, people),
             options.intervals == "exact",
         )
-        found = measure_batch(space, histogram, system.regions, budget, known.watched)
+        found = measure_batch(
+            space,
+            histogram,
+            system.regions,
+            budget,
+            known.watched,
+            search=self.search(people),
+        )
         return BatchFrames(plan, counts, system, histogram, found, people)
 
     def _dense(self, columns: tuple[str, ...]) -> BatchFrames:
@@ -274,7 +309,15 @@ class _Batch:
         histogram = histogram_of(plan, region.candidates, columns)
         people = _people(counts, system, incumbent, missing)
         effort = Effort(self.seeds[int(system.regions[0])], self.options.unit_seconds)
-        found = region.measure(histogram, incumbent, people, missing, known.watched, effort=effort)
+        found = region.measure(
+            histogram,
+            incumbent,
+            people,
+            missing,
+            known.watched,
+            search=self.search(people),
+            effort=effort,
+        )
         if self.options.mode == "relaxed":
             found = replace(found, region=None)
         return BatchFrames(plan, counts, system, histogram, found, people)

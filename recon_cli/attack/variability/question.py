@@ -19,6 +19,7 @@ from recon_cli.attack.variability.partition import (
 from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place
 from recon_cli.model.plan import Plan
+from recon_cli.plurals import plural
 from recon_cli.progress import OnProgress
 from recon_cli.schema import Release, Table
 from recon_cli.score.sizes import Sizes
@@ -52,6 +53,11 @@ class VariabilityQuestion(Question):
         """For some tables."""
         plan = make_variability_plan(release, tables, coverage, options.mode, is_exact=is_exact)
         return cls(plan, options)
+
+    @staticmethod
+    def decides(release: Release) -> str:
+        """Units."""
+        return plural(release.geography.unit.name).replace("_", " ")
 
     @property
     def release(self) -> Release:

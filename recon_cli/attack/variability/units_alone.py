@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from recon_cli.arrays import IntArray
-from recon_cli.attack.variability.batch import Distances
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.attack.variability.distance import Distances
 from recon_cli.attack.variability.frames import BatchFrames
 from recon_cli.frames import OPEN
 
@@ -62,11 +62,20 @@ def narrow(frames: BatchFrames, alone: Callable[[], BatchFrames | None]) -> Batc
             intervals=intervals,
             solvar=Distances(found.solvar.reached, bound),
             region=region,
+            is_searched=found.is_searched
+            & (_is_settled(frames) | of_units["searched"].fill_null(value=True).to_numpy()),
             used_solver=found.used_solver | of_units["used"].fill_null(value=False).to_numpy(),
             deterministic_time=found.deterministic_time
             + of_units["seconds"].fill_null(0.0).to_numpy(),
         ),
     )
+
+
+def _is_settled(frames: BatchFrames) -> BoolArray:
+    """The units of which nothing is open, so that they alone have no more to say."""
+    found = frames.variability
+    varies = np.bincount(frames.histogram.unit, ~found.intervals.is_exact, len(frames.people))
+    return np.equal(varies + (found.solvar.reached < found.solvar.bound), 0)
 
 
 def _by_region(frames: BatchFrames, bound: IntArray) -> IntArray:
@@ -83,13 +92,14 @@ def _cells(frames: BatchFrames) -> pl.DataFrame:
 
 
 def _totals(frames: BatchFrames) -> pl.DataFrame:
-    """Of each unit its geoid, ``people``, the ``bound`` of its distance, and what that took."""
+    """Of each unit its geoid, ``people``, the ``bound`` of its distance, and how it was found."""
     found = frames.variability
     return pl.DataFrame(
         {
             frames.plan.release.geoid_column: frames.counts.geoids.gather(frames.system.units),
             "people": frames.people,
             "bound": found.solvar.bound,
+            "searched": found.is_searched,
             "used": found.used_solver,
             "seconds": found.deterministic_time,
         }

@@ -12,7 +12,7 @@ from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.section import Section
 from recon_cli.report.view import meaning_of
-from recon_cli.report.words import Words, count, percentage
+from recon_cli.report.words import Words, count, percentage, stopped_words
 from recon_cli.schema.description import describe_cell
 from recon_cli.score.sheet import ResultTable
 
@@ -20,11 +20,6 @@ _KEY = "audit"
 _TITLE = "Counts that were suppressed, rounded or left out"
 #: Most recovered counts that are listed.
 _LISTED = 10_000
-#: What is true of an audit that was stopped.
-_GOES_ON = (
-    "What is said of those stands. The rest is undecided, and not safe; the next `recon audit` or "
-    "`recon run` goes on from there."
-)
 _OUTCOMES = ("counts", "recovered", "narrowed", "safe", "undecided", "smallest width")
 #: Columns of `AuditFindings.by_table`, in the order that they are shown in.
 _NUMBERS = ("small", "zeros", "cells", "recovered", "narrowed", "safe", "undecided", "smallest")
@@ -94,8 +89,7 @@ def _render(part: _Audited, words: Words) -> tuple[ReportSection, ...]:
     if kinds:
         title_of_kinds = "Suppressed counts, by why they are"
         sheets.append(result_table(title_of_kinds, ("suppression", *_OUTCOMES), kinds))
-    stopped = found.manifest.stopped
-    before = () if stopped is None else (f"**The audit was {stopped.words}.** {_GOES_ON}",)
+    before = stopped_words(found.manifest)
     paragraphs = (*before, *text, _KINDS) if kinds else (*before, *text)
     return (ReportSection(_KEY, _TITLE, paragraphs, sheets=tuple(sheets)),)
 

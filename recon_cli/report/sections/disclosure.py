@@ -8,7 +8,14 @@ from recon_cli.evaluate.findings import ClaimFindings, Findings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.document import ReportSection, result_table
 from recon_cli.report.section import Section
-from recon_cli.report.words import Words, capitalized, count, enumerate_words, percentage
+from recon_cli.report.words import (
+    Words,
+    capitalized,
+    count,
+    enumerate_words,
+    percentage,
+    stopped_words,
+)
 from recon_cli.schema import Release
 from recon_cli.score.sheet import ResultTable
 
@@ -33,6 +40,7 @@ def _render(found: _Disclosure, words: Words) -> tuple[ReportSection, ...]:
     totals = claims.manifest.totals
     listed = enumerate_words([words.columns.get(c, c) for c in claims.columns])
     text = [
+        *stopped_words(claims.manifest),
         f"A claim states that exactly, or at least, so many {words.people} of a {words.unit} have "
         f"some values on some of {listed}. **{totals['claims']:,}** claims hold in every "
         f"reconstruction; {totals['singletons']:,} of them are about exactly one {words.person}. "

@@ -27,6 +27,7 @@ from recon_cli.report.words import (
     percent,
     percentage,
     size_label,
+    stopped_words,
 )
 from recon_cli.score.sheet import ResultTable
 
@@ -66,7 +67,10 @@ def _render(part: _Variability, words: Words) -> tuple[ReportSection, ...]:
         else "Every count was an equality (`mode: exact`"
         f"{', Eq. 4.6 of the 2010 study' if words.is_study else ''})."
     )
-    text = [f"{_meaning(words, has_laws=part.has_laws)} {_zeros(whole, words)} {how}"]
+    text = [
+        *stopped_words(found.manifest),
+        f"{_meaning(words, has_laws=part.has_laws)} {_zeros(whole, words)} {how}",
+    ]
     if whole["unproven_units"]:
         text.append(
             f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables do "

@@ -1,0 +1,139 @@
+"""Variability and claims stopped or killed inside one region: what stands, where they go on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from benchmarks.office.publication import ROUNDED, SCHOOLS, write
+from recon_cli.pipeline import checkpoint
+from tests.pipeline.test_stopping import ended_after
+from tests.support import killing
+from tests.support.command_line import recon
+
+#: One region, whose histogram is listed, and one whose is not.
+OFFICES = {"stars": replace(SCHOOLS, units=20), "rounded": replace(ROUNDED, units=20)}
+#: Stage → the writes after which it is ended.
+WRITES = {"solvar": 3, "claims": 3}
+PLACE = "geoid_unit"
+_KILLED = SystemExit(9)
+
+
+@pytest.fixture(autouse=True)
+def _kept_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is decided is told and written after every step."""
+    monkeypatch.setattr(checkpoint, "_EVERY", 0.0)
+    monkeypatch.setattr(checkpoint, "_SHARE", 0.0)
+
+
+@pytest.fixture(scope="module", params=sorted(OFFICES))
+def office(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a config, its counts reconstructed."""
+    folder = tmp_path_factory.mktemp("office")
+    write(OFFICES[request.param], folder)
+    config = folder / "recon.yaml"
+    config.write_text(config.read_text() + "solvar:\nclaims:\n")
+    for stage in ("ingest", "reconstruct"):
+        recon(stage, "-q", "-c", config)
+    return folder
+
+
+@pytest.fixture(scope="module", params=sorted(WRITES))
+def stage(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="module")
+def undisturbed(office: Path, stage: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed") / "office"
+    shutil.copytree(office, folder)
+    asked(folder, stage, "-q")
+    return folder
+
+
+@pytest.fixture
+def begun(office: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "office"
+    shutil.copytree(office, folder)
+    return folder
+
+
+def asked(folder: Path, stage: str, *arguments: object, code: int = 0) -> str:
+    return recon(stage, "-c", folder / "recon.yaml", "--workers", 1, *arguments, code=code).output
+
+
+def rows(folder: Path, name: str) -> pl.DataFrame:
+    return pl.read_parquet(folder / f"work/{name}/**/*.parquet", hive_partitioning=False)
+
+
+def test_killed_inside_a_region_it_goes_on_and_the_files_are_the_same(
+    begun: Path, undisturbed: Path, stage: str
+) -> None:
+    for writes in (1, WRITES[stage]):
+        with ended_after(writes, _KILLED):
+            asked(begun, stage, "-q", code=9)
+    asked(begun, stage, "-q")
+    assert killing.snapshot(begun / "work") == killing.snapshot(undisturbed / "work")
+    assert killing.leftovers(begun / "work") == []
+
+
+def test_what_was_decided_when_it_was_stopped_is_published_and_the_rest_undecided(
+    begun: Path, undisturbed: Path, stage: str
+) -> None:
+    with ended_after(WRITES[stage], KeyboardInterrupt()):
+        said = asked(begun, stage, code=130)
+    units = rows(begun, "solvar" if stage == "solvar" else "claim_units")
+    undecided = set(units.filter(status="undecided")[PLACE])
+    assert 0 < len(undecided) < 20
+    words = f"{20 - len(undecided)} of 20 units decided"
+    assert words in said
+    manifest = json.loads((begun / f"work/{stage}/_manifest.json").read_text())
+    assert manifest["stopped"]["decided"] == 20 - len(undecided)
+    assert words in recon("status", "-c", begun / "recon.yaml").stdout
+    {"solvar": solvar_stands, "claims": claims_stand}[stage](begun, undisturbed, undecided)
+
+    recon("report", "-q", "-c", begun / "recon.yaml")
+    page = (begun / "work/report/report.md").read_text()
+    assert page.count(words) == 2
+    assert f"not safe; the next `recon {stage}` or `recon run` goes on from there" in page
+
+    asked(begun, stage, "-q")
+    for folder in ("work/report", "work/private/report"):
+        shutil.rmtree(begun / folder)
+    assert killing.snapshot(begun / "work") == killing.snapshot(undisturbed / "work")
+    assert "up to date" in asked(begun, stage)
+
+
+def solvar_stands(begun: Path, undisturbed: Path, undecided: set[str]) -> None:
+    """Of decided units all is as at the end, of the others nothing that the end contradicts."""
+    whole, found = rows(undisturbed, "solvar"), rows(begun, "solvar")
+    is_decided = ~pl.col(PLACE).is_in(undecided)
+    assert found.filter(is_decided).equals(whole.filter(is_decided))
+    both = found.join(whole, on=PLACE, suffix="_whole")
+    assert (both["solvar_pct"] <= both["solvar_upper_pct_whole"]).all()
+    assert (both["solvar_upper_pct"] >= both["solvar_pct_whole"]).all()
+    assert (both["certain_records"] <= both["certain_records_whole"]).all()
+    cells = rows(begun, "intervals").columns[:-3]
+    kept = rows(undisturbed, "intervals").join(
+        rows(begun, "intervals"), on=cells, suffix="_begun", how="left"
+    )
+    assert (kept["lower_begun"] <= kept["lower"]).all()
+    assert (kept["upper_begun"] >= kept["upper"]).all()
+    assert kept["lower_begun"].null_count() == 0
+
+
+def claims_stand(begun: Path, undisturbed: Path, undecided: set[str]) -> None:
+    """Every claim that is made is no more than one that is made at the end."""
+    whole, found = rows(undisturbed, "claims"), rows(begun, "claims")
+    about = [PLACE, *found.columns[2 : found.columns.index("count")]]
+    both = found.join(whole, on=about, suffix="_whole", how="left", nulls_equal=True)
+    assert both["count_whole"].null_count() == 0
+    assert (both["count"] <= both["count_whole"]).all()
+    is_decided = ~pl.col(PLACE).is_in(undecided)
+    assert found.filter(is_decided).equals(whole.filter(is_decided))
