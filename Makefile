@@ -32,15 +32,17 @@ env: $(READY)        ## create the environment (.venv) from the lock file
 
 dev: $(READY_DEV)    ## add what developers need to it
 
+# A lock is complete: with its dependencies resolved again, pip would ask for the newest release
+# of a package that another wants with an extra (`coverage[toml]`), and refuse it.
 $(READY): requirements.lock pyproject.toml
 	@echo "creating $(VENV): a minute or two, once"
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --require-hashes -r requirements.lock
+	$(PIP) install --quiet --require-hashes --no-deps -r requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	touch $(READY)
 
 $(READY_DEV): $(READY) requirements-dev.lock
-	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	$(PIP) install --quiet --require-hashes --no-deps -r requirements-dev.lock
 	touch $(READY_DEV)
 
 demo: env            ## audit the shipped toy county

@@ -73,7 +73,8 @@ def test_docstrings_link_to_terms_of_the_glossary() -> None:
 LAYERS = ("vocabulary", "core", "shell", "surface")
 #: All that the core may know of what is above it: who hears of progress.
 OF_PROGRESS = {
-    f"recon_cli.progress.{name}" for name in ("NO_STATUSES", "OnProgress", "ignore_progress")
+    f"recon_cli.progress.{name}"
+    for name in ("NO_STATUSES", "OnProgress", "ProgressSoFar", "ignore_progress")
 }
 
 
