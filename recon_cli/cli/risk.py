@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import polars as pl
 
-from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
-from recon_cli.cli._output import show_table
+from recon_cli.cli._options import (
+    ConfiguredCommand,
+    GivenPath,
+    RunOptions,
+    force_option,
+    run_options,
+)
+from recon_cli.cli._output import show, show_table
 from recon_cli.cli._stage import run_and_print
 from recon_cli.errors import ConfigError
 from recon_cli.noise.budget import exact, precision, prior_of
+from recon_cli.report.drawing import svg_file
+from recon_cli.report.kazan_reiter import study_chart
 from recon_cli.risk import expectation
 from recon_cli.risk.expectation import ExpectedRisk
+from recon_cli.risk.kazan_reiter.figures import FIGURES
+from recon_cli.risk.kazan_reiter.tables import TABLES
 from recon_cli.risk.two_levels import Flat, TwoLevels
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.store.files import disk, make_folder, write_bytes
 
 
 @click.group()
@@ -95,6 +108,44 @@ def release(options: RunOptions, *, force: bool) -> None:
       recon risk release -c recon.yaml
     """
     run_and_print("risk", options, force=force)
+
+
+@command.command("kazan-reiter")
+@click.option(
+    "--table", "tables", multiple=True, type=click.Choice(list(TABLES)), help="One.  Repeatable."
+)
+@click.option(
+    "--figure", "figures", multiple=True, type=click.Choice(list(FIGURES)), help="One.  Repeatable."
+)
+@click.option(
+    "--to",
+    type=GivenPath(file_okay=False),
+    default=Path("kazan-reiter"),
+    help="Folder for CSV files and drawings.  [kazan-reiter]",
+)
+def kazan_reiter(*, tables: tuple[str, ...], figures: tuple[str, ...], to: Path) -> None:
+    """Tables and figures of Kazan & Reiter made again; all, if none is named.
+
+    They follow from the budgets of the 2020 redistricting data. Tables are printed, too.
+
+    Example:
+      recon risk kazan-reiter --table 4
+      recon risk kazan-reiter --figure 10 --figure 11
+    """
+    if not (tables or figures):
+        tables, figures = tuple(TABLES), tuple(FIGURES)
+    with disk(to):  # before the work, not after
+        make_folder(to)
+    for number in tables:
+        table = TABLES[number]()
+        show_table(table, table.columns)
+        write_bytes(to / f"table_{number}.csv", csv_bytes(table))
+    for number in figures:
+        figure = FIGURES[number]
+        points = figure.points()
+        write_bytes(to / f"figure_{number}.csv", csv_bytes(points))
+        write_bytes(to / f"figure_{number}.svg", svg_file(study_chart(figure, points)).encode())
+        show(f"Figure {number}: {figure.caption}", [("drawing", str(to / f"figure_{number}.svg"))])
 
 
 def _budgets(texts: tuple[str, ...]) -> list[float]:

@@ -84,16 +84,28 @@ def expected_two_level(
 
 
 def expected_known_upper(
-    levels: TwoLevels, p: float, siblings: int, *, truth: bool = True
+    levels: TwoLevels,
+    p: float,
+    siblings: int,
+    *,
+    truth: bool = True,
+    believed: int | None = None,
 ) -> ExpectedRisk:
-    """Risk of two levels if the adversary knows the true count above.
+    """Risk of two levels if the adversary knows the true count above, or thinks so.
+
+    Args:
+        levels: The budgets.
+        p: Prior.
+        siblings: The siblings' true count.
+        truth: Whether the target is in.
+        believed: What the adversary takes the count above for; default the truth.
 
     Raises:
         ValueError: A number is out of range.
     """
     _require_few(levels.rho1, levels.rho_s)
     noise = discrete_gaussian(levels.rho_s)
-    upper = np.asarray(siblings + truth)
+    upper = np.asarray(siblings + truth if believed is None else believed)
     added = known_upper_evidence(upper, siblings + noise.values, levels)
     return _with_evidence(levels.rho1, p, added, noise.p, truth=truth)
 

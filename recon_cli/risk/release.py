@@ -33,7 +33,13 @@ _ROWS = 50_000
 
 @dataclass(frozen=True)
 class KnownUpper:
-    """The adversary knows the true count above."""
+    """The adversary knows the true count above, or thinks so.
+
+    Attributes:
+        believed: What the adversary takes every count above for; None for the truth.
+    """
+
+    believed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -234,7 +240,10 @@ def _evidence(cells: pl.DataFrame, adversaries: Adversaries, p: float) -> dict[s
     known = one + known_siblings_evidence(d2, siblings, adversaries.rho2)
     # Without siblings the count above is the geounit's own: if known, so is the target.
     alone = known_siblings_evidence(d2, np.zeros_like(d2), adversaries.rho2)
-    two = one + (np.inf if isinstance(adversaries.upper, KnownUpper) else alone)
+    if isinstance(adversaries.upper, KnownUpper):
+        count = _count_above(adversaries.upper, others, siblings)
+        alone = np.where(count > 0, np.inf, -np.inf)
+    two = one + alone
     if isinstance(adversaries.upper, EachSibling):
         beside = m > 0
         two[beside] = one[beside] + _one_by_one(cells.filter(beside), d2[beside], adversaries)
@@ -243,7 +252,7 @@ def _evidence(cells: pl.DataFrame, adversaries: Adversaries, p: float) -> dict[s
     for number in np.unique(m[m > 0]).tolist():
         here = np.flatnonzero(m == number)
         levels = TwoLevels(adversaries.rho1, adversaries.rho2, number)
-        point = _Point(d1[here], d2[here], s[here], siblings[here])
+        point = _Point(others[here], d1[here], d2[here], s[here], siblings[here])
         two[here] = one[here] + above(point, levels)
     return {"one_level": one, "two_levels": two, "siblings_known": known}
 
@@ -269,8 +278,9 @@ def _one_by_one(cells: pl.DataFrame, d2: IntArray, adversaries: Adversaries) -> 
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Arrays of one length; counts less the others known, and the siblings' true count."""
+    """Arrays of one length: the others known, counts less them, the siblings' true count."""
 
+    others: IntArray
     d1: IntArray
     d2: IntArray
     s: IntArray
@@ -281,10 +291,17 @@ def _upper_evidence(
     upper: SiblingPrior | KnownUpper | PublishedSampler, p: float
 ) -> Callable[[_Point, TwoLevels], FloatArray]:
     if isinstance(upper, KnownUpper):
-        return lambda point, levels: known_upper_evidence(point.siblings + 1, point.s, levels)
+        return lambda point, levels: known_upper_evidence(
+            _count_above(upper, point.others, point.siblings), point.s, levels
+        )
     if isinstance(upper, PublishedSampler):
         return lambda point, levels: _sampler_evidence(point, levels, p)
     return lambda point, levels: upper.evidence(point.d2, point.s, levels)
+
+
+def _count_above(upper: KnownUpper, others: IntArray, siblings: IntArray) -> IntArray:
+    """What is taken for the count above, less the others known."""
+    return siblings + 1 if upper.believed is None else upper.believed - others
 
 
 def _sampler_evidence(point: _Point, levels: TwoLevels, p: float) -> FloatArray:

@@ -154,9 +154,10 @@ def _upper_prior(upper: Upper) -> UpperPrior:
     if name in {"uniform", "poisson"}:
         prior = Uniform(int(parameter)) if name == "uniform" else Poisson(float(exact(parameter)))
         return EachSibling(prior) if upper.siblings == "each" else prior
+    if name == "known":
+        return KnownUpper(int(parameter) if parameter else None)
     plain: dict[str, UpperPrior] = {
         "flat": Flat(),
-        "known": KnownUpper(),
         "as-published": PublishedSampler(),
     }
     return plain[name]

@@ -1,10 +1,55 @@
-"""The page of risk tables is what its command makes."""
+"""The page of risk tables and its drawings are what their commands make."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
 from benchmarks.kazan_reiter import page
+from recon_cli.cli import main
+from recon_cli.report.drawing import svg_file
+from recon_cli.report.kazan_reiter import study_chart
+from recon_cli.risk.kazan_reiter.figures import FIGURES
 from tests.support.paths import ROOT
 
 
 def test_the_page_is_up_to_date() -> None:
     assert (ROOT / "docs" / "kazan_reiter.md").read_text() == page()
+
+
+def test_each_table_and_figure_by_the_command(tmp_path: Path) -> None:
+    asked = ["risk", "kazan-reiter", "--table", "5", "--figure", "6", "--to", str(tmp_path)]
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 0, result.output
+    assert "0.5237" in result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("figure_6.csv", "figure_6.svg", "table_5.csv"),
+    ]
+    points = pl.read_csv(tmp_path / "figure_6.csv").filter(series="as published", x=5)
+    assert points["y"].round(2).to_list() == [59.27]
+
+
+@pytest.mark.parametrize("number", FIGURES)
+def test_drawings_are_up_to_date(number: str) -> None:
+    figure = FIGURES[number]
+    drawn = ROOT / "docs" / "images" / f"risk_figure_{number}.svg"
+    assert drawn.read_text() == svg_file(study_chart(figure, figure.points()))
+
+
+def test_a_sum_of_draws_and_the_draw_that_stands_for_it() -> None:
+    """Total variation as the specification of the study's S2 has it, half the distance shown."""
+    points = FIGURES["9"].points()
+    for panel, most in (("ρ = 0.099", 1e-9), ("ρ = 1.000", 1e-3), ("ρ = 2.000", 0.05)):
+        both = points.filter(panel=panel).pivot("series", index="x", values="y")
+        one, other = both.columns[1:]
+        assert float((both[one] - both[other]).abs().sum()) / 2 < most
+
+
+def test_the_caption_of_figure_8_says_its_points() -> None:
+    ratios = dict(FIGURES["8"].points().filter(series="27 draws").select("x", "y").rows())
+    for rho, less in ((1, 0.20), (2, 13.99)):
+        assert round(100 * (1 - ratios[rho]), 2) == less
+        assert f"{rho} by {less:.2f}%" in FIGURES["8"].caption

@@ -385,3 +385,33 @@ def test_siblings_one_by_one_as_by_enumeration(
 def test_the_functions_are_in_the_api() -> None:
     assert recon.risk.expected(BLOCK, 1 / 2).ratio == pytest.approx(1.0474, abs=1e-4)
     assert set(recon.risk.__all__) <= set(dir(recon.risk))
+
+
+def test_a_wrong_belief_about_the_count_above() -> None:
+    """Against the mass of every pair of noisy counts; the figures of the study's supplement S4."""
+    for truth, right in ((True, 73.97), (False, 41.92)):
+        own, beside = discrete_gaussian(BLOCK), discrete_gaussian(BLOCK / 27)
+        odds = BLOCK * (2 * (own.values[:, None] + truth) - 1)
+        odds = odds + BLOCK / 27 * (2 * (27 - beside.values) - 1)
+        decided = (odds > 1e-9) if truth else (odds <= 1e-9)
+        share = float((np.outer(own.p, beside.p) * decided).sum())
+        risk = expected_known_upper(PUBLISHED, 1 / 2, 0, truth=truth, believed=27)
+        assert risk.correct == pytest.approx(share)
+        assert round(100 * risk.correct, 2) == right
+
+
+def test_a_count_above_that_is_taken_for_something_else() -> None:
+    """Others are known, so that only what is left of it can be the target or the siblings."""
+    cells = pl.DataFrame(
+        {"count": [2, 2, 2], "noisy": [3, 3, 3], "above": [9, 9, 9]}
+        | {"beside": [5, 0, 0], "m": [2, 0, 0], "siblings": [4, 0, 0]}
+    )
+    found = {
+        believed: add_evidence([cells], Adversaries(0.1, 0.2, KnownUpper(believed)), 0.5)
+        for believed in (None, 6, 2, 1)
+    }
+    own = 0.1 * (2 * 2 - 1)
+    assert found[6]["two_levels"][0] == pytest.approx(own + 0.05 * (2 * (5 - 5) - 1))
+    assert_allclose(found[None]["two_levels"], found[6]["two_levels"])
+    assert found[2]["two_levels"][1] == math.inf
+    assert found[1]["two_levels"][1] == -math.inf

@@ -131,7 +131,9 @@ def test_releases_compose(config: Path) -> None:
     assert row["log_odds"] == pytest.approx(total)
 
 
-@pytest.mark.parametrize("prior", ["uniform:200", "poisson:58", "known", "as-published"])
+@pytest.mark.parametrize(
+    "prior", ["uniform:200", "poisson:58", "known", "known:60", "as-published"]
+)
 def test_priors_on_the_siblings(config: Path, prior: str) -> None:
     run(config, f"risk.upper.prior={prior}", "risk.priors=[1/2]")
     summary = pl.read_csv(config.parent / "work" / "risk" / "summary.csv")
@@ -178,7 +180,10 @@ def test_siblings_one_by_one(config: Path, prior: str) -> None:
         ("risk.noise={block: {sensitivity: 1}}", "rho or variance is expected"),
         ("risk.noise={parish: {rho: 1}}", "no level 'parish'"),
         ("risk.priors=[2]", "prior: a number above 0 and below 1 is expected, found '2'"),
-        ("risk.upper.prior=gamma", "flat, uniform:K, poisson:MEAN, known, none or as-published"),
+        (
+            "risk.upper.prior=gamma",
+            "poisson:MEAN, known, known:K, none or as-published",
+        ),
         ("risk.truth=nothing.csv", "nothing.csv: no such file or folder"),
     ],
 )

@@ -53,8 +53,9 @@ class Upper(ConfigModel):
 
     Attributes:
         prior: ``flat``, ``uniform:K``, ``poisson:MEAN`` on the siblings' true count; ``known``:
-            the true upper count is; ``none``: the upper level is not used; ``as-published``: the
-            limit of the published sampler.
+            the true upper count is, ``known:K``: every upper count is taken for K, rightly or not;
+            ``none``: the upper level is not used; ``as-published``: the limit of the published
+            sampler.
         siblings: ``together``: the prior is on the sum of their counts, and the sum of their noisy
             counts is used; ``each``: it is on every sibling's count, and all of them are.
     """
@@ -67,11 +68,11 @@ class Upper(ConfigModel):
     def _known(cls, value: str) -> str:
         name, _, parameter = value.partition(":")
         plain = name in {"flat", "known", "none", "as-published"} and not parameter
-        uniform = name == "uniform" and parameter.isdecimal()
+        counted = name in {"uniform", "known"} and parameter.isdecimal()
         poisson = name == "poisson" and parameter and exact(parameter) > 0
-        if not (plain or uniform or poisson):
+        if not (plain or counted or poisson):
             raise ValueError(
-                "flat, uniform:K, poisson:MEAN, known, none or as-published is expected"
+                "flat, uniform:K, poisson:MEAN, known, known:K, none or as-published is expected"
             )
         return value
 

@@ -1,0 +1,1 @@
+"""Tables and figures of Kazan & Reiter made again, as frames."""
