@@ -51,7 +51,7 @@ def command(
     histogram cell, and for certain people a minimal set of published cells that forces them. For
     a coarser geounit: its tables, and what is proven of each block in it. Without a
     place: the coarsest geounits that can be shown. A NAME is one that `recon ingest` was told.
-    Needs microdata/; uses solvar/ if it exists. Reads, and writes no stage folder.
+    Needs microdata/, audit/ or joint/, and uses what else there is. Writes no stage folder.
 
     Example:
       recon show -c configs/toy.yaml

@@ -9,6 +9,7 @@ import polars as pl
 
 from recon_cli.config.sections.report import Disclosure
 from recon_cli.evaluate.fresh import Missing, WorkFolder
+from recon_cli.evaluate.joint import COUNTED, SOLVED, told_parts
 from recon_cli.evaluate.proven import Mode
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
@@ -312,6 +313,39 @@ class AuditFindings:
 
 
 @dataclass(frozen=True)
+class JointFindings:
+    """What `recon joint` found.
+
+    Attributes:
+        manifest: Of ``joint/``.
+        by_size: By ``size`` of a place, the first row over all: ``places``, and for each part that
+            is told of ``<part>_records``, ``<part>_alone``, ``<part>_joint``.
+        worst: Rows of ``joint_units/`` of the places where most is certain only together, with
+            their ``geoid``; none where places may not be named.
+    """
+
+    manifest: Manifest
+    by_size: pl.DataFrame
+    worst: pl.DataFrame
+
+    @property
+    def told(self) -> tuple[str, str]:
+        """What the links call the records that are told of, first the run's own."""
+        return told_parts(self.manifest)
+
+    @property
+    def solved(self) -> int:
+        """Places with a joint solution."""
+        return sum(self.manifest.statuses.get(name, 0) for name in SOLVED)
+
+    @property
+    def own(self) -> tuple[int, int, int]:
+        """The run's own records, those that its own tables prove, and those that all prove."""
+        records, alone, joint = (self.manifest.totals[f"{self.told[0]}_{what}"] for what in COUNTED)
+        return records, alone, joint
+
+
+@dataclass(frozen=True)
 class Certain:
     """A number of certain records, which is none without its columns.
 
@@ -343,6 +377,7 @@ class Findings:
         claims: ``claims/``.
         scores: ``score/``.
         audit: ``audit/``; None where no counts were audited.
+        joint: ``joint/``; None where no releases were taken together.
         laws: By which the counts were published, in words; none where all are exact.
         kinds_of_law: Their names, each once.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
@@ -361,6 +396,7 @@ class Findings:
     claims: ClaimFindings | Missing
     scores: ScoreFindings | Missing
     audit: AuditFindings | Missing | None = None
+    joint: JointFindings | Missing | None = None
     laws: tuple[str, ...] = ()
     kinds_of_law: tuple[str, ...] = ()
     assumes_zeros: bool = False

@@ -11,6 +11,7 @@ from recon_cli.pipeline.stages import (
     CLAIMS,
     CONFIDENCE,
     CONTRIBUTIONS,
+    JOINT,
     LEAVE_ONE_OUT,
     PROVE,
     RECONSTRUCT,
@@ -22,7 +23,7 @@ from recon_cli.store import INGEST, Folder, Manifest, Stage, open_folder
 #: Stage → the stages whose first folders it was made from. Records alone are not enough: the same
 #: ones may be made from tables that prove less.
 _SOURCES = {
-    **dict.fromkeys((RECONSTRUCT, AUDIT, SLIVERS, CONTRIBUTIONS), (INGEST,)),
+    **dict.fromkeys((RECONSTRUCT, AUDIT, SLIVERS, JOINT, CONTRIBUTIONS), (INGEST,)),
     **dict.fromkeys((SOLVAR, CLAIMS, CONFIDENCE, LEAVE_ONE_OUT, PROVE), (RECONSTRUCT, INGEST)),
 }
 

@@ -224,7 +224,7 @@ REPORT = Stage(
     "report",
     reads=(
         *("persons", "comrcl", "hdf", "tabulated", "tables", "microdata"),
-        *("audit", "solvar", "claims", "proofs", "contributions", "confidence"),
+        *("audit", "solvar", "claims", "joint", "proofs", "contributions", "confidence"),
         *("leave_one_out", "risk"),
         *("links", "score"),
     ),

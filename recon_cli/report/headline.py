@@ -9,6 +9,7 @@ from recon_cli.evaluate.findings import (
     AuditFindings,
     ClaimFindings,
     Findings,
+    JointFindings,
     ReconstructionFindings,
     ScoreFindings,
     VariabilityFindings,
@@ -16,10 +17,12 @@ from recon_cli.evaluate.findings import (
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.stages import RISK
-from recon_cli.report.verdict import audit_verdict, claims_verdict, records_verdict
+from recon_cli.plurals import plural
+from recon_cli.report.verdict import audit_verdict, claims_verdict, joint_verdict, records_verdict
 from recon_cli.report.words import (
     Words,
     capitalized,
+    enumerate_words,
     of_people,
     of_units,
     percent,
@@ -55,8 +58,41 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         words: The release's words.
     """
     headline = _headline(findings, words)
+    if isinstance(findings.joint, JointFindings):
+        headline = _together(headline, findings.joint, findings, words)
     stopped = [note for manifest in findings.manifests for note in stopped_words(manifest)]
     return replace(headline, notes=(*stopped, *headline.notes))
+
+
+def _together(
+    headline: Headline, joint: JointFindings, findings: Findings, words: Words
+) -> Headline:
+    """With what several releases prove: it may be all that is known."""
+    verdict = joint_verdict(joint, findings.rule)
+    if verdict is None:
+        return headline
+    first, *others = headline.verdicts
+    is_open = first.startswith(("**Unknown", "**Not proven:"))
+    verdicts = (verdict, *others) if is_open else headline.verdicts
+    records, alone, certain = joint.own
+    named = enumerate_words([plural(part) for part in joint.manifest.notes["parts"]])
+    together = (
+        f"**At least {certain:,} of {of_people(records, words)}** "
+        f"({percentage(certain, records)}) are certain by the releases of {named} together, "
+        f"{certain - alone:,} more than by their own."
+    )
+    is_assumed = joint.manifest.config["assumptions"]
+    assumed = ", and so do the structural zeros that the schemas assume" if is_assumed else ""
+    condition = (
+        f"What the releases of {named} prove together is proven if all were made from the same "
+        f"records, and what links these holds in them{assumed}."
+    )
+    return replace(
+        headline,
+        verdicts=verdicts,
+        notes=(*headline.notes, condition),
+        details=(*headline.details, together),
+    )
 
 
 def _headline(findings: Findings, words: Words) -> Headline:

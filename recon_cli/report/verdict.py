@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from recon_cli.evaluate.findings import AuditFindings, ClaimFindings, ReconstructionFindings, Rule
+from recon_cli.evaluate.findings import (
+    AuditFindings,
+    ClaimFindings,
+    JointFindings,
+    ReconstructionFindings,
+    Rule,
+)
 from recon_cli.report.words import Words, percentage
 
 #: Kind of rule → who is given away by it.
@@ -44,6 +50,16 @@ def records_verdict(found: ReconstructionFindings, rule: Rule) -> str:
     return _verdict(
         "whole records", certain, found.people, rule, least=least, counted=found.is_counted
     )
+
+
+def joint_verdict(joint: JointFindings, rule: Rule) -> str | None:
+    """What is proven of whole records by several releases; None where nothing is."""
+    records, _, certain = joint.own
+    if not certain:
+        return None
+    counted = not joint.manifest.statuses.get("open", 0)
+    what = "whole records"
+    return _verdict(what, certain, records, rule, least="at least ", counted=counted)
 
 
 def audit_verdict(audit: AuditFindings) -> str | None:

@@ -14,6 +14,7 @@ from recon_cli.evaluate.findings import (
     AuditFindings,
     ClaimFindings,
     Findings,
+    JointFindings,
     Place,
     ReconstructionFindings,
     Rule,
@@ -22,12 +23,14 @@ from recon_cli.evaluate.findings import (
     VariabilityFindings,
 )
 from recon_cli.evaluate.fresh import Missing, WorkFolder, own_source
+from recon_cli.evaluate.joint import COUNTED, JOINT_UNITS, told_parts
 from recon_cli.evaluate.proven import Proofs, add_up_sizes, uniqueness_by_size
 from recon_cli.frames import is_place
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import (
     AUDIT,
     CLAIMS,
+    JOINT,
     LINK,
     RECONSTRUCT,
     SCORE,
@@ -36,13 +39,16 @@ from recon_cli.pipeline.stages import (
 from recon_cli.plurals import plural
 from recon_cli.progress import Task
 from recon_cli.schema import Release
-from recon_cli.score.sizes import Sizes
+from recon_cli.score.sizes import ALL, Sizes
 from recon_cli.stage import load
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.source_labels import file_labels
 from recon_cli.store import INGEST, Folder, Manifest, Stage
 from recon_cli.store.protection import laws_of, read_protection
 from recon_cli.store.published import place_name, read_names
+
+#: Places that are named for what is certain only together.
+_JOINT_PLACES = 10
 
 
 def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
@@ -104,6 +110,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         claims,
         scores,
         audit=audit,
+        joint=_joint(run, work, lists_places=report.places > 0),
         laws=laws_of(work.open(INGEST), run.release) if work.holds(INGEST) else (),
         kinds_of_law=_kinds_of_law(work, run.release),
         assumes_zeros=not isinstance(microdata, Missing)
@@ -172,6 +179,33 @@ def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:
         names,
         run.release,
     )
+
+
+def _joint(run: Run, work: WorkFolder, *, lists_places: bool) -> JointFindings | Missing | None:
+    if not work.holds(JOINT):
+        return None
+    folder = work.fresh(JOINT)
+    if isinstance(folder, Missing):
+        return folder
+    units, parts = work.open(JOINT, JOINT_UNITS), told_parts(folder.manifest)
+    rows = pl.concat(units.read(name) for name in units.partitions)
+    rows = rows.rename({run.release.geoid_column: "geoid"})
+    more = pl.sum_horizontal(pl.col(f"{part}_joint") - pl.col(f"{part}_alone") for part in parts)
+    worst = rows.with_columns(more=more).filter(pl.col("more") > 0)
+    worst = worst.sort("more", "geoid", descending=(True, False))
+    by_size = _joint_by_size(rows, parts, Sizes(run.config.section(Score).sizes))
+    return JointFindings(folder.manifest, by_size, worst.head(_JOINT_PLACES * lists_places))
+
+
+def _joint_by_size(rows: pl.DataFrame, parts: tuple[str, str], sizes: Sizes) -> pl.DataFrame:
+    """Sums by the number of the run's own records in a place."""
+    own = pl.col(f"{parts[0]}_records")
+    columns = [f"{part}_{what}" for part in parts for what in COUNTED]
+    sums = [pl.len().alias("places"), *(pl.col(name).cast(pl.Int64).sum() for name in columns)]
+    classes = rows.filter(own > 0).group_by(number=sizes.number(own)).agg(sums).sort("number")
+    labels = pl.Series("size", sizes.labels(classes["number"].to_list()), dtype=pl.String)
+    whole = rows.select(pl.lit(ALL).alias("size"), *sums)
+    return pl.concat([whole, classes.select(labels, "places", *columns)])
 
 
 def _scores(

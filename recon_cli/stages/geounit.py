@@ -16,7 +16,7 @@ from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs
 from recon_cli.frames import OPEN
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, RECONSTRUCT, SLIVERS, SOLVAR
+from recon_cli.pipeline.stages import AUDIT, CLAIMS, JOINT, PROVE, RECONSTRUCT, SLIVERS, SOLVAR
 from recon_cli.plurals import plural
 from recon_cli.report.published_tables import GeounitTables, published_tables
 from recon_cli.schema import Geography, Level, Release, Table
@@ -35,7 +35,7 @@ _END = "\U0010ffff"
 
 
 def locate(run: Run, place: str) -> Located:
-    """Find a geounit in the work folder of a run; `Reconstructed` unless only counts were audited.
+    """Find a geounit in the work folder of a run; `Reconstructed` if records were made.
 
     Args:
         place: The geoid, or the name where it is known, of a geounit of any level from the unit
@@ -58,7 +58,7 @@ def locate(run: Run, place: str) -> Located:
     span = Span(region, region + _END) if run.release.geography.is_nested else EVERYWHERE
     _check_listed(run.release.geography, geounits.read(partition, span), level, geoid)
     work = WorkFolder(run.work)
-    if work.holds(AUDIT) and not work.holds(RECONSTRUCT):
+    if (work.holds(AUDIT) or work.holds(JOINT)) and not work.holds(RECONSTRUCT):
         return Located(run, partition, geoid, level, span, names)
     microdata = work.open(RECONSTRUCT)
     found = work.fresh(RECONSTRUCT, partition)
@@ -158,7 +158,8 @@ class Located:
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         """Those that were attacked."""
-        return () if self.audit is None else self._of(self.audit)
+        folder = self.joint if self.audit is None else self.audit
+        return () if folder is None else self._of(folder)
 
     @cached_property
     def published(self) -> Publication:
@@ -176,6 +177,12 @@ class Located:
     def audit(self) -> Folder | None:
         """``audit/``, if it was made from the counts that are there now."""
         folder = self.work.fresh(AUDIT, self.partition)
+        return None if isinstance(folder, Missing) else folder
+
+    @cached_property
+    def joint(self) -> Folder | None:
+        """``joint/``, if it was made from the counts that are there now."""
+        folder = self.work.fresh(JOINT, self.partition)
         return None if isinstance(folder, Missing) else folder
 
     @cached_property

@@ -12,7 +12,7 @@ from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import JOINT
-from recon_cli.schema import Release
+from recon_cli.schema import Release, Table
 from recon_cli.schema.joint import load_joint
 from recon_cli.stage import load
 from recon_cli.stages.reconstruct import input_digests, shared_digests
@@ -72,7 +72,11 @@ def joint(run: Run) -> QuestionStage:
             load("recon_cli.pipeline.partner:Partner")(*each)
             for each in zip(works[1:], releases[1:], strict=True)
         ],
-        notes={"links": links.name, "parts": list(links.names)},
+        notes={
+            "links": links.name,
+            "parts": list(links.names),
+            "tables": [table.name for table in _selected(releases[0], opened[0][0])],
+        },
         grain=_GRAIN,
     )
 
@@ -83,6 +87,9 @@ def _assumed(release: Release, config: Joint) -> Release:
 
 def _part(release: Release, tables: Folder) -> Any:
     """All published tables of a part."""
-    coverage = read_coverage(tables, release)
     part = load("recon_cli.attack.joint.part:PartInput")
-    return part(release, select(release, None, coverage).tables, coverage)
+    return part(release, _selected(release, tables), read_coverage(tables, release))
+
+
+def _selected(release: Release, tables: Folder) -> tuple[Table, ...]:
+    return select(release, None, read_coverage(tables, release)).tables

@@ -24,6 +24,7 @@ from recon_cli.schema import Level, Table
 from recon_cli.schema.areas import ALL
 from recon_cli.stage import load
 from recon_cli.stages.geounit import Located, Reconstructed, locate
+from recon_cli.stages.joint_details import joint_details
 from recon_cli.stages.recovered import protected_counts, sliver_details
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.stages.why import Why
@@ -165,10 +166,11 @@ def _unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
 
 
 def _counted_view(located: Located) -> GeounitView:
-    """A geounit whose counts were audited, and no records reconstructed."""
+    """A geounit whose counts were audited or taken together, and no records reconstructed."""
+    made = [Detail("made from", _table_list(located.tables))] if located.tables else []
     return replace(
         _frame(located),
-        details=(Detail("made from", _table_list(located.tables)), *sliver_details(located)),
+        details=(*made, *sliver_details(located), *joint_details(located)),
         notes=(
             *proof_conditions(_laws(located), assumes_zeros=False),
             proof_basis(located.work),
@@ -226,7 +228,7 @@ def _unit_view(located: Reconstructed, why: Why) -> GeounitView:
         details.append(
             Detail("not known", f"{words.listed(unseen)}: no table in use tells them apart")
         )
-    details += sliver_details(located)
+    details += sliver_details(located) + joint_details(located)
     reasons: tuple[Reason, ...] = ()
     if why.numbers != () and any(kind.lower for kind in kinds.kinds):
         reasons = load("recon_cli.stages.explanations:explain_rows")(located, kinds, why)
@@ -274,6 +276,7 @@ def _whole_view(located: Reconstructed) -> GeounitView:
         *_disclosed(located, people, words),
         *details[1:],
         *sliver_details(located),
+        *joint_details(located),
     )
     return replace(
         _frame(located),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -56,6 +57,46 @@ def test_certain_records_of_both_are_true(folder: Path) -> None:
         assert (both["certain"] <= both["len"].fill_null(0)).all()
     again = recon("joint", "-c", folder / "persons.yaml").stdout
     assert "up to date" in again
+
+
+def test_report_and_show_tell_what_the_releases_prove_together(folder: Path) -> None:
+    recon("run", "-c", folder / "persons.yaml", "-q")
+    units = read(folder / "persons", "joint_units")
+    people, alone, together = (
+        int(units[f"person_{what}"].sum()) for what in ("records", "alone", "joint")
+    )
+    assert alone < together
+    recon("report", "-c", folder / "persons.yaml", "-q")
+    page = (folder / "persons" / "report" / "report.md").read_text()
+    assert f"**Yes, whole records are given away:** at least {together} of {people}" in page
+    assert f"{alone} of them by their own tables: {together - alone} more" in page
+    assert "made from the same records" in page, "on what it rests is said beside it"
+    most = units.filter(pl.col("person_joint") > pl.col("person_alone")).row(0, named=True)
+    shown = recon("show", most["geoid_block"], "-c", folder / "persons.yaml", width=160).stdout
+    certain = read(folder / "persons", "joint").filter(geoid_block=most["geoid_block"])
+    assert certain.height == most["person_joint"]
+    said = f"at least {most['person_joint']} of {most['person_records']}"
+    assert said in shown
+    assert f"{most['person_alone']} of them by their own release" in shown
+    assert "only together" in shown
+    assert "not used by the reconstruction" not in shown
+
+
+def test_counts_ingested_anew_leave_the_report_without_what_others_proved(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "other")
+    config = tmp_path / "other" / "persons.yaml"
+    recon("run", "-c", config, "-q")
+    records = pl.read_parquet(tmp_path / "other" / "persons.parquet")
+    records.filter(pl.col("geoid_block") > records["geoid_block"].min()).write_parquet(
+        tmp_path / "other" / "persons.parquet"
+    )
+    recon("run", "-c", config, "--until", "ingest", "-q")
+    recon("report", "-c", config, "-q")
+    page = (tmp_path / "other" / "persons" / "report" / "report.md").read_text()
+    assert "joint/ was made from other tables/ than those there now" in page
+    assert "given away:**" not in page
 
 
 def test_links_of_other_releases_are_refused(folder: Path) -> None:

@@ -1,0 +1,61 @@
+"""What a geounit's releases prove together, in words."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.evaluate.checked import ALONE
+from recon_cli.evaluate.joint import COUNTED, JOINT_UNITS, told_parts
+from recon_cli.pipeline.stages import JOINT
+from recon_cli.plurals import plural
+from recon_cli.report.view import Detail
+from recon_cli.report.words import percentage
+from recon_cli.schema import Release
+from recon_cli.stage import load
+from recon_cli.stages.geounit import Located
+
+#: Records of one place that are listed.
+_SHOWN = 6
+
+
+def joint_details(located: Located) -> list[Detail]:
+    """A line a kind of records: how many are certain together with another release.
+
+    Of a unit also which of its own records are certain only so. Nothing where nobody asked.
+    """
+    folder = located.joint
+    if folder is None:
+        return []
+    place = pl.col(located.release.geoid_column)
+    inside = located.release.geography.inside
+    units = located.work.open(JOINT, JOINT_UNITS).read(located.partition, located.span)
+    here = units.filter(inside(place, located.geoid))
+    details = []
+    for part in told_parts(folder.manifest):
+        records, alone, joint = (int(here[f"{part}_{what}"].sum()) for what in COUNTED)
+        if records:
+            value = f"at least {joint:,} of {records:,} ({percentage(joint, records)})"
+            value += f", {alone:,} of them by their own release"
+            details.append(Detail(f"certain together, {plural(part)}", value))
+    details.append(Detail("proven together", f"by {ALONE}"))
+    if located.level == located.release.geography.unit:
+        rows = folder.read(located.partition, located.span).filter(
+            place == located.geoid, proof="joint"
+        )
+        details += _records(located.release, rows.drop(located.release.geoid_column, "proof"))
+    return details
+
+
+def _records(release: Release, rows: pl.DataFrame) -> list[Detail]:
+    """Records that are certain only together, the most frequent first."""
+    kinds = rows.group_by(rows.columns, maintain_order=True).len("records")
+    kinds = kinds.sort("records", descending=True, maintain_order=True)
+    say_kind = load("recon_cli.report.unit_kinds:say_kind")
+    details = []
+    for row in kinds.head(_SHOWN).iter_rows(named=True):
+        times = f"{row['records']:,} × " if row["records"] > 1 else ""
+        words = say_kind(release, tuple(row.get(name) for name in release.histogram))
+        details.append(Detail("only together", times + words))
+    if kinds.height > _SHOWN:
+        details.append(Detail("only together", f"{kinds.height - _SHOWN:,} more in joint/"))
+    return details
