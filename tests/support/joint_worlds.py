@@ -6,13 +6,19 @@ that the links allow, which are said here once more, in plain Python.
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, reduce
+from itertools import combinations_with_replacement as choices
+from operator import and_
 
 import polars as pl
 
+from recon_cli.attack.joint.part import PartInput
+from recon_cli.attack.joint.question import JointQuestion
+from recon_cli.attack.options import JointOptions
+from recon_cli.attack.question import Answer, RegionData
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.schema.joint import JointRelease, parse_joint
@@ -125,6 +131,7 @@ links:
   - {presence: {person: {age: young}, home: {minors: somebody}}, size: size, top: 3, without: 1}
 """
 PARTS = "{person: people, home: homes}"
+Row = tuple[object, ...]
 HOUSEHOLD = tuple[tuple[str, str], ...]
 
 
@@ -163,7 +170,7 @@ def compositions() -> list[HOUSEHOLD]:
         children = [
             tuple(("child", each) for each in ages)
             for count in range(3)
-            for ages in itertools.combinations_with_replacement(("young", "adult"), count)
+            for ages in choices(("young", "adult"), count)
         ]
         found += [(holder, *each) for each in children]
         found += [
@@ -262,3 +269,108 @@ def _is_linked_at(place: str, people: Solution, homes: Solution) -> bool:
         if members[name] < sizes[name] or (name not in large and members[name] != sizes[name]):
             return False
     return with_young <= young and (open_homes > 0 or young <= room)
+
+
+def ask(people: Publication, homes: Publication, members: Publication | None = None) -> Answer:
+    """What the releases together prove."""
+    first, second, joint = releases()
+    one = PartInput(first, first.tables, people.coverage)
+    other = PartInput(second, second.tables, homes.coverage)
+    parts, partners = [one, other], [homes]
+    if members is not None:
+        third, joint = with_members()
+        parts.append(PartInput(third, third.tables, members.coverage))
+        partners.append(members)
+    question = JointQuestion.of(joint, parts, JointOptions(1, 20.0))
+    return question.ask(RegionData(people, partners=tuple(partners), partition="S"))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Claims about one kind of records beside all towns with the same counts.
+
+    Attributes:
+        claims: How many, of towns that differ in their counts.
+        joint: Of them those that only the releases together prove.
+        unsound: Towns with a claim that does not hold in all of these towns.
+        complete: Signatures with all claims that hold in all of their towns.
+    """
+
+    claims: int
+    joint: int
+    unsound: int
+    complete: int
+
+
+@dataclass(frozen=True)
+class Towns:
+    """Every town of a few households.
+
+    Attributes:
+        towns: How many.
+        signatures: How many are left if those with the same counts are taken for one.
+        shared: Of them those that several towns have.
+        kinds: Of people, and of homes.
+    """
+
+    towns: int
+    signatures: int
+    shared: int
+    kinds: tuple[Compared, Compared]
+
+
+def check_towns(most: int, *, has_members: bool) -> Towns:
+    """Take every town of 1 to so many households (of `compositions`) as the truth once.
+
+    Other towns may have the same counts, too: with households that are not among these.
+
+    Args:
+        most: Up to 3: geoids have four digits.
+        has_members: Whether people are also published by their households.
+    """
+    every = compositions()
+    kinds = [each for n in range(1, most + 1) for each in choices(range(len(every)), n)]
+    homes = [(f"S{at:04d}1", every[kind]) for at, chosen in enumerate(kinds) for kind in chosen]
+    places = sorted({place for place, _ in homes})
+    both = published(homes, places=places)
+    every_part = (*both, publish_members(homes, places)) if has_members else both
+    counts = [
+        _by_place(part.counts.with_columns(pl.col("geoid").str.head(5))) for part in every_part
+    ]
+    alike: dict[object, list[str]] = defaultdict(list)
+    for place in places:
+        alike[tuple(frozenset(each[place[:5]].items()) for each in counts)].append(place)
+    answer = ask(*every_part)
+    truth = [_by_place(frame) for frame in records(homes)]
+    return Towns(
+        len(places),
+        len(alike),
+        sum(len(towns) > 1 for towns in alike.values()),
+        (
+            _compared(answer.frames["joint"], truth[0], list(alike.values())),
+            _compared(answer.frames["joint_partner"], truth[1], list(alike.values())),
+        ),
+    )
+
+
+def _compared(
+    claims: pl.DataFrame, truth: dict[str, Counter[Row]], alike: list[list[str]]
+) -> Compared:
+    claimed = _by_place(claims.drop("proof"))
+    least = {towns[0]: reduce(and_, (truth[town] for town in towns)) for towns in alike}
+    unsound = sum(bool(claimed[town] - least[towns[0]]) for towns in alike for town in towns)
+    firsts = claims.filter(claims.to_series(0).is_in(list(least)))
+    return Compared(
+        firsts.height,
+        firsts.filter(proof="joint").height,
+        unsound,
+        sum(claimed[town] == proven for town, proven in least.items()),
+    )
+
+
+def _by_place(rows: pl.DataFrame) -> dict[str, Counter[Row]]:
+    """The rows of each place."""
+    found: dict[str, Counter[Row]] = defaultdict(Counter)
+    for place, *values in rows.iter_rows():
+        found[place][tuple(values)] += 1
+    return found
