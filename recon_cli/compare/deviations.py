@@ -13,11 +13,29 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL
 
-#: How many geounits of a level and class of `SIZES` (−1 where nobody lives) are so far off.
+#: How many geounits of a level and class of `SIZES` (−1 where nobody lives), of so many true
+#: people, are so far off.
 DEVIATIONS: Final = pl.Schema(
-    {"level": pl.String, "size": pl.Int8, "deviation": pl.Int64, "geounits": pl.Int64}
+    {
+        "level": pl.String,
+        "size": pl.Int8,
+        "true": pl.Int64,
+        "deviation": pl.Int64,
+        "geounits": pl.Int64,
+    }
 )
 _QUANTILES: Final = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
+#: How many geounits of a level are so far off in the first draw of a value.
+UNIT_ERRORS: Final = pl.Schema(
+    {
+        "protection": pl.String,
+        "value": pl.String,
+        "level": pl.String,
+        "true": pl.Int64,
+        "deviation": pl.Int64,
+        "geounits": pl.Int64,
+    }
+)
 #: Quantiles and the mean over geounits and draws, in people; ``value`` is empty of what is not
 #: swept. A quantile is the least deviation that so large a share do not exceed.
 DISTRIBUTIONS: Final = pl.Schema(
@@ -49,7 +67,7 @@ def count_deviations(release: Release, truth: Publication, shown: Publication) -
     """
     totals = published_totals(release, truth, shown)
     deviation = (pl.col("shown") - pl.col("true")).alias("deviation")
-    counted = totals.group_by("level", "size", deviation).agg(geounits=pl.len())
+    counted = totals.group_by("level", "size", "true", deviation).agg(geounits=pl.len())
     return counted.select(DEVIATIONS.names()).cast(DEVIATIONS)
 
 
@@ -73,7 +91,6 @@ def distribution(
         for name, share in _QUANTILES.items()
     }
     labels = {-2: ALL, -1: "0", **{at: SIZES.label(at) for at in range(len(SIZES.lowest))}}
-    levels = {level.name: at for at, level in enumerate(release.geography.levels)}
     return (
         both.group_by("level", "size", "deviation")
         .agg(count.sum())
@@ -84,7 +101,7 @@ def distribution(
             mean=(pl.col("deviation") * count).sum() / count.sum(),
             **quantiles,
         )
-        .sort(pl.col("level").replace_strict(levels, return_dtype=pl.Int64), "size")
+        .sort(_level_order(release), "size")
         .with_columns(
             protection=pl.lit(protection),
             value=pl.lit(value),
@@ -94,6 +111,34 @@ def distribution(
         .select(DISTRIBUTIONS.names())
         .cast(DISTRIBUTIONS)
     )
+
+
+def unit_errors(
+    release: Release, protection: str, value: str, deviations: pl.DataFrame
+) -> pl.DataFrame:
+    """Every geounit's error beside its true number of people.
+
+    Args:
+        release: Orders levels.
+        deviations: Columns of `DEVIATIONS`, of one draw.
+
+    Returns:
+        Columns of `UNIT_ERRORS`.
+    """
+    keys = ["level", "true", "deviation"]
+    return (
+        deviations.group_by(keys)
+        .agg(pl.col("geounits").sum())
+        .sort(_level_order(release), "true", "deviation")
+        .with_columns(protection=pl.lit(protection), value=pl.lit(value))
+        .select(UNIT_ERRORS.names())
+        .cast(UNIT_ERRORS)
+    )
+
+
+def _level_order(release: Release) -> pl.Expr:
+    levels = {level.name: at for at, level in enumerate(release.geography.levels)}
+    return pl.col("level").replace_strict(levels, return_dtype=pl.Int64)
 
 
 def units_all_below(

@@ -35,9 +35,27 @@ SWEEP: Final = pl.Schema(
         "high": pl.Float64,
     }
 )
+#: Differences between draws with the same random bits: of a value from the one before it, and of a
+#: protection from the first at the same value. Interval null for one draw.
+DIFFERENCES: Final = pl.Schema(
+    {
+        "protection": pl.String,
+        "value": pl.String,
+        "less_protection": pl.String,
+        "less_value": pl.String,
+        "measure": pl.String,
+        "level": pl.String,
+        "draws": pl.Int64,
+        "mean": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+    }
+)
 #: Measures of a summary, in this order; those of `PROVEN` only where they are of people.
 RISKS: Final = ("gain", "agreement", "posterior", "disclosed", "certain", "links", "all_below")
 PROVEN: Final = ("disclosed", "certain")
+#: Those that no draw changes, or that are no quality of what is published.
+FIXED: Final = ("posterior", "links")
 _COVERAGE: Final = 0.95
 
 
@@ -48,6 +66,7 @@ class SweptDraw:
     Attributes:
         of: The protection.
         value: As it was written.
+        draw: Which: of all protections and values, those with the same number share random bits.
         is_of_people: Whether what is proven of what it publishes is proven of people.
         summary: Its measures.
         errors: Columns of `recon_cli.compare.errors.ERRORS`.
@@ -55,6 +74,7 @@ class SweptDraw:
 
     of: str
     value: str
+    draw: int
     is_of_people: bool
     summary: ProtectionSummary
     errors: pl.DataFrame
@@ -75,24 +95,62 @@ def epsilon_spent(notes: Mapping[str, Any]) -> float | None:
 
 def sweep_table(draws: Sequence[SweptDraw]) -> pl.DataFrame:
     """Columns of `SWEEP`: protections and values in the order of the draws."""
+    return _means(_numbers(draws), ["protection", "value", "epsilon", "measure", "level"], SWEEP)
+
+
+def difference_table(draws: Sequence[SweptDraw]) -> pl.DataFrame:
+    """Columns of `DIFFERENCES`: first those between values, then those between protections.
+
+    Chance that is common to both sides is in neither: the interval is of the differences of
+    single draws, and not the sum of two.
+    """
+    numbers = _numbers(draws)
+    values = [*dict.fromkeys(each.value for each in draws)]
+    names = [*dict.fromkeys(each.of for each in draws)]
+    before = dict(zip(values[1:], values, strict=False))
+    protection, value = pl.col("protection"), pl.col("value")
+    steps = numbers.filter(value.is_in(values[1:])).with_columns(
+        less_protection=protection, less_value=value.replace(before)
+    )
+    beside = numbers.filter(protection != names[0]).with_columns(
+        less_protection=pl.lit(names[0]), less_value=value
+    )
+    subtracted = numbers.select(
+        "draw", "measure", "level", less_protection="protection", less_value="value", _less="number"
+    )
+    on = ["draw", "measure", "level", "less_protection", "less_value"]
+    both = pl.concat([steps, beside]).join(subtracted, on=on, maintain_order="left")
+    paired = both.filter(~pl.col("measure").is_in(FIXED)).with_columns(
+        number=pl.col("number") - pl.col("_less")
+    )
+    keys = [name for name in DIFFERENCES if name not in ("draws", "mean", "low", "high")]
+    return _means(paired, keys, DIFFERENCES)
+
+
+def _numbers(draws: Sequence[SweptDraw]) -> pl.DataFrame:
+    """A row a draw and measure that was taken."""
     rows = [
-        (each.of, each.value, each.summary.epsilon, measure, level, number)
+        (each.of, each.value, each.draw, each.summary.epsilon, measure, level, number)
         for each in draws
         for measure, level, number in _measures(each)
     ]
     keys = ["protection", "value", "epsilon", "measure", "level"]
-    schema = pl.Schema({**{key: SWEEP[key] for key in keys}, "number": pl.Float64()})
+    schema = {key: SWEEP[key] for key in keys} | {"draw": pl.Int64(), "number": pl.Float64()}
+    names = ["protection", "value", "draw", "epsilon", "measure", "level", "number"]
+    frame = pl.DataFrame(rows, schema={name: schema[name] for name in names}, orient="row")
+    return frame.drop_nulls("number")
+
+
+def _means(numbers: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
     number = pl.col("number")
     quantile = pl.len().map_elements(_quantile, return_dtype=pl.Float64)
     reach = quantile * number.std() / pl.len().sqrt()
     return (
-        pl.DataFrame(rows, schema=schema, orient="row")
-        .drop_nulls("number")
-        .group_by(keys, maintain_order=True)
+        numbers.group_by(keys, maintain_order=True)
         .agg(draws=pl.len(), mean=number.mean(), _reach=reach)
         .with_columns(low=pl.col("mean") - pl.col("_reach"), high=pl.col("mean") + pl.col("_reach"))
-        .select(SWEEP.names())
-        .cast(SWEEP)
+        .select(schema.names())
+        .cast(schema)
     )
 
 

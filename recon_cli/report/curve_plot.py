@@ -11,7 +11,7 @@ from recon_cli.report import svg
 from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale
 from recon_cli.report.palette import Look
 
-_LEFT, _RIGHT, _PLOT, _UNDER = 56, 12, 230, 40
+_LEFT, _RIGHT, _UNDER = 56, 12, 40
 _DASHES: Final = ("none", "6 3", "2 2", "8 3 2 3")
 
 #: Of a name; of the mark that it names; between them.
@@ -42,7 +42,7 @@ class CurvePlot:
     @property
     def height(self) -> float:
         """Pixels of all."""
-        return self._top + _PLOT + _UNDER
+        return self._top + self.panel.height + _UNDER
 
     def drawn(self) -> Iterator[str]:
         """Its elements."""
@@ -53,7 +53,7 @@ class CurvePlot:
             y = svg.number(self._y(tick))
             yield f'<path class="line" d="M{left} {y}H{svg.number(right)}"/>'
             yield svg.text(left - 8, self._y(tick) + 4, f"{tick:g}", "soft end")
-        bottom = self._top + _PLOT
+        bottom = self._top + self.panel.height
         for tick in _ticks(self.panel.x, self._values("x")):
             yield svg.text(self._x(tick), bottom + 15, f"{tick:g}", "soft middle")
         yield svg.text((left + right) / 2, bottom + 31, self.panel.x.title, "soft middle")
@@ -75,7 +75,7 @@ class CurvePlot:
         return _LEFT + share * (self.width - _LEFT - _RIGHT)
 
     def _y(self, value: float) -> float:
-        return self._top + (1 - _share(self.panel.y, self._values("y"), value)) * _PLOT
+        return self._top + (1 - _share(self.panel.y, self._values("y"), value)) * self.panel.height
 
     def _line(self, curve: Curve) -> Iterator[str]:
         places = " ".join(
@@ -99,7 +99,8 @@ class CurvePlot:
                 left, right = (svg.number(self._x(point.x) + by) for by in (-8, 8))
                 yield f'<path stroke-width="2.4" d="M{left} {middle}H{right}"/></g>'
             else:
-                yield svg.shape(curve.look, self._x(point.x), self._y(point.y)) + "</g>"
+                place = self._x(point.x), self._y(point.y)
+                yield svg.shape(curve.look, *place, is_fine=curve.is_fine) + "</g>"
 
     def _labels(self) -> Iterator[str]:
         """The names of points, where they do not lie over each other."""
@@ -109,7 +110,7 @@ class CurvePlot:
             for point in curve.points
             if point.label
         ]
-        plot = (_LEFT, self._top - 18, self.width, self._top + _PLOT)
+        plot = (_LEFT, self._top - 18, self.width, self._top + self.panel.height)
         for label in place_labels(named, plot):
             if label.point is not None:
                 ends = [svg.number(value) for value in (*label.point, label.x, label.y - 4)]

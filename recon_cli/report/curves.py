@@ -51,11 +51,13 @@ class Curve:
         look: How it is drawn.
         points: From left to right.
         is_line: Whether they are joined; else each is a mark with its interval.
+        is_fine: Whether marks are small, as of many points.
     """
 
     look: Look
     points: tuple[CurvePoint, ...]
     is_line: bool = True
+    is_fine: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,14 @@ class CurvePanel:
         x: The horizontal scale.
         y: The vertical one.
         curves: The series.
+        height: Of the plot, in pixels.
     """
 
     title: str
     x: Scale
     y: Scale
     curves: tuple[Curve, ...]
+    height: int = 230
 
     @property
     def looks(self) -> tuple[Look, ...]:

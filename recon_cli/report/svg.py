@@ -12,7 +12,7 @@ from recon_cli.report.palette import Look
 #: Pixels of a letter, on average, of text and of titles; of a line.
 LETTER: Final = 7.4
 _TITLE_LETTER, LINE = 7.0, 17
-_MARK = 4.5
+_MARK, _FINE = 4.5, 1.2
 _SHAPES = {
     "square": "M-1-1h2v2h-2z",
     "diamond": "M0-1.3l1.3 1.3-1.3 1.3-1.3-1.3z",
@@ -60,9 +60,10 @@ def shortened(said: str, width: float) -> str:
     return said if len(said) <= most else f"{said[: most - 1]}…"
 
 
-def shape(look: Look, x: float, y: float) -> str:
+def shape(look: Look, x: float, y: float, *, is_fine: bool = False) -> str:
     """A mark; its colour is that of what it stands in."""
-    place = f'transform="translate({number(x)} {number(y)}) scale({_MARK})"'
+    size = _FINE if is_fine else _MARK
+    place = f'transform="translate({number(x)} {number(y)}) scale({size})"'
     return f'<path stroke="none" {place} d="{_SHAPES[look.shape]}"/>'
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from recon_cli.report.charts import Chart
 from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
 from recon_cli.report.document import Figure, ReportSection, result_table
-from recon_cli.report.words import Words, capitalized
+from recon_cli.report.words import Words, capitalized, enumerate_words
 from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
@@ -24,6 +24,8 @@ _RISKS = {
     "disclosed": "{people} of {whom} something is proven, %",
     "certain": "{people} with a proven record, %",
 }
+#: How many marks of a geounit a small panel has room for, up.
+_PLACES: Final = 60
 #: What ε and the adversary's belief are of.
 _SPENT = (
     "ε is for the neighbours that the strategy declares, between files that agree in what is "
@@ -41,11 +43,15 @@ class SweptTables:
         over: Which number.
         sweep: Columns of `recon_cli.compare.sweep.SWEEP`.
         distributions: Columns of `recon_cli.compare.deviations.DISTRIBUTIONS`.
+        differences: Columns of `recon_cli.compare.sweep.DIFFERENCES`.
+        units: Columns of `recon_cli.compare.deviations.UNIT_ERRORS`.
     """
 
     over: str
     sweep: pl.DataFrame
     distributions: pl.DataFrame
+    differences: pl.DataFrame
+    units: pl.DataFrame
 
 
 def sweep_sections(swept: SweptTables, words: Words) -> tuple[ReportSection, ...]:
@@ -81,10 +87,12 @@ def sweep_sections(swept: SweptTables, words: Words) -> tuple[ReportSection, ...
                     _box_panels(swept.distributions, placed, x),
                     placed,
                 ),
+                *_unit_figures(swept.units, placed, words),
                 _figure("risk", "Risk", _risk_panels(placed, x, words), placed),
+                *_difference_figures(swept.differences, placed, x, words),
                 _figure("trade", "Risk against error", _trade_panels(placed, words), placed),
             ),
-            sheets=(_sheet(placed, over),),
+            sheets=(_sheet(placed, over), *_difference_sheets(swept.differences, over)),
         ),
     )
 
@@ -101,6 +109,9 @@ def _figure(name: str, title: str, panels: Sequence[CurvePanel], rows: pl.DataFr
         "boxes": "Published less true: half of the geounits within the box, nine in ten within the "
         "line, the median across; all draws together.",
         "risk": "Of the reconstruction of what is published.",
+        "steps": "Each value less the one before it, draw by draw with the same random bits: what "
+        "chance does to both is in neither. Where the interval has 0 the step may change nothing.",
+        "beside": "At the same value, draw by draw with the same random bits.",
         "trade": "Each value as a dot, labelled with it: down and to the left is better.",
     }[name]
     protections = ", ".join(rows["protection"].unique(maintain_order=True))
@@ -161,6 +172,128 @@ def _box_panels(distributions: pl.DataFrame, rows: pl.DataFrame, x: Scale) -> li
     return panels
 
 
+def _unit_figures(units: pl.DataFrame, rows: pl.DataFrame, words: Words) -> list[Figure]:
+    """The error of every geounit of a level, a panel for each value; none where all are exact."""
+    spent = rows.unique(["protection", "value"]).select("protection", "value", "epsilon")
+    labels = {
+        (name, value): value if epsilon is None else f"{value}, {_epsilon(epsilon)}"
+        for name, value, epsilon in spent.rows()
+    }
+    figures: list[Figure] = []
+    for part in units.partition_by("protection", "level", maintain_order=True):
+        name, level = part["protection"][0], part["level"][0].replace("_", " ")
+        low, high = min(part["deviation"]), max(part["deviation"])
+        if low == high == 0:
+            continue
+        y = Scale("", low, high)
+        x = Scale(words.people, 0.5, max(1, *part["true"]), is_log=True)
+        panels = [
+            CurvePanel(labels[name, value["value"][0]], x, y, (_unit_marks(value, y),), height=110)
+            for value in part.partition_by("value", maintain_order=True)
+        ]
+        title = capitalized(f"{name}: errors of {words.people}, {level} by {level}")
+        number = int(part.filter(value=part["value"][0])["geounits"].sum())
+        empty = "; where nobody lives at ½" if 0 in part["true"] else ""
+        said = (
+            f"Published less true by the true number, of the first draw{empty}. "
+            f"{number:,} in each panel; marks that would lie over each other are one."
+        )
+        figures.append(
+            Figure(
+                f"sweep-units-{len(figures)}",
+                title,
+                said,
+                f"{title}; unit_errors.csv has them.",
+                Chart(tuple(panels), 4),
+                sheets=(),
+            )
+        )
+    return figures
+
+
+def _unit_marks(part: pl.DataFrame, y: Scale) -> Curve:
+    """A mark for each place in the panel, however many geounits are there."""
+    height = ((y.high or 0) - (y.low or 0)) / _PLACES
+    true = pl.max_horizontal("true", 0.5)
+    seen = part.select(
+        "deviation",
+        true=true,
+        _across=(true.log(10) * _PLACES / 4).round(),
+        _up=(pl.col("deviation") / height).round(),
+    ).unique(["_across", "_up"], keep="first", maintain_order=True)
+    points = tuple(CurvePoint(x, y) for x, y in seen.select("true", "deviation").rows())
+    return Curve(curve_looks(["geounit"])[0], points, is_line=False, is_fine=True)
+
+
+def _difference_figures(
+    differences: pl.DataFrame, rows: pl.DataFrame, x: Scale, words: Words
+) -> list[Figure]:
+    """Between values, and between protections; none where there is one of them."""
+    at = rows.select("protection", "value", "x").unique()
+    placed = differences.join(at, on=["protection", "value"], maintain_order="left")
+    steps = placed.filter(pl.col("protection") == pl.col("less_protection"))
+    beside = placed.filter(pl.col("protection") != pl.col("less_protection"))
+    others = enumerate_words(beside["protection"].unique(maintain_order=True).to_list())
+    every = {
+        "steps": ("From value to value", steps),
+        "beside": (f"{others} less {rows['protection'][0]}", beside),
+    }
+    return [
+        _figure(name, title, _difference_panels(part, x, words), rows)
+        for name, (title, part) in every.items()
+        if not part.is_empty()
+    ]
+
+
+def _difference_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePanel]:
+    """A panel for each measure, of the finest level where it has levels."""
+    finest = str(rows.filter(pl.col("level") != "")["level"][0])
+    every = {
+        **{name: f"{said}, {finest.replace('_', ' ')}" for name, said in _USEFUL.items()},
+        "error": f"mean error of a {words.unit}'s cell, {words.people}",
+        **_RISKS,
+    }
+    panels = []
+    for measure, said in every.items():
+        here = rows.filter(pl.col("measure") == measure, pl.col("level").is_in(["", finest]))
+        parts = here.partition_by("protection", maintain_order=True)
+        names = [part["protection"][0] for part in parts]
+        curves = [
+            Curve(
+                look,
+                tuple(
+                    CurvePoint(row["x"], row["mean"], _interval(row["low"], row["high"]))
+                    for row in part.sort("x").iter_rows(named=True)
+                ),
+                is_line=False,
+            )
+            for look, part in zip(curve_looks(names), parts, strict=True)
+        ]
+        ends = [0.0, *(e for name in ("mean", "low", "high") for e in here[name].drop_nulls())]
+        if curves:
+            title = capitalized(_said(said, words))
+            panels.append(CurvePanel(title, x, Scale("", min(ends), max(ends)), tuple(curves)))
+    return panels
+
+
+def _difference_sheets(differences: pl.DataFrame, over: str) -> tuple[ResultTable, ...]:
+    told = differences.filter(~pl.col("measure").str.starts_with("cells of "))
+    if told.is_empty():
+        return ()
+    cells = [
+        (
+            f"{row['protection']} {row['value']}",
+            f"{row['less_protection']} {row['less_value']}",
+            " ".join(filter(None, (row["measure"], row["level"].replace("_", " ")))),
+            f"{row['mean']:+.3f}",
+            "–" if row["low"] is None else f"{row['low']:+.3f} to {row['high']:+.3f}",
+        )
+        for row in told.iter_rows(named=True)
+    ]
+    header = (f"protection, {over}", "less", "measure", "difference", "95%")
+    return (result_table("Every difference, draw by draw", header, cells, words=3),)
+
+
 def _panel(title: str, x: Scale, names: Sequence[str], parts: Sequence[pl.DataFrame]) -> CurvePanel:
     curves = []
     for look, part in zip(curve_looks(names), parts, strict=True):
@@ -207,7 +340,16 @@ def _trade_panels(rows: pl.DataFrame, words: Words) -> list[CurvePanel]:
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    return str(row["value"]) if row["epsilon"] is None else f"ε {row['epsilon']:.3g}"
+    return str(row["value"]) if row["epsilon"] is None else _epsilon(row["epsilon"])
+
+
+def _epsilon(spent: float) -> str:
+    """Three digits, or whole.
+
+    >>> _epsilon(2.8521), _epsilon(65155.5)
+    ('ε 2.85', 'ε 65,156')
+    """
+    return f"ε {spent:.3g}" if spent < 1000 else f"ε {spent:,.0f}"
 
 
 def _sheet(rows: pl.DataFrame, over: str) -> ResultTable:

@@ -49,8 +49,14 @@ def write_comparison(
         weights=config.weights,
         missing=missing,
         swept=None
-        if found.sweep is None or config.sweep is None
-        else SweptTables(config.sweep.over, found.sweep, found.distributions),
+        if found.swept is None or config.sweep is None
+        else SweptTables(
+            config.sweep.over,
+            found.swept.means,
+            found.distributions,
+            found.swept.differences,
+            found.swept.units,
+        ),
     )
     document = replace(document, banner=NOT_FOR_PUBLICATION)
     tables = compare_runs.table_files(found, scores)

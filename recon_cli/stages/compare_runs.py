@@ -9,12 +9,23 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.compare.deviations import count_deviations, distribution, units_all_below
+from recon_cli.compare.deviations import (
+    count_deviations,
+    distribution,
+    unit_errors,
+    units_all_below,
+)
 from recon_cli.compare.errors import error_table, sum_errors
 from recon_cli.compare.resolved import resolved_tables
 from recon_cli.compare.scores import score_table
 from recon_cli.compare.summary import ProtectionSummary, summarise
-from recon_cli.compare.sweep import SweptDraw, epsilon_spent, mean_of_draws, sweep_table
+from recon_cli.compare.sweep import (
+    SweptDraw,
+    difference_table,
+    epsilon_spent,
+    mean_of_draws,
+    sweep_table,
+)
 from recon_cli.config import RunConfig
 from recon_cli.config.sections.compare import Compare, Protected
 from recon_cli.errors import ConfigError, ReconError, StageError
@@ -476,6 +487,21 @@ def summarise_runs(
 
 
 @dataclass(frozen=True)
+class Swept:
+    """What came of a sweep.
+
+    Attributes:
+        means: Columns of `recon_cli.compare.sweep.SWEEP`.
+        differences: Columns of `recon_cli.compare.sweep.DIFFERENCES`.
+        units: Columns of `recon_cli.compare.deviations.UNIT_ERRORS`.
+    """
+
+    means: pl.DataFrame
+    differences: pl.DataFrame
+    units: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class Means:
     """What the page shows: of what is swept means over the draws of each value.
 
@@ -483,13 +509,13 @@ class Means:
         summaries: A row a protection, or a value of it.
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
         distributions: Columns of `recon_cli.compare.deviations.DISTRIBUTIONS`.
-        sweep: Columns of `recon_cli.compare.sweep.SWEEP`; None where nothing is swept.
+        swept: None where nothing is swept.
     """
 
     summaries: Sequence[ProtectionSummary]
     errors: Mapping[str, pl.DataFrame]
     distributions: pl.DataFrame
-    sweep: pl.DataFrame | None
+    swept: Swept | None
 
 
 def means(
@@ -511,6 +537,7 @@ def means(
         draw = SweptDraw(
             point.of,
             point.value,
+            point.draw,
             is_of_people(point.protection),
             of[point.name],
             measured[point.name].errors,
@@ -530,7 +557,16 @@ def means(
             distribution(run.release, name, value, each)
             for (name, value), each in deviations.items()
         ),
-        sweep_table(every) if every else None,
+        Swept(
+            sweep_table(every),
+            difference_table(every),
+            pl.concat(
+                unit_errors(run.release, name, value, deviations[name, value][0])
+                for name, value in draws
+            ),
+        )
+        if every
+        else None,
     )
 
 
@@ -608,8 +644,12 @@ def table_files(found: Means, scores: pl.DataFrame | None) -> dict[str, bytes]:
     tables = {"comparison": compared, "errors": every, "distributions": found.distributions}
     if scores is not None:
         tables["scores"] = scores
-    if found.sweep is not None:
-        tables["sweep"] = found.sweep
+    if found.swept is not None:
+        tables |= {
+            "sweep": found.swept.means,
+            "differences": found.swept.differences,
+            "unit_errors": found.swept.units,
+        }
     return {
         **{f"{name}.parquet": parquet_bytes(table) for name, table in tables.items()},
         **{f"{name}.csv": csv_bytes(table, 4) for name, table in tables.items()},

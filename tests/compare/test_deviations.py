@@ -30,7 +30,7 @@ def test_quantiles_are_the_least_that_so_many_do_not_exceed(seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311 - cases of a test
     draws = [[draw.randint(-9, 9) for _ in range(draw.randint(1, 30))] for _ in range(2)]
     frames = [
-        pl.DataFrame([("block", 0, each, 1) for each in some], schema=DEVIATIONS, orient="row")
+        pl.DataFrame([("block", 0, 1, each, 1) for each in some], schema=DEVIATIONS, orient="row")
         for some in draws
     ]
     row = distribution(RELEASE, "a", "1/8", frames).filter(size="All").row(0, named=True)

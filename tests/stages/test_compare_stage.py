@@ -311,10 +311,23 @@ def test_a_number_is_swept_with_draws_that_share_their_bits(home: Path) -> None:
     wide = {value: high - low for value, low, high in boxes.filter(level="block")
             .select("value", "q05", "q95").rows()}  # fmt: skip
     assert wide["1/100"] > wide["1"] >= wide["100000"] == wide[""] == 0
+    steps = pl.read_parquet(home / "swept/comparison/differences.parquet")
+    assert steps.select(steps.columns[:4]).unique(maintain_order=True).rows() == [
+        ("n", "1", "n", "1/100"),
+        ("n", "100000", "n", "1"),
+    ]
+    step = steps.filter(measure="cells", level="block", value="1")["mean"].item()
+    assert step == pytest.approx(cells["mean"][1] - cells["mean"][0])
+    units = pl.read_parquet(home / "swept/comparison/unit_errors.parquet")
+    every = units.group_by("value", "level").agg(pl.col("geounits").sum())
+    assert every.filter(level="block")["geounits"].n_unique() == 1
+    assert units.filter(value="100000")["deviation"].abs().max() == 0
     summary = pl.read_parquet(home / "swept/comparison/comparison.parquet")
     assert summary["name"].to_list() == ["none", "n 1/100", "n 1", "n 100000"]
     page = (home / "swept/comparison/comparison.html").read_text()
     assert "Usefulness and risk over noise.scale" in page
+    assert "From value to value" in page
+    assert "errors of people, block by block" in page
 
 
 def test_protections_in_sequence(home: Path) -> None:
