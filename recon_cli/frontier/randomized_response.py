@@ -61,20 +61,6 @@ def response_accuracy(epsilon: float, share: float, people: int, mu: float = 0.5
     return variance(1.0, share, people, mu) - variance(rho, share, people, mu)
 
 
-def accuracy(epsilon: float, people: int) -> float:
-    """I = Var(ρ = 1) − Var(ρ) for μ = 1/2, at most 0; π drops out: Eq. (rraccuracy)."""
-    return -1 / (4 * people * math.sinh(epsilon / 2) ** 2)
-
-
-def accuracy_slope(epsilon: float, people: int) -> float:
-    """dI/dε for μ = 1/2: what one more unit of privacy loss buys: Eq. (rrslope).
-
-    The printed Eq. (B-11) has ρ for ρ³ and N² for N.
-    """
-    half = epsilon / 2
-    return math.cosh(half) / (4 * people * math.sinh(half) ** 3)
-
-
 def _check(rho: float, mu: float) -> None:
     if not (0 < rho < 1 and 0 < mu < 1):
         raise ValueError(f"rho and mu above 0 and below 1 are expected, found {rho:g}, {mu:g}")

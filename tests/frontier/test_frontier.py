@@ -31,8 +31,6 @@ from recon_cli.frontier.matrix_mechanism import (
 )
 from recon_cli.frontier.optimum import best_epsilon, best_split
 from recon_cli.frontier.randomized_response import (
-    accuracy,
-    accuracy_slope,
     estimate,
     privacy_loss,
     response_accuracy,
@@ -158,15 +156,14 @@ def test_haar_of_any_number_of_cells_spans() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_slope_of_randomized_response_by_finite_differences(epsilon: float) -> None:
-    h = 1e-5
-    numeric = (accuracy(epsilon + h, 1000) - accuracy(epsilon - h, 1000)) / (2 * h)
-    assert accuracy_slope(epsilon, 1000) == pytest.approx(numeric, rel=1e-6)
+    h, half = 1e-5, epsilon / 2
+    ends = [response_accuracy(epsilon + by, 0.1, 1000) for by in (h, -h)]
+    slope = math.cosh(half) / (4 * 1000 * math.sinh(half) ** 3)
+    assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(slope, rel=1e-6)
     # dI/dρ of the corrected (B-11), by the variance itself
     rho, share = truthful_share(epsilon), 0.1
     numeric = -(variance(rho + h, share, 1000) - variance(rho - h, share, 1000)) / (2 * h)
     assert numeric == pytest.approx(1 / (2 * 1000 * rho**3), rel=1e-5)
-    loss = variance(1.0, share, 1000) - variance(rho, share, 1000)
-    assert loss == pytest.approx(accuracy(epsilon, 1000))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +189,8 @@ def test_privacy_loss_by_the_innocuous_bit() -> None:
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 def test_accuracy_of_any_share_and_innocuous_answer(epsilon: float) -> None:
     for share in (0.0, 0.1, 0.7):
-        assert response_accuracy(epsilon, share, 500) == pytest.approx(accuracy(epsilon, 500))
+        closed = -1 / (4 * 500 * math.sinh(epsilon / 2) ** 2)
+        assert response_accuracy(epsilon, share, 500) == pytest.approx(closed)
         assert response_accuracy(epsilon, share, 500, 0.25) < 0
     # by the probability of a yes with the trait and without
     rho, mu = truthful_share(epsilon, 0.25), 0.25
@@ -205,7 +203,7 @@ def test_accuracy_of_any_share_and_innocuous_answer(epsilon: float) -> None:
 def test_frontier_of_one_count() -> None:
     printed = {0.1: (316.1, 14.14), 0.5: (62.59, 2.799), 2.0: (13.45, 0.602), 8.0: (0.58, 0.026)}
     for epsilon, (response, geometric) in printed.items():
-        people = 1000 * math.sqrt(-accuracy(epsilon, 1000))
+        people = 1000 * math.sqrt(-response_accuracy(epsilon, 0.1, 1000))
         assert people == pytest.approx(response, rel=5e-3)
         assert math.sqrt(geometric_variance(epsilon)) == pytest.approx(geometric, rel=2e-2)
 
