@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
+from recon_cli.noise import measuring
 from recon_cli.schema import load_release
 from recon_cli.store import PartitionEntry, Piece, Staging
 from tests.stages.test_protect_noise import STRATEGY
@@ -65,6 +70,80 @@ def test_a_product_is_there_before_it_is_drawn_and_once(
     found = products(home)
     assert [each["work"] for each in found] == ["work", "work", "other"]
     assert len({each["id"] for each in found}) == 3
+
+
+#: The command line, killed when it is about to draw.
+KILLED_BEFORE_DRAWING = """
+import os, signal
+from recon_cli.noise import measuring
+measuring.draw_noise = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from recon_cli.cli import main
+main()
+"""
+
+
+def test_killed_between_reserving_and_drawing_it_stays_spent(home: Path) -> None:
+    asked = ["protect", "noise", "-c", str(home / "run.yaml")]
+    command = [sys.executable, "-c", KILLED_BEFORE_DRAWING, *asked]
+    killed = subprocess.run(command, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(products(home)) == 1
+    assert not (home / "work" / "noisy").exists()
+    spent = products(home)
+    limit = sum(Fraction(each["budget"]) for each in spent[0]["spends"]) * Fraction("1.5")
+    at_most = ("--set", f"account.limit={{rho: {float(limit)}}}")
+    protect(home, "noise", *at_most, "--work", home / "other", code=12)  # as if it had been drawn
+    protect(home, "noise", *at_most)  # with its key it is the same product
+    assert products(home) == spent
+    protect(home, "noise", *at_most, "--force", code=12)
+    protect(home, "noise", "--force")
+    assert len(products(home)) == 2
+
+
+def test_two_products_of_the_censuss_settings_have_one_epsilon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """32.80 of both together, never 17.14 and 25.42 by themselves.
+
+    What is reserved is all that is asked about here, so nothing is drawn.
+    """
+    relationships = (
+        "householder spouse partner child parent sibling grandchild other_relative nonrelative "
+        "institutional noninstitutional"
+    )
+    quarters = "none correctional juvenile nursing other_institution college military other"
+    every = {"relationship": relationships.split(), "group_quarters": quarters.split()}
+    path, above = tmp_path / "run.yaml", ("nation", "state", "county")
+    content = {
+        "release": "sf1_2010",
+        "work": "work",
+        "workers": 1,
+        "account": {"of": "people", "file": "account.jsonl"},
+        "synth": {"people": 60},
+        "topdown": {
+            "records": "people.parquet",
+            "units": "exact",
+            "levels": [*above, "prim", "tract_group", "tract", "block_group", "block"],
+            "geography": "geography.csv",
+            "features": {name: {"categories": kinds} for name, kinds in every.items()},
+        },
+    }
+    path.write_text(yaml.safe_dump(content))
+    recon("synth", "-c", path)
+    people = pl.read_parquet(tmp_path / "work" / "persons" / "**" / "*.parquet")
+    first = {name: pl.lit(kinds[0]) for name, kinds in every.items()}
+    people.with_columns(**first).write_parquet(tmp_path / "people.parquet")
+
+    levels = {"prim": pl.col("geoid_block").str.head(5)}
+    levels["tract_group"] = pl.col("geoid_block").str.head(11)
+    people.select("geoid_block", **levels).unique().write_csv(tmp_path / "geography.csv")
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measuring, "draw_noise", stopped)
+    recon("protect", "topdown", "-c", path, code=130)
+    assert "products 1 ρ 7.51843 1 person ε 32.80 at δ 1e-10" in told(tmp_path)
 
 
 def test_nothing_is_drawn_above_the_limit(home: Path) -> None:
