@@ -3,7 +3,8 @@
 Nine census tracts whose published tables determine sex, age group, race and ethnicity of everybody
 (the published reconstruction of the 2010 summary file) are measured with the budgets of the 2020
 census and made again; the oracle is the published reconstruction of the demonstration data that the
-Census Bureau made of the same people.
+Census Bureau made of the same people. ``--archive`` takes nineteen others, which nothing was
+looked at with.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
+from python_calamine import CalamineWorkbook
 
 from benchmarks.machine import ROOT, recon
 from recon_cli.chance import KeyedChance
@@ -33,6 +35,11 @@ from recon_cli.synth.households import RELATIONSHIPS
 
 DATA = ROOT.parent / "shared" / "data"
 RELEASE = load_release("sf1_2010")
+#: Columns of the archive's records.
+RACES = (
+    *("White", "Black", "American Indian or Alaskan Native", "Asian"),
+    *("Native Hawaiian or Pacific Island", "Some Other Race"),
+)
 #: With the relationships that production tells apart; the real records do not have them.
 RELATED = extend_release(RELEASE, {"relationship": FeatureSpec(categories=list(RELATIONSHIPS))})
 #: Synthetic people of whom relationships are taken.
@@ -60,6 +67,28 @@ def read_records(name: str, islander: str) -> pl.DataFrame:
         pl.col("age").cast(pl.Int16),
         race=race.cast(pl.Int16),
         hispanic=pl.col("hispanic") == 1,
+    )
+
+
+def archived_records(archive: Path, name: str) -> pl.DataFrame:
+    """Records of the tracts of the study's published archive that are not among the nine.
+
+    Args:
+        archive: A checkout of uscensusbureau/recon_replication.
+        name: ``rhdf`` or ``rmdf``.
+    """
+    path = archive / "extract" / "provided" / f"{name}_bt_0solvar_extract.xlsx"
+    sheet = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
+    text = [[str(value) for value in row] for row in sheet[1:]]
+    rows = pl.DataFrame(text, schema=[str(each) for each in sheet[0]], orient="row")
+    flags = [pl.col(each).eq("Y").cast(pl.Int16) * 2**i for i, each in enumerate(RACES)]
+    nine = read_records("published_records.parquet", "nhopi")["geoid_block"].str.head(11)
+    return rows.filter(~pl.col("Block ID").str.head(11).is_in(nine.unique().implode())).select(
+        geoid_block="Block ID",
+        sex=pl.col("Sex"),
+        age=pl.col("Age").cast(pl.Float64).cast(pl.Int16),
+        race=pl.sum_horizontal(flags).cast(pl.Int16),
+        hispanic=pl.col("Hispanic") == "Y",
     )
 
 
@@ -177,10 +206,15 @@ def with_keys(release: Release, records: pl.DataFrame, digits: int) -> pl.DataFr
     )
 
 
-def variants(seeds: int, steps: int) -> list[list[str]]:
-    """Rows: what was made, and its agreement by keys."""
-    truth = read_records("published_records.parquet", "nhopi")
-    real = read_records("rmdf_records_shared.parquet", "nhpi")
+def variants(truth: pl.DataFrame, real: pl.DataFrame, seeds: int, steps: int) -> list[list[str]]:
+    """Rows: what was made, and its agreement by keys.
+
+    Args:
+        truth: Records, as `read_records` has them.
+        real: The demonstration data's of the same tracts.
+        seeds: Draws of the noise.
+        steps: Of least squares.
+    """
     units = pl.concat([truth["geoid_block"], real["geoid_block"]])
     levels = ("nation", "tract", "block_group", "block")
     plain = build_hierarchy(RELEASE, levels, units)
@@ -214,10 +248,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument(
+        "--archive",
+        type=Path,
+        help="a checkout of uscensusbureau/recon_replication: its other tracts, not the nine",
+    )
     parser.add_argument("--page", type=Path, help="default: only printed")
     options = parser.parse_args()
-    header = ["made of the nine tracts", *(" × ".join(keys) for keys in KEYS)]
-    table = markdown_table(header, variants(options.seeds, options.steps), 1)
+    if options.archive is None:
+        truth = read_records("published_records.parquet", "nhopi")
+        real = read_records("rmdf_records_shared.parquet", "nhpi")
+    else:
+        truth, real = (archived_records(options.archive, name) for name in ("rhdf", "rmdf"))
+    tracts = truth["geoid_block"].str.head(11).n_unique()
+    print(f"{tracts} tracts, {len(truth):,} people")  # noqa: T201
+    header = ["made of the tracts", *(" × ".join(keys) for keys in KEYS)]
+    table = markdown_table(header, variants(truth, real, options.seeds, options.steps), 1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(table, f"{peak:,.0f} MB", sep="\n")  # noqa: T201
     if options.page is not None:
