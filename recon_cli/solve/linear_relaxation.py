@@ -76,6 +76,7 @@ class LinearRelaxation:
         self._program = program
         self._pivot = _PIVOT * (program.constraints.A.nnz + _OVERHEAD)
         self._engine: Any = None
+        self._cost: FloatArray | None = None
         self._has_vertex = False
 
     def bound(self, lower: IntArray, upper: IntArray) -> None:
@@ -110,7 +111,7 @@ class LinearRelaxation:
         """A vertex with the least ``cost @ x``.
 
         Args:
-            cost: A cost of each variable.
+            cost: A cost of each variable; the same array is the same cost.
             limit: Deterministic seconds.
             ceiling: Nothing is looked for that costs more; what is found may.
         """
@@ -126,8 +127,10 @@ class LinearRelaxation:
         engine.setOptionValue("simplex_strategy", _DUAL if first else _PRIMAL)
         engine.setOptionValue("simplex_iteration_limit", pivots)
         engine.setOptionValue("objective_bound", ceiling)
-        columns = np.arange(len(cost), dtype=np.int32)
-        engine.changeColsCost(len(cost), columns, cost.astype(np.float64))
+        if cost is not self._cost:
+            columns = np.arange(len(cost), dtype=np.int32)
+            engine.changeColsCost(len(cost), columns, cost.astype(np.float64))
+            self._cost = cost
         engine.run()
         used = max(engine.getInfo().simplex_iteration_count, 0)
         elapsed = round((used + setting_up) * self._pivot, 9)
@@ -135,7 +138,7 @@ class LinearRelaxation:
         if status != statuses.kOptimal:
             self._has_vertex = False
             if status not in (statuses.kInfeasible, statuses.kObjectiveBound):
-                self._engine = None
+                self._engine = self._cost = None
             return Vertex(np.empty(0), np.empty(0), elapsed)
         self._has_vertex = True
         solution = engine.getSolution()

@@ -45,6 +45,8 @@ from recon_cli.solve.rounding import rounded_solution
 
 #: Vertices for random costs in every block of the second level.
 _EXPLORED = 6
+#: Ends that a vertex has to close to be worth a further one: what is left is asked one by one.
+_WORTH = 2
 #: Functionals that are asked one by one sooner than explored.
 _FEW = 32
 #: Vertices in a row that show nothing new, after which a block is left.
@@ -354,12 +356,11 @@ class _Search:
         inner = fix_others(self.program, asked.columns, self.known)
         relaxation = LinearRelaxation(inner.program)
         C = sparse.csr_array(self.C[k][:, asked.columns])
-        dry = 0
-        for _ in range(_EXPLORED):
+        vertices = dry = closed = 0
+        left = self._open_ends(k)
+        while left and dry < _DRY and self.left > 0 and (vertices < _EXPLORED or closed >= _WORTH):
             relaxation.begin_anew()
             low, high = ledger.is_open_below[k], ledger.is_open_above[k]
-            if dry == _DRY or self.left <= 0 or not (low | high).any():
-                return
             either = self.random.choice([-1.0, 1.0], len(k))
             sign = np.where(low & high, either, np.where(low, 1.0, np.where(high, -1.0, 0.0)))
             cost = C.T @ (sign * self.random.uniform(0.2, 1, len(k)))
@@ -368,10 +369,16 @@ class _Search:
             if not len(vertex.values):
                 return
             values = rounded_solution(inner.program, vertex.values)
-            if not len(values):
-                dry += 1
-                continue
-            dry = 0 if self._walk(asked.columns, values - self.known[asked.columns]) else dry + 1
+            is_new = len(values) and self._walk(asked.columns, values - self.known[asked.columns])
+            dry = 0 if is_new else dry + 1
+            vertices += 1
+            now = self._open_ends(k)
+            closed, left = left - now, now
+
+    def _open_ends(self, k: IntArray) -> int:
+        """How many ends of some functionals are not known."""
+        low, high = self.ledger.is_open_below[k], self.ledger.is_open_above[k]
+        return int(np.count_nonzero(low) + np.count_nonzero(high))
 
     def _walk(self, columns: IntArray, change: IntArray) -> bool:
         """Go on from another solution; whether it shows anything new."""

@@ -16,6 +16,7 @@ from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Arrays, Combination, Ledger, Witness
 from recon_cli.model.program import IntegerProgram
+from recon_cli.solve import nested_blocks
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
 from recon_cli.solve.nested_blocks import find_ends, reach_in_blocks
@@ -101,6 +102,34 @@ def test_blocks_alone_go_on_from_every_known_solution(seed: int) -> None:
     assert (ledger.upper >= values.max(axis=0)).all()
     assert (ledger.least <= before[0]).all()
     assert (ledger.greatest >= before[1]).all()
+
+
+def test_vertices_are_taken_as_long_as_they_close_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of 12 by 12 under its margins, where each vertex empties and fills many cells."""
+    size = 12
+    cells = np.arange(size * size).reshape(size, size)
+    rows = np.zeros((2 * size, size * size), dtype=np.int64)
+    for at in range(size):
+        rows[at, cells[at]] = rows[size + at, cells[:, at]] = 1
+    total = np.full(2 * size, size)
+    constraints = LinearConstraints(sparse.csr_array(rows), total, total)
+    ones = np.ones(size * size, dtype=np.int64)
+    program = IntegerProgram(constraints, np.zeros_like(ones), size * ones)
+    asked = 0
+    walk = nested_blocks._Search._walk
+
+    def counted(self: nested_blocks._Search, columns: IntArray, change: IntArray) -> bool:
+        nonlocal asked
+        asked += 1
+        return walk(self, columns, change)
+
+    monkeypatch.setattr(nested_blocks._Search, "_walk", counted)
+    ledger = Ledger(program, sparse.csr_array(np.eye(size * size, dtype=np.int64)), [ones])
+    reach_in_blocks(ledger, [np.arange(size * size)], Effort(1, 10.0))
+    assert not ledger.is_open_anywhere.any()
+    assert (ledger.upper == size).all()
+    assert nested_blocks._EXPLORED < asked < 3 * size
+    ledger.recheck()
 
 
 def one_row() -> Ledger:
