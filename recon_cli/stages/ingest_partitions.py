@@ -72,7 +72,8 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
     if config.is_register:
         return sources.completed(release, open_register(release, config), units)
     path = protection_path(config)
-    tables = release.select_tables(config.tables) if config.is_legacy else ()
+    chosen = config.is_legacy and config.tables is not None
+    tables = release.select_tables(config.tables) if chosen else ()
     return sources.open_source(
         release,
         config.source,

@@ -20,7 +20,8 @@ from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS
 from recon_cli.schema import Release, load_release
 from recon_cli.sources.legacy import legacy_layout, open_legacy, write_legacy
-from tests.support.paths import DATA, needs_shared
+from tests.support.command_line import recon
+from tests.support.paths import DATA, ROOT, needs_shared
 
 KEY = ["geoid", "table", "cell"]
 Members = dict[str, bytes]
@@ -538,6 +539,58 @@ def test_layout_that_clashes(
     changed = dataclasses.replace(release, layouts={"sf1-legacy": raw})
     with pytest.raises(SchemaError, match=message):
         legacy_layout(changed)
+
+
+def partly_placed(release: Release, *names: str) -> Release:
+    """The release, its layout without some tables."""
+    layout = release.layouts["sf1-legacy"]
+    segments = {
+        number: {
+            **form,
+            "tables": {name: at for name, at in form["tables"].items() if name not in names},
+        }
+        for number, form in layout["segments"].items()
+    }
+    raw = {**layout, "segments": segments, "placed": "partial"}
+    return dataclasses.replace(release, layouts={"sf1-legacy": raw})
+
+
+def test_tables_without_a_place_are_not_read(release: Release, small: Path, tmp_path: Path) -> None:
+    partial = partly_placed(release, "P1", "P12C")
+    assert legacy_layout(partial).unplaced == ("P1", "P12C")
+    (geounits, counts), found = read(release, [small]), read(partial, [small])
+    assert found[0].equals(geounits)
+    assert found[1].equals(counts.filter(~pl.col("table").is_in(["P1", "P12C"])))
+    coverage = open_legacy(partial, [small]).coverage
+    assert all(not {"P1", "P12C"} & set(each.cells) for each in coverage)
+    with pytest.raises(ConfigError, match=r"placed: partial.*does not say where P1 is"):
+        open_legacy(partial, [small], tables=["P1", "P6"])
+    with pytest.raises(ConfigError, match="does not say where P1, P12C are"):
+        write_legacy(partial, *invented(release), tmp_path)
+
+
+def test_ingest_warns_of_tables_without_a_place(small: Path, tmp_path: Path) -> None:
+    schema = (ROOT / "recon_cli/schema/releases/sf1_2010.yaml").read_text()
+    schema = schema.replace("tables: {P1: 5}", "tables: {}")
+    schema = schema.replace("  sf1-legacy:\n", "  sf1-legacy:\n    placed: partial\n")
+    (tmp_path / "sf1.yaml").write_text(schema)
+    config = tmp_path / "recon.yaml"
+    config.write_text(
+        f"release: sf1.yaml\nwork: work\ningest: {{source: sf1-legacy, paths: [{small}]}}\n"
+    )
+    shown = recon("ingest", "-c", config, width=200).output
+    assert "the layout does not say where files keep 1 table: not read (P1)" in shown
+    assert "warning" not in recon("ingest", "-c", config, "--set", "ingest.tables=[P6]").output
+
+
+@needs_shared
+def test_the_person_tables_of_real_files_are_the_same_in_a_release_with_more_tables() -> None:
+    studied, more = load_release("sf1_2010"), load_release("sf1_2010_persons_in_households")
+    layout = {**studied.layouts["sf1-legacy"], "placed": "partial"}
+    placed = dataclasses.replace(more, layouts={"sf1-legacy": layout})
+    for path in sorted((DATA / "sf1").glob("*.zip")):
+        for found, expected in zip(read(placed, [path]), read(studied, [path]), strict=True):
+            assert found.equals(expected)
 
 
 @pytest.mark.parametrize(

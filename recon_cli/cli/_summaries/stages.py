@@ -14,19 +14,24 @@ from recon_cli.cli._output import (
     title_of,
     unlisted_facts,
 )
+from recon_cli.config import Ingest
 from recon_cli.evaluate.checked import proven_by
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import known_columns
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT
-from recon_cli.plurals import plural
+from recon_cli.plurals import counted, plural
 from recon_cli.report.words import agreement_of
 from recon_cli.schema import AreaGeography, Release
+from recon_cli.stage import load
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.report import page_of
 from recon_cli.stages.result_tables import read_variability_by_size
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.stages.source_labels import with_labels
+
+#: Tables that a warning names.
+_NAMED = 4
 
 
 def ingest(run: Run, outcome: StageOutcome) -> None:
@@ -52,6 +57,7 @@ def ingest(run: Run, outcome: StageOutcome) -> None:
             ),
             *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
             *_outside_facts(run.release),
+            *_unplaced_facts(run),
             ("non-zero cells", f"{cells:,}"),
             ("seconds", seconds(manifest.run.wall_seconds, people, noun)),
         ],
@@ -67,6 +73,19 @@ def _outside_facts(release: Release) -> list[Fact]:
     more = ", …" if number > 1 else ""
     said = f"{which} in no area with tables, so nobody there is counted"
     return [("warning", f"{said} ({geography.outside[0]}{more})")]
+
+
+def _unplaced_facts(run: Run) -> list[Fact]:
+    """Which tables a legacy layout says nothing of, unless some were chosen."""
+    config = run.config.section(Ingest)
+    if not config.is_legacy or config.tables is not None:
+        return []
+    unplaced = load("recon_cli.sources.legacy:legacy_layout")(run.release, config.source).unplaced
+    if not unplaced:
+        return []
+    named = ", ".join(unplaced[:_NAMED]) + (", …" if len(unplaced) > _NAMED else "")
+    said = f"the layout does not say where files keep {counted(len(unplaced), 'table')}: not read"
+    return [("warning", f"{said} ({named})")]
 
 
 def reconstruct(run: Run, outcome: StageOutcome) -> None:

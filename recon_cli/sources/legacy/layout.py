@@ -42,11 +42,14 @@ class LayoutSpec(Spec):
             separated by |.
         summary_levels: Level → its code in the header.
         segments: By number.
+        placed: ``all`` tables of the release; or ``partial``: it is not known where the files keep
+            the others, which are not read.
     """
 
     form: Literal["fixed", "delimited"] = "fixed"
     summary_levels: dict[Name, str]
     segments: dict[int, SegmentSpec]
+    placed: Literal["all", "partial"] = "all"
 
 
 @dataclass(frozen=True)
@@ -112,12 +115,14 @@ class Layout:
         header: Form of the geographic header, and of the segments.
         summary_levels: Level name → summary-level code, finest level first.
         segments: By number.
+        unplaced: Tables of the release that are in no segment.
     """
 
     name: str
     header: HeaderForm
     summary_levels: dict[str, str]
     segments: tuple[Segment, ...]
+    unplaced: tuple[str, ...] = ()
 
     @property
     def suffix(self) -> str:
@@ -130,12 +135,29 @@ class Layout:
         return PRODUCTS[self.name][1]
 
     def only(self, tables: Collection[str]) -> Layout:
-        """The layout without the other tables, and without segments that have none of these."""
+        """The layout without the other tables, and without segments that have none of these.
+
+        Raises:
+            ConfigError: One of these is in no segment.
+        """
+        self.require(tables)
         segments = [
             replace(each, placements=tuple(p for p in each.placements if p.table.name in tables))
             for each in self.segments
         ]
         return replace(self, segments=tuple(each for each in segments if each.placements))
+
+    def require(self, tables: Collection[str]) -> None:
+        """See to it that tables have a place.
+
+        Raises:
+            ConfigError: One has none.
+        """
+        if lost := [name for name in self.unplaced if name in tables]:
+            raise ConfigError(
+                f"layouts.{self.name} (placed: partial) does not say where {', '.join(lost)} "
+                f"{'is' if len(lost) == 1 else 'are'}"
+            )
 
 
 def legacy_layout(release: Release, name: str | None = None) -> Layout:
@@ -162,7 +184,7 @@ def legacy_layout(release: Release, name: str | None = None) -> Layout:
     except ValidationError as error:
         raise SchemaError(f"{where}: {describe(error, LayoutSpec)}") from error
     try:
-        _check_tables(spec, release)
+        unplaced = _check_tables(spec, release)
         segments = tuple(
             Segment(number, form.columns, _placements(form, release))
             for number, form in sorted(spec.segments.items())
@@ -170,11 +192,11 @@ def legacy_layout(release: Release, name: str | None = None) -> Layout:
         levels = _summary_levels(spec, release)
     except SchemaError as error:
         raise SchemaError(f"{where}.{error}") from error
-    return Layout(wanted, HEADERS[spec.form], levels, segments)
+    return Layout(wanted, HEADERS[spec.form], levels, segments, unplaced)
 
 
-def _check_tables(spec: LayoutSpec, release: Release) -> None:
-    """Every table of the release in exactly one segment, and no other table."""
+def _check_tables(spec: LayoutSpec, release: Release) -> tuple[str, ...]:
+    """No table in two segments, and no other table; those that are in none, if that may be."""
     homes: dict[str, int] = {}
     for number, form in spec.segments.items():
         where = f"segments.{number}"
@@ -188,9 +210,12 @@ def _check_tables(spec: LayoutSpec, release: Release) -> None:
             if name in homes:
                 raise SchemaError(f"{where}.tables.{name}: already in segment {homes[name]}")
             homes[name] = number
-    missing = [table.name for table in release.tables if table.name not in homes]
-    if missing:
-        raise SchemaError(f"segments: no segment has {', '.join(missing)}")
+    missing = tuple(table.name for table in release.tables if table.name not in homes)
+    if missing and spec.placed == "all":
+        raise SchemaError(
+            f"segments: no segment has {', '.join(missing)} (`placed: partial` does without)"
+        )
+    return missing
 
 
 def _placements(form: SegmentSpec, release: Release) -> tuple[Placement, ...]:

@@ -175,7 +175,8 @@ def open_legacy(
         chunk_records: Header records that are read at once, about.
 
     Raises:
-        ConfigError: No paths, or the release has no such layout.
+        ConfigError: No paths, or the release has no such layout, or a table that is asked for has
+            no place in it.
         SchemaError: The layout is inconsistent with the release.
         SourceError: A path is neither zip nor folder, or lacks a member.
     """
