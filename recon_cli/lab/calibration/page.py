@@ -28,9 +28,12 @@ published value; *bound* is how large it may be, where the project asked for one
   are proven from below.
 - **Nonmodal** is measured among all people. The study's shares are among data-defined people.
 - **Unique** people (Table 7) are data-defined ones who share block, sex and agebin with nobody, in
-  percent of all people. In nine real tracts 92 of 100 people in blocks of 1 to 9 share them with
-  nobody, data-defined or not, here 81: neighbours are too alike in age, because `ages.alike` was
-  fitted as if the published shares counted everybody who is unique.
+  percent of all people. In blocks below 100 people there are too few, since `ages.alike`, how alike
+  in age a block's householders are, was fitted as if the published shares (81.7, 50.3, 26.9)
+  counted everybody who is unique: counted so, seed 1 has 80.0, 50.2 and 27.1. Were they no more
+  alike than any others, data-defined uniques would be 81.4, 52.4 and 28.5
+  (`python -m benchmarks.alike FOLDER`). In nine real tracts, whose blocks have one solution each,
+  92, 64 and 32 of 100 people share these with nobody, data-defined or not.
 - **COMRCL** is compared in its blocks that the CEF has people in. Its share outside of them is
   an assumption: no table that we have says it.
 - Classes of large blocks hold few blocks: in a nation of a million people some 32 of a thousand
