@@ -58,8 +58,8 @@ CLAIMS = """| where | claim | shown by |
 | 5.5 | A large count keeps its accuracy | `recon lab dinur-nissim --figure 5-6` |
 | 5.6 | Enough noisy answers give bits back, for each ε of an answer | `recon lab dinur-nissim --figure 5-7 --trials 1` |
 | 5.7 | Top-down errs less for large areas than bottom-up | `recon frontier --set 'frontier.branching=[51, 62, 23, 3, 29]'`; `recon compare` with `topdown: {levels: [block]}` |
-| 6.1 | Figures 6-1, 6-2: accuracy by level against ε | a sweep of `topdown.scale` by `recon compare`, [compare](compare.md), of synthetic people; those of New Mexico are not public |
-| 6.2 | Figures 6-3 to 6-8: errors by unit, 1940 | the same sweep; the records of 1940 are not part of this project |
+| 6.1 | Figures 6-1, 6-2: accuracy by level against ε | `recon run -c configs/sweep.yaml`, a sweep of `topdown.scale`, [compare](compare.md#measured-over-ε), of synthetic people; those of New Mexico are not public |
+| 6.2 | Figures 6-3, 6-4: distributions of errors; 6-5 to 6-8: errors by unit, 1940 | the same sweep: boxes, and small multiples; the records of 1940 are not part of this project |
 """  # noqa: E501 - rows of a table
 
 ADVICE = """Two of its recommendations are about what a program can tell; the others are not in our
@@ -68,7 +68,7 @@ notes of the report.
 | advice | here |
 | --- | --- |
 | One account for all products about the same people | `recon account`, with a limit that refuses, [noise](noise.md) |
-| Forgo counts of blocks | `recon compare` with `coarser` before `topdown`; an even split errs 17% less elsewhere, [frontier](frontier.md) |
+| Forgo counts of blocks | `no-blocks` of `recon run -c configs/alternatives.yaml`, [compare](compare.md#alternatives-at-the-same-budgets); an even split errs 17% less elsewhere, [frontier](frontier.md) |
 """  # noqa: E501 - rows of a table
 
 ORDERED = """One hundred sums, each of ten people more than the one before, ε = 1 in all, Laplace
