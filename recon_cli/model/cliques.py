@@ -285,21 +285,19 @@ class CliqueSystem:
 _LESS: Final = 30
 
 
-def nested_blocks(
-    counts: PartitionCounts, batch: slice, unit: IntArray
-) -> tuple[tuple[IntArray, ...], ...]:
+def nested_blocks(lying_in: Sequence[IntArray], unit: IntArray) -> tuple[tuple[IntArray, ...], ...]:
     """The columns of each unit, of each geounit that it lies in, and all of them.
 
     Where geounits overlap nobody can be moved within one alone: there the blocks are
     `neighbourhoods`, and all columns.
 
     Args:
+        lying_in: For each level the geounit of each unit, negative for none.
         unit: For each column the place of its unit.
     """
     everything = (np.arange(len(unit)),)
     places: list[IntArray] = []
-    for parent in counts.parent.values():
-        of_unit = parent[batch]
+    for of_unit in lying_in:
         # A unit in no geounit of a level is one by itself.
         label = np.where(of_unit < 0, -1 - np.arange(len(of_unit)), of_unit)
         values, at = np.unique(label, return_inverse=True)

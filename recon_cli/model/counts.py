@@ -52,6 +52,10 @@ class PartitionCounts:
     intervals: CountIntervals | None = None
     costs: CountCosts | None = None
 
+    def lying_in(self, batch: slice | IntArray) -> tuple[IntArray, ...]:
+        """For each level the row number of the geounit that each unit of a batch lies in, or −1."""
+        return tuple(parent[batch] for parent in self.parent.values())
+
     def geounits_of(self, level: str, pattern: int, batch: slice) -> tuple[IntArray, IntArray]:
         """The geounits of a level and pattern that units of a batch lie in.
 

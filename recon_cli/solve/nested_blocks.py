@@ -172,17 +172,25 @@ class _Place(NamedTuple):
     after: int = -1
 
 
-def reach_in_blocks(ledger: Ledger, blocks: Sequence[IntArray], effort: Effort) -> None:
+def reach_in_blocks(
+    ledger: Ledger,
+    levels: Sequence[Sequence[IntArray]],
+    effort: Effort,
+    *,
+    watch: OnLedger = ignore_ledger,
+) -> None:
     """Prove and reach ends in a ledger, block by block and by no engine: Eq. (near).
 
     Args:
         ledger: The functionals; those that no block holds whole stay as they are.
-        blocks: The variables of each, rising.
+        levels: From fine to coarse, the blocks of each level, each its variables, rising.
         effort: Its limit is for all blocks together.
+        watch: Is shown the ledger every few blocks.
     """
-    search = _Search(ledger, [blocks], effort)
-    search.explore(0)
-    search.reach_ends(0)
+    search = _Search(ledger, levels, effort, watch)
+    search.explore(min(1, len(levels) - 1))
+    for level in range(len(levels)):
+        search.reach_ends(level)
 
 
 #: Seconds for the second engine to confirm one end; after that the end stays open.

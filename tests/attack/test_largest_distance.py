@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
 from recon_cli.attack.variability import batch, largest_distance
 from recon_cli.attack.variability.distance import (
     DIAMETER,
@@ -49,6 +50,11 @@ def allowance(seconds: float = 0.5) -> EffortAccount:
     return EffortAccount(EffortBudget({0: 1}, seconds), np.zeros(3, dtype=np.int64))
 
 
+def whole(part: ComponentHistogram) -> list[list[IntArray]]:
+    """One block, of all units."""
+    return [[np.arange(len(part.incumbent))]]
+
+
 def test_halves_are_asked_for_whole_people_where_they_are() -> None:
     whole = largest_distance._extended(part_of([0, 1, 1, 1, 1, 1]), 0, MOVED, allowance())
     assert whole.tolist() == [0, 0, 0, 0, 1, 0]
@@ -66,14 +72,14 @@ def test_what_only_others_could_make_up_for_is_left_to_the_full_question() -> No
 )
 def test_either_way_the_answer_is_the_same(unit: list[int], most: list[int]) -> None:
     part = part_of(unit)
-    found = largest_distance.maximize_each_unit(part, FROM_INCUMBENT, allowance())
+    found = largest_distance.maximize_each_unit(part, FROM_INCUMBENT, allowance(), whole(part))
     assert found.reached.tolist() == found.bound.tolist() == most
     assert all(part.program.is_feasible(values) for values in found.solutions)
 
 
 def test_nobody_goes_where_no_solution_is() -> None:
     part = part_of([0, 1, 1, 1, 1, 1], upper=(1, 1, 1, 1, 0, 1))
-    found = largest_distance.maximize_each_unit(part, FROM_INCUMBENT, allowance())
+    found = largest_distance.maximize_each_unit(part, FROM_INCUMBENT, allowance(), whole(part))
     assert found.bound.tolist() == [0, 0]
 
 
@@ -115,13 +121,13 @@ def test_what_others_cannot_follow_is_cut_off(
         largest_distance, "_maximize_together", lambda seen, _: (0, int(seen.bound.sum()))
     )
     asked: list[int] = []
-    monkeypatch.setattr(largest_distance, "_maximize_in_region", lambda _, k, __: asked.append(k))
+    monkeypatch.setattr(largest_distance, "_maximize_in_block", lambda _, k, *__: asked.append(k))
     for seed in range(30):
         part = random_part(seed)
         rows = part.program.constraints
         solutions = EVERY[(rows.least == EVERY @ rows.A.toarray().T).all(axis=1)]
         asked.clear()
-        found = largest_distance.maximize_each_unit(part, ask, allowance())
+        found = largest_distance.maximize_each_unit(part, ask, allowance(), whole(part))
         for k in range(3):
             here = solutions[:, 3 * k : 3 * k + 3]
             origins = part.incumbent[None, 3 * k : 3 * k + 3] if ask is FROM_INCUMBENT else here
@@ -130,6 +136,31 @@ def test_what_others_cannot_follow_is_cut_off(
             if k not in asked:
                 assert found.reached[k] == most == found.bound[k]
     assert sum(cuts) > 5
+
+
+@pytest.mark.parametrize("ask", [FROM_INCUMBENT, DIAMETER])
+def test_blocks_bound_and_reach(ask: DistanceMeasure, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With others as they are what is reached is a solution; with others anywhere a bound holds."""
+    monkeypatch.setattr(largest_distance, "_extend_with_cuts", lambda *_: None)
+    monkeypatch.setattr(
+        largest_distance, "_maximize_together", lambda seen, _: (0, int(seen.bound.sum()))
+    )
+    settled = [0, 0]
+    for seed in range(30):
+        part = random_part(seed)
+        rows = part.program.constraints
+        solutions = EVERY[(rows.least == EVERY @ rows.A.toarray().T).all(axis=1)]
+        pairs = [[np.arange(6), np.arange(6, 9)]]
+        for number, blocks in enumerate((pairs, [*pairs, *whole(part)])):
+            found = largest_distance.maximize_each_unit(part, ask, allowance(), blocks)
+            assert all(part.program.is_feasible(values) for values in found.solutions)
+            for k in range(3):
+                here = solutions[:, 3 * k : 3 * k + 3]
+                origins = part.incumbent[None, 3 * k : 3 * k + 3] if ask is FROM_INCUMBENT else here
+                most = max(int(np.abs(here - origin).sum(axis=1).max()) for origin in origins)
+                assert found.reached[k] <= most <= found.bound[k]
+                settled[number] += int(found.reached[k] == found.bound[k])
+    assert 0 < settled[0] < settled[1] == 90
 
 
 def test_zero_of_all_units_together_rests_on_zero_of_each() -> None:

@@ -137,3 +137,26 @@ def claims_stand(begun: Path, undisturbed: Path, undecided: set[str]) -> None:
     assert (both["count"] <= both["count_whole"]).all()
     is_decided = ~pl.col(PLACE).is_in(undecided)
     assert found.filter(is_decided).equals(whole.filter(is_decided))
+
+
+def test_inside_units_that_are_measured_together(tmp_path: Path) -> None:
+    """An exact region: its units' distances come first, then the ends of its histogram cells."""
+    begun, undisturbed = tmp_path / "begun", tmp_path / "undisturbed"
+    write(replace(SCHOOLS, units=12), begun)
+    config = begun / "recon.yaml"
+    config.write_text(config.read_text() + "solvar: {mode: exact}\n")
+    for stage in ("ingest", "reconstruct"):
+        recon(stage, "-q", "-c", config)
+    shutil.copytree(begun, undisturbed)
+    asked(undisturbed, "solvar", "-q")
+    reached = list[float]()
+    for writes in (3, 40):
+        with ended_after(writes, KeyboardInterrupt()):
+            said = asked(begun, "solvar", code=130)
+        undecided = set(rows(begun, "solvar").filter(status="undecided")[PLACE])
+        assert f"{12 - len(undecided)} of 12 units decided" in said
+        solvar_stands(begun, undisturbed, undecided)
+        reached.append(rows(begun, "solvar")["solvar_pct"].sum())
+    assert reached[0] < reached[1], "distances of units that are not done are published"
+    asked(begun, "solvar", "-q")
+    assert killing.snapshot(begun / "work") == killing.snapshot(undisturbed / "work")

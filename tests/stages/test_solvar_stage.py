@@ -100,7 +100,7 @@ def test_a_disagreement_is_loud_and_keeps_the_model(
     def disagree(*_: object) -> None:
         raise DisagreementError("the engines differ", json.dumps({"lower": [0]}))
 
-    monkeypatch.setattr(batch, "reach_in_blocks", lambda *_: None)  # leaves all to engines
+    monkeypatch.setattr(batch, "reach_in_blocks", lambda *_, **__: None)  # leaves all to engines
     monkeypatch.setattr(bound_tightening, "confirm_infeasible", disagree)
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
     recon("run", *shared, "--until", "reconstruct")
@@ -121,7 +121,7 @@ def test_a_second_engine_without_time_bounds_and_proves_no_zero(
     recon("solvar", *shared)
     confirmed = read(tmp_path / "solvar").sort("geoid_block")
     certain = read(tmp_path / "intervals")
-    monkeypatch.setattr(batch, "reach_in_blocks", lambda *_: None)  # leaves all to engines
+    monkeypatch.setattr(batch, "reach_in_blocks", lambda *_, **__: None)  # leaves all to engines
     monkeypatch.setattr(batch, "_CONFIRMATION", 0.0)
     monkeypatch.setattr(bound_tightening, "_CONFIRMATION", 0.0)
     recon("solvar", *shared, "--force")

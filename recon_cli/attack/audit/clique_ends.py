@@ -110,7 +110,7 @@ def clique_ends(
     for number, part in enumerate(split_components(system.rows, plain, regions, pack=_WHOLE)):
         region = counts.region_geoids[int(regions[part.columns[0]])]
         own = Effort(digest_seed(seed, "audit", region), effort)
-        blocks = nested_blocks(counts, batch, system.unit[part.columns])
+        blocks = nested_blocks(counts.lying_in(batch), system.unit[part.columns])
         keeper = searches(number)
         known = known_before(keeper, part.program)
         if known is None:

@@ -59,7 +59,9 @@ def solve_by_cliques(
     found = (
         _likeliest(system, bounds, counts, seed)
         if is_likely
-        else _any(system, bounds, nested_blocks(counts, region, system.unit[bounds.free]), seed)
+        else _any(
+            system, bounds, nested_blocks(counts.lying_in(region), system.unit[bounds.free]), seed
+        )
     )
     if found is None:
         return None

@@ -31,12 +31,15 @@ from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.attack.variability.largest_distance import (
     LargestDistances,
+    OnDistances,
+    ignore_distances,
     maximize_each_unit,
     maximize_jointly,
 )
 from recon_cli.attack.variability.unit_search import UNWATCHED, UnitSearch
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
+from recon_cli.model.cliques import nested_blocks
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Arrays, Confirmation, Ledger
@@ -62,6 +65,7 @@ class SolutionSpace:
         has_total: For each unit whether all solutions have the same number of people in it.
         people: For each unit its people, in `incumbent` or as published.
         missing: For each unit whether `incumbent` holds only its lower bounds: it was quarantined.
+        lying_in: For each level the geounit of each unit, negative for none.
         measure: What the distance from the incumbent is.
     """
 
@@ -73,6 +77,7 @@ class SolutionSpace:
     has_total: BoolArray
     people: IntArray
     missing: BoolArray
+    lying_in: tuple[IntArray, ...] = ()
     measure: DistanceMeasure = FROM_INCUMBENT
 
 
@@ -160,14 +165,14 @@ def measure_batch(
             continue
         units = space.unit[component.columns]
         if search.is_over:
-            measurement.leave(component)
+            measurement.leave_early(component)
             continue
         if space.missing[units].any() or not quarantine.admits(units):
             measurement.leave(component)
         else:
-            measurement.add(component)
+            measurement.add(component, search)
         measurement.is_left[component.columns] = False
-        search.advance(measurement.state, measurement.is_searched, measurement.solvar)
+        search.advance(measurement.state, measurement.is_searched, measurement.distances)
     measurement.open_ends(is_open)
     return measurement.result(regions)
 
@@ -177,7 +182,9 @@ class _Measurement:
 
     `fixed` are the people whom propagation put into each histogram cell; `together` has the
     distances of all units of a component at once, booked under its first unit. `is_left` are the
-    columns that nothing was looked for of yet.
+    columns that nothing was looked for of yet. Of a component that is being measured, `so_far` has
+    the units' distances, the bound `OPEN` where nothing is known, and `is_closed` tells of which of
+    them all intervals are exact.
     """
 
     def __init__(
@@ -198,6 +205,9 @@ class _Measurement:
         self.solvar = Distances.zeros(space.units)
         self.diameter = Distances.zeros(space.units)
         self.together = Distances.zeros(space.units)
+        self.so_far = Distances.zeros(space.units)
+        self.so_far.bound[:] = OPEN
+        self.is_closed = np.zeros(space.units, dtype=bool)
         self.used_solver = np.zeros(space.units, dtype=bool)
         self.is_left = is_left.copy()
 
@@ -213,6 +223,8 @@ class _Measurement:
             **self.solvar.named("solvar"),
             **self.diameter.named("diameter"),
             **self.together.named("together"),
+            **self.so_far.named("so_far"),
+            "is_closed": self.is_closed,
             "used_solver": self.used_solver,
             "is_left": self.is_left,
             "spent": account.spent,
@@ -222,26 +234,51 @@ class _Measurement:
     @property
     def is_searched(self) -> BoolArray:
         """For each unit whether nothing is left of it."""
-        left = np.bincount(self.space.unit[self.is_left], minlength=self.space.units)
-        return np.equal(left, 0)
+        return self._is_searched(self.is_left)
 
-    def add(self, component: Component) -> None:
-        """Measure one component."""
-        part, budget = self._part(component), self.account.budget
+    def _is_searched(self, is_left: BoolArray) -> BoolArray:
+        return np.equal(np.bincount(self.space.unit[is_left], minlength=self.space.units), 0)
+
+    def _is_left_after(self, component: Component) -> BoolArray:
+        """The columns that are left though units of a component are decided before it is done."""
+        is_decided = self.is_closed & (self.so_far.reached == self.so_far.bound)
+        is_left = self.is_left.copy()
+        is_left[component.columns[is_decided[self.space.unit[component.columns]]]] = False
+        return is_left
+
+    def add(self, component: Component, search: UnitSearch) -> None:
+        """Measure one component; another attempt begins it anew."""
+        part, budget, account = self._part(component), self.account.budget, self.account
+        begun = {"spent": account.spent.copy(), "left": account.left.copy()}
+
+        def tell() -> None:
+            is_done = self._is_searched(self._is_left_after(component))
+            search.advance({**self.state, **begun}, is_done, self.distances)
+
+        def on_distances(reached: IntArray, bound: IntArray) -> None:
+            # That a unit is immovable is still to be confirmed.
+            units = part.units[bound > 0]
+            self.so_far.reached[units] = reached[bound > 0]
+            self.so_far.bound[units] = bound[bound > 0]
+            tell()
+
+        def on_ends(ends: Ledger) -> None:
+            self._book(part, ends)
+            self.is_closed[part.units] = True
+            self.is_closed[part.unit[ends.is_open_anywhere]] = False
+            tell()
+
         self.used_solver[part.unit] = True
         # The farthest solutions reach most ends of the intervals already. Of a unit that cannot
         # lack anyone the cells cannot fall; they may rise.
         measure = self.space.measure
-        largest, is_fixed = _confirmed(part, self._largest(part, measure), measure)
-        self.solvar.add(largest.units, largest.reached, largest.bound)
+        found = self._largest(part, measure, on_distances)
+        largest, is_fixed = _confirmed(part, found, measure)
+        self.so_far.reached[largest.units] = largest.reached
+        self.so_far.bound[largest.units] = largest.bound
         known = [part.incumbent, *largest.solutions]
-        if largest.together is not None:
-            first = largest.units[0]
-            self.together.reached[first] += largest.together[0]
-            self.together.bound[first] += largest.together[1]
-        if budget.diameter:
-            apart = self._largest(part, DIAMETER)
-            self.diameter.add(apart.units, apart.reached, apart.bound)
+        apart = self._largest(part, DIAMETER) if budget.diameter else None
+        if apart is not None:
             known += apart.solutions
         effort = self.account.effort(part.units, budget.unit * len(part.units))
         if not budget.exact_intervals:
@@ -251,24 +288,55 @@ class _Measurement:
         for cell in np.flatnonzero(is_fixed).tolist():
             for sign in (1,) if measure is LOST else (1, -1):
                 ends.prove(cell, sign, sign * int(held[cell]), Confirmation())
-        reach_in_blocks(ends, [part.variables_of(int(unit)) for unit in part.units], effort)
+        reach_in_blocks(ends, self._blocks(part), effort, watch=on_ends)
         left = replace(effort, limit=effort.limit - ends.effort)
         tighten_bounds(ends, left, among=np.flatnonzero(ends.is_open_anywhere))
         self.account.spend(part.units, ends.effort)
+        self._book(part, ends)
+        # Sums grow at the end alone: another attempt adds the component anew.
+        self.solvar.add(largest.units, largest.reached, largest.bound)
+        if apart is not None:
+            self.diameter.add(apart.units, apart.reached, apart.bound)
+        if largest.together is not None:
+            reached, bound = (np.array([each]) for each in largest.together)
+            self.together.add(largest.units[:1], reached, bound)
+        self._forget(part.units)
+
+    @property
+    def distances(self) -> Distances:
+        """How far units have come; the bound is `OPEN` and more where nothing is known of one."""
+        rest = np.where(self.is_searched, 0, self.so_far.bound)
+        return Distances(self.solvar.reached + self.so_far.reached, self.solvar.bound + rest)
+
+    def _forget(self, units: IntArray) -> None:
+        """Of these units nothing is being measured."""
+        self.so_far.reached[units], self.so_far.bound[units] = 0, OPEN
+        self.is_closed[units] = False
+
+    def _book(self, part: ComponentHistogram, ends: Ledger) -> None:
+        """The intervals of a component."""
         numbers, fixed = part.numbers, self.fixed[part.numbers]
         self.intervals.lower[numbers] = fixed + ends.lower
         self.intervals.upper[numbers] = fixed + ends.upper
         self.intervals.is_exact[numbers] = ~ends.is_open_anywhere
         self.intervals.lowest[numbers] = fixed + ends.least
 
+    def leave_early(self, component: Component) -> None:
+        """Count a component that nobody goes on with; what is decided of its units stands."""
+        self.is_left = self._is_left_after(component)
+        self.leave(component)
+
     def leave(self, component: Component) -> None:
-        """Count a component that no solver is started on: the bounds of propagation stay."""
+        """Count a component that no solver is started on: the bounds that are known stay."""
         part = self._part(component)
         missing = self.space.missing[part.unit]
         widths = part.highest(DIAMETER)
         cap = np.where(missing, widths, part.highest(self.space.measure))
         bound = _by_unit(part.unit, cap, self.space.units)
+        bound[part.units] = np.minimum(bound, self.so_far.bound)[part.units]
         self.solvar.bound += bound
+        self.solvar.reached[part.units] += self.so_far.reached[part.units]
+        self._forget(part.units)
         self.diameter.bound += _by_unit(part.unit, widths, self.space.units)
         if not self.space.is_split:
             self.together.bound[int(part.unit[0])] += int(bound.sum())
@@ -292,9 +360,24 @@ class _Measurement:
             incumbent=self.space.incumbent[component.columns],
         )
 
-    def _largest(self, part: ComponentHistogram, measure: DistanceMeasure) -> LargestDistances:
-        maximize = maximize_jointly if self.space.is_split else maximize_each_unit
-        return maximize(part, measure, self.account)
+    def _blocks(self, part: ComponentHistogram) -> tuple[tuple[IntArray, ...], ...]:
+        """The variables of each unit; of each geounit, and of all, where rows couple units."""
+        units = tuple(part.variables_of(int(unit)) for unit in part.units)
+        if self.space.is_split or len(units) == 1:
+            return (units,)
+        coarser = nested_blocks(self.space.lying_in, part.unit_of_variable)
+        return (units, *(level for level in coarser if len(level) < len(units)))
+
+    def _largest(
+        self,
+        part: ComponentHistogram,
+        measure: DistanceMeasure,
+        on_distances: OnDistances = ignore_distances,
+    ) -> LargestDistances:
+        if self.space.is_split:
+            return maximize_jointly(part, measure, self.account)
+        blocks = self._blocks(part)[1:]
+        return maximize_each_unit(part, measure, self.account, blocks, on_distances)
 
     def result(self, regions: IntArray) -> BatchVariability:
         """The whole batch; distances are capped by what certain records leave."""

@@ -175,7 +175,8 @@ class _Measurement:
             if quarantine.admits(units):
                 self._add(units)
             self.is_left[units] = False
-            search.advance(self._state, ~self.is_left, self.solvar)
+            bound = np.where(self.is_left, OPEN, self.solvar.bound)
+            search.advance(self._state, ~self.is_left, Distances(self.solvar.reached, bound))
         bound = np.minimum(self.solvar.bound, 2 * (people - self._by_unit(self.lower)))
         self.solvar = Distances(self.solvar.reached, bound)
         # What units reach together some solution reaches where no row holds two of them.

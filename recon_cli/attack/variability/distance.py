@@ -89,10 +89,20 @@ class ComponentHistogram:
 
     def relax_others(self, unit: int) -> ComponentHistogram:
         """One unit, whatever is in the others: what it cannot do here it cannot do at all."""
-        chosen, variables = self.unit == unit, self.variables_of(unit)
+        variables = self.variables_of(unit)
+        return self.over(variables, relax_others(self.program, variables).program)
+
+    def over(self, variables: IntArray, program: IntegerProgram) -> ComponentHistogram:
+        """Whole units.
+
+        Args:
+            variables: All of theirs, rising.
+            program: A program over these variables.
+        """
+        chosen = np.isin(self.unit, self.unit_of_variable[variables])
         cells = self.cells_where(chosen)
         return ComponentHistogram(
-            program=relax_others(self.program, variables).program,
+            program=program,
             numbers=self.numbers[chosen],
             unit=self.unit[chosen],
             cells=LinearFunctionals(

@@ -5,12 +5,14 @@ easier: as far as they could go by themselves, whatever is in the others (`relax
 a solution for the rest, too. So the bound comes from the unit alone, and the region has only to
 supply a solution that reaches it, which is far easier than to prove that none goes farther: the
 feasibility pump compensates for the change nearby (`pump`). Where the others cannot compensate, an
-inequality says why (`feasibility_cut`), and the unit is solved again with that. The problem over
-the whole region is solved only where neither is found.
+inequality says why (`feasibility_cut`), and the unit is solved again with that. Where neither is
+found, the unit is solved with the other units of its district, and then of the region: with all
+others as they are for a solution, and with all others anywhere for a bound.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -24,7 +26,7 @@ from recon_cli.attack.variability.distance import (
     DistanceMeasure,
 )
 from recon_cli.attack.variability.effort import EffortAccount
-from recon_cli.model.program import fix_others, with_rows
+from recon_cli.model.program import fix_others, relax_others, with_rows
 from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.linear_relaxation import LinearRelaxation
@@ -32,6 +34,8 @@ from recon_cli.solve.rounding import rounded_solution
 
 #: Mostly one or two are enough; after that the whole region is solved.
 _MOST_CUTS = 10
+#: Variables up to which an engine says something within the seconds of a unit.
+_LARGEST = 20_000
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,14 @@ class LargestDistances:
         """The units that no solution changes."""
         immovable: IntArray = self.units[self.bound == 0]
         return immovable
+
+
+#: Hears of the units of a component what is reached, and a bound, so far.
+OnDistances = Callable[[IntArray, IntArray], None]
+
+
+def ignore_distances(_reached: IntArray, _bound: IntArray) -> None:
+    """Nobody listens."""
 
 
 def maximize_jointly(
@@ -83,9 +95,17 @@ def maximize_jointly(
 
 
 def maximize_each_unit(
-    part: ComponentHistogram, measure: DistanceMeasure, account: EffortAccount
+    part: ComponentHistogram,
+    measure: DistanceMeasure,
+    account: EffortAccount,
+    blocks: Sequence[Sequence[IntArray]],
+    on_distances: OnDistances = ignore_distances,
 ) -> LargestDistances:
     """Each unit over all solutions of the region; from the incumbent also all units at once.
+
+    Args:
+        blocks: From fine to coarse the variables of each geounit that has several units.
+        on_distances: Hears of every unit.
 
     Raises:
         SolverError: The solver returned what is no solution.
@@ -94,14 +114,19 @@ def maximize_each_unit(
         return _alone(maximize_jointly(part, measure, account), measure)
     progress = _Progress(part, measure)
     relaxed = [part.relax_others(int(unit)) for unit in part.units]
-    found = [_maximize_relaxed(progress, k, unit, account) for k, unit in enumerate(relaxed)]
+    found = []
+    for k, unit in enumerate(relaxed):
+        found.append(_maximize_relaxed(progress, k, unit, account))
+        on_distances(progress.reached, progress.bound)
     together = None
     if measure is not DIAMETER:
         together = _maximize_together(progress, account)
     for k, (unit, values) in enumerate(zip(relaxed, found, strict=True)):
         _extend_with_cuts(progress, k, unit, values, account)
-        if not progress.is_proven(k):
-            _maximize_in_region(progress, k, account)
+        for block in _around(part, int(part.units[k]), blocks):
+            if not progress.is_proven(k):
+                _maximize_in_block(progress, k, block, account)
+        on_distances(progress.reached, progress.bound)
     if together is not None:
         together = (progress.reached_together, min(together[1], int(progress.bound.sum())))
     return LargestDistances(
@@ -263,12 +288,41 @@ def _extended(
     return whole
 
 
-def _maximize_in_region(progress: _Progress, k: int, account: EffortAccount) -> None:
-    """The problem over the whole region, with the bounds that are known already."""
-    part, units = progress.part, progress.part.units[k : k + 1]
-    cells = part.cells_where(part.unit == units[0])
+def _around(
+    part: ComponentHistogram, unit: int, blocks: Sequence[Sequence[IntArray]]
+) -> list[IntArray]:
+    """The blocks that a unit lies in, from fine to coarse, none too large for an engine."""
+    first = part.variables_of(unit)[:1]
+    small = (block for level in blocks for block in level if len(block) <= _LARGEST)
+    return [block for block in small if np.isin(first, block).all()]
+
+
+def _maximize_in_block(
+    progress: _Progress, k: int, block: IntArray, account: EffortAccount
+) -> None:
+    """The problem over the units of a block: with all others as they are, then anywhere."""
+    part, n = progress.part, len(block)
+    inner = part.over(block, fix_others(part.program, block, part.incumbent).program)
+    values, bound = _maximize_within(progress, k, inner, account)
+    if len(values):
+        solutions = np.tile(part.incumbent, (progress.measure.solutions, 1))
+        solutions[:, block] = values[: n * len(solutions)].reshape(len(solutions), n)
+        progress.add(solutions.ravel())
+    if n < len(part.incumbent):
+        if progress.is_proven(k):
+            return
+        outer = part.over(block, relax_others(part.program, block).program)
+        _, bound = _maximize_within(progress, k, outer, account)
+    progress.bound[k] = min(progress.bound[k], bound)
+
+
+def _maximize_within(
+    progress: _Progress, k: int, block: ComponentHistogram, account: EffortAccount
+) -> tuple[IntArray, int]:
+    """The values of a block that take a unit farthest, or nothing; and a bound over the block."""
+    units = progress.part.units[k : k + 1]
+    cells = block.cells_where(block.unit == units[0])
     group = np.zeros(len(cells.lower), dtype=np.int64)
-    problem = progress.measure.problem(part, cells).capped(group, progress.bound[k : k + 1])
+    problem = progress.measure.problem(block, cells).capped(group, progress.bound[k : k + 1])
     answer = account.maximize(problem, units, account.budget.unit)
-    progress.add(answer.values)
-    progress.bound[k] = min(progress.bound[k], answer.bound + problem.constant)
+    return answer.values, answer.bound + problem.constant

@@ -42,6 +42,7 @@ from recon_cli.attack.variability.incumbent import count_records
 from recon_cli.attack.variability.unit_search import UnitSearch
 from recon_cli.attack.variability.units_alone import narrow
 from recon_cli.coverage import Coverage
+from recon_cli.frames import OPEN
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan, plan_of_units
@@ -249,9 +250,16 @@ class _Batch:
         """
 
         def tell(is_done: BoolArray, distances: Distances) -> None:
-            proven = int((distances.reached == distances.bound)[is_done].sum())
-            done = int(is_done.sum())
-            statuses = {"proven": proven, "bounded": done - proven}
+            is_proven = distances.reached == distances.bound
+            is_asked = (distances.bound < OPEN) & ~is_done
+            done, proven = int(is_done.sum()), int(is_proven[is_done].sum())
+            measured = int(is_proven[is_asked].sum())
+            statuses = {
+                "proven": proven,
+                "bounded": done - proven,
+                "measured": measured,
+                "asked": int(is_asked.sum()) - measured,
+            }
             self.told.tell(done, int(people[is_done].sum()), statuses)
 
         return UnitSearch(KeptSearch(self.known.data.checkpoint, self.name), tell)
@@ -279,7 +287,9 @@ class _Batch:
         incumbent = known.incumbent()
         histogram = histogram_of(plan, system.candidates, columns)
         people = _people(counts, system, incumbent, missing)
+        (inside,) = np.nonzero(np.isin(counts.units, system.units))
         space = _space(system, incumbent, options, people, missing)
+        space = replace(space, lying_in=counts.lying_in(inside))
         if counts.intervals is not None:
             space = replace(space, measure=LOST)
         budget = EffortBudget(
@@ -356,5 +366,12 @@ def _space(
     own = np.isin(system.row_geounit, system.units)
     rows = relax(system.rows, own, unit) if is_split else system.rows
     return SolutionSpace(
-        rows, incumbent, unit, len(system.units), is_split, system.has_total, people, missing
+        rows,
+        incumbent,
+        unit,
+        len(system.units),
+        is_split,
+        system.has_total,
+        people,
+        missing,
     )

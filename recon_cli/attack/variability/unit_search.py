@@ -45,7 +45,7 @@ class UnitSearch:
         Args:
             state: All that another attempt needs.
             is_done: For each unit whether nothing is left to do.
-            distances: How far units have come.
+            distances: How far units have come; a bound from `OPEN` on is none.
         """
         self.kept.save(lambda: state)
         self.on_done(is_done, distances)
