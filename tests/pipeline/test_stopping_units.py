@@ -156,7 +156,7 @@ def test_inside_units_that_are_measured_together(tmp_path: Path) -> None:
         undecided = set(rows(begun, "solvar").filter(status="undecided")[PLACE])
         assert f"{12 - len(undecided)} of 12 units decided" in said
         solvar_stands(begun, undisturbed, undecided)
-        reached.append(rows(begun, "solvar")["solvar_pct"].sum())
+        reached.append(float(rows(begun, "solvar")["solvar_pct"].to_numpy().sum()))
     assert reached[0] < reached[1], "distances of units that are not done are published"
     asked(begun, "solvar", "-q")
     assert killing.snapshot(begun / "work") == killing.snapshot(undisturbed / "work")
