@@ -125,7 +125,7 @@ def test_vertices_are_taken_as_long_as_they_close_ends(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(nested_blocks._Search, "_walk", counted)
     ledger = Ledger(program, sparse.csr_array(np.eye(size * size, dtype=np.int64)), [ones])
-    reach_in_blocks(ledger, [np.arange(size * size)], Effort(1, 10.0))
+    reach_in_blocks(ledger, [[np.arange(size * size)]], Effort(1, 10.0))
     assert not ledger.is_open_anywhere.any()
     assert (ledger.upper == size).all()
     assert nested_blocks._EXPLORED < asked < 3 * size
