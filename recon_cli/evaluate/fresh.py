@@ -88,6 +88,14 @@ class WorkFolder:
                 made_of = source.folders[0]
                 why = f"{name}/ was made from other {made_of}/ than those there now"
                 return Missing(why, commands)
+        for number, place in enumerate(folder.manifest.notes.get("partners", ()), 1):
+            partner = WorkFolder(self.path / place)
+            if partner.holds(INGEST) and not _fits_partner(
+                folder.manifest, partner.open(INGEST), number
+            ):
+                made_of = f"{place}/{INGEST.folders[0]}"
+                why = f"{name}/ was made from other {made_of}/ than those there now"
+                return Missing(why, commands)
         return folder
 
     def _source(self, stage: Stage, partition: str | None) -> Folder | Missing | None:
@@ -132,6 +140,22 @@ def _fits(manifest: Manifest, folder: Folder, partition: str | None) -> bool:
         return made_from(manifest, folder)
     row = manifest.inputs["partitions"].get(partition, {})
     return bool(row.get(name) == folder.digest(partition))
+
+
+def _fits_partner(manifest: Manifest, folder: Folder, number: int) -> bool:
+    """Whether a stage was made from the counts of another run as they are now.
+
+    Args:
+        folder: Its counts; partitions that the stage did not read may be among them.
+        number: The run's, from 1.
+    """
+    name, shared = f"{number}/{folder.path.name}", manifest.inputs["shared"]
+    beside = {key: digest for key, digest in shared.items() if key.startswith(f"{name}/")}
+    extras = {f"{name}/{key}": file.sha256 for key, file in folder.manifest.extras.items()}
+    return beside == extras and all(
+        partition in folder.partitions and row.get(name) == folder.digest(partition)
+        for partition, row in manifest.inputs["partitions"].items()
+    )
 
 
 def _enumerate_commands(commands: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from recon_cli.attack.options import JointOptions
@@ -75,6 +76,7 @@ def joint(run: Run) -> QuestionStage:
         notes={
             "links": links.name,
             "parts": list(links.names),
+            "partners": [os.path.relpath(work, run.work) for work in works[1:]],
             "tables": [table.name for table in _selected(releases[0], opened[0][0])],
         },
         grain=_GRAIN,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in
 from recon_cli.stage import load
-from recon_cli.store import Manifest, Stage, Transaction, open_folder
+from recon_cli.store import INGEST, Manifest, Stage, Transaction, open_folder
 from recon_cli.store.files import file_digest, require_writable, write_named
 from recon_cli.store.manifest import MANIFEST
 
@@ -43,7 +45,10 @@ def report(run: Run) -> MadeStage:
             "renderer": version("vl-convert-python"),
         },
         # the whole file: the report shows times too
-        shared={f"{path.name}/{MANIFEST}": file_digest(path / MANIFEST) for path in found},
+        shared={
+            os.path.relpath(path, run.work): file_digest(path)
+            for path in (*(folder / MANIFEST for folder in found), *_of_partners(run.work, found))
+        },
         is_study=any(manifest.publishable is False for manifest in found.values()),
     )
 
@@ -57,6 +62,13 @@ def report(run: Run) -> MadeStage:
         return made
 
     return MadeStage(recipe, make, copy)
+
+
+def _of_partners(work: Path, found: Mapping[Path, Manifest]) -> list[Path]:
+    """The manifests of other runs' counts that a stage read, as far as they are there."""
+    places = [place for each in found.values() for place in each.notes.get("partners", ())]
+    manifests = (work / place / INGEST.folders[0] / MANIFEST for place in places)
+    return [manifest for manifest in manifests if manifest.is_file()]
 
 
 def page_of(run: Run) -> Path:

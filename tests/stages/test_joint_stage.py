@@ -82,20 +82,23 @@ def test_report_and_show_tell_what_the_releases_prove_together(folder: Path) -> 
     assert "not used by the reconstruction" not in shown
 
 
+@pytest.mark.parametrize(
+    ("part", "tables"), [("persons", "tables/"), ("households", "../households/tables/")]
+)
 def test_counts_ingested_anew_leave_the_report_without_what_others_proved(
-    folder: Path, tmp_path: Path
+    folder: Path, tmp_path: Path, part: str, tables: str
 ) -> None:
     shutil.copytree(folder, tmp_path / "other")
     config = tmp_path / "other" / "persons.yaml"
     recon("run", "-c", config, "-q")
-    records = pl.read_parquet(tmp_path / "other" / "persons.parquet")
+    records = pl.read_parquet(tmp_path / "other" / f"{part}.parquet")
     records.filter(pl.col("geoid_block") > records["geoid_block"].min()).write_parquet(
-        tmp_path / "other" / "persons.parquet"
+        tmp_path / "other" / f"{part}.parquet"
     )
-    recon("run", "-c", config, "--until", "ingest", "-q")
+    recon("run", "-c", config.with_name(f"{part}.yaml"), "--until", "ingest", "-q")
     recon("report", "-c", config, "-q")
     page = (tmp_path / "other" / "persons" / "report" / "report.md").read_text()
-    assert "joint/ was made from other tables/ than those there now" in page
+    assert f"joint/ was made from other {tables} than those there now" in page
     assert "given away:**" not in page
 
 
