@@ -2,7 +2,8 @@
 
 Writes joint/ (a row for each record of the run's own kind that is in every joint solution, and
 whether its own tables prove it `alone` or only `joint` with the others), joint_partner/ (the
-same of the partner's records) and joint_units/. Both releases are ingested by runs of their own;
+same of the partner's records), joint_units/, and, where `compositions` asks who lives with whom,
+joint_compositions/ (households that are certain with every member) and joint_members/. Both releases are ingested by runs of their own;
 how their records are linked, `links` says. Each place is taken alone, with coarser counts as upper
 ends. Both runs need tables/ (`recon ingest`), no reconstruction.
 
@@ -32,6 +33,8 @@ class Joint(Section):
         assumptions: Whether structural zeros that are assumptions count, of both.
         unit_seconds: Budget of each place, in deterministic seconds, for both together and again
             for each by itself.
+        compositions: How many households with all their members are listed of a place at most, to
+            find those that are certain with every member (20000 takes some seconds); 0: not asked.
         seed: For the solver's own choices; default the run's seed.
     """
 
@@ -40,4 +43,5 @@ class Joint(Section):
     links: Annotated[str, BeforeValidator(place_release)]
     assumptions: bool = True
     unit_seconds: Annotated[float, Field(gt=0)] = 10.0
+    compositions: Annotated[int, Field(ge=0)] = 0
     seed: Annotated[int, Field(ge=0)] | None = None
