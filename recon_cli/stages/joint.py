@@ -76,6 +76,7 @@ def joint(run: Run) -> QuestionStage:
         notes={
             "links": links.name,
             "parts": list(links.names),
+            "compositions": config.compositions,
             "partners": [os.path.relpath(work, run.work) for work in works[1:]],
             "tables": [table.name for table in _selected(releases[0], opened[0][0])],
         },

@@ -172,9 +172,7 @@ class _Pattern:
         on = np.flatnonzero(code >= 0)
         least, most = asked.least[one, on], asked.most[one, on]
         may_be = np.flatnonzero(((place.codes < 0) | (place.codes == code)).all(axis=1))
-        counted, of_member = np.unique(
-            place.codes[may_be][:, on] >= 0, axis=0, return_inverse=True
-        )
+        counted, of_member = np.unique(place.codes[may_be][:, on] >= 0, axis=0, return_inverse=True)
         # Those first of which there is only one: a householder leaves little room.
         few = np.where(counted, most, most.max(initial=0)).min(axis=1, initial=most.max(initial=0))
         size = np.bincount(of_member.ravel(), minlength=len(counted))

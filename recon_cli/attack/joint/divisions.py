@@ -1,8 +1,8 @@
 """Who lives with whom: the households that are in every solution with all their members.
 
-A division of a place is a number of households of each composition, and of the records that stand by
-themselves, with the counts of all parts: Eq. (division) of docs/method.md. What is asked is the least
-number of each composition over all divisions.
+A division of a place is a number of households of each composition, and of the records that stand
+by themselves, with the counts of all parts: Eq. (division) of docs/method.md. What is asked is the
+least number of each composition over all divisions.
 
 See *composition* in docs/glossary.md.
 """
@@ -81,8 +81,8 @@ class PlaceDivision:
 
     @property
     def is_unique(self) -> bool:
-        """Whether there is one division only."""
-        return sum(each.number for each in self.certain) == self.households
+        """Whether there is one division only, and somebody to be divided."""
+        return 0 < self.households == sum(each.number for each in self.certain)
 
 
 def find_divisions(
@@ -116,9 +116,7 @@ def find_divisions(
             program.part[here],
             program.bounds.upper[here],
         )
-        listing = list_compositions(
-            records, rows_within(program.own, here), options.compositions
-        )
+        listing = list_compositions(records, rows_within(program.own, here), options.compositions)
         part = program.part[here]
         search = _Search(
             listing,
@@ -133,10 +131,10 @@ def find_divisions(
         if division is None:
             level = parts[0].made.plan.release.geography.unit.name
             raise ContradictionError(
-                f"{level} {found.geoids[unit]}: all counts are possible together under the links of "
-                f"{joint.name!r}, but for no division of people into households of which each has "
-                "the links by itself; does each of these links hold for every household and its "
-                "members?"
+                f"{level} {found.geoids[unit]}: all counts are possible together under the links "
+                f"of {joint.name!r}, but for no division of people into households of which each "
+                "has the links by itself; does each of these links hold for every household and "
+                "its members?"
             )
         divisions.append(division)
     return divisions
@@ -280,9 +278,7 @@ def certain_households(
     of_home = every.filter(pl.col("cell") >= first)
     of_people = every.filter(pl.col("cell") < first)
     return (
-        pl.concat(
-            [of_home[:, :3], homes[:, 1:][of_home["cell"] - first]], how="horizontal"
-        ),
+        pl.concat([of_home[:, :3], homes[:, 1:][of_home["cell"] - first]], how="horizontal"),
         pl.concat(
             [
                 of_people.select(key, "composition", "members"),

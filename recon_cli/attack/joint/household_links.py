@@ -1,9 +1,9 @@
 """What the links of a joint release say of one household and its members by themselves.
 
-A link that adds up sizes says who belongs to whom: the records of its first part are *members*, those
-of its second part *households*. Each link between the two holds for every household with its own
-members, as it does for a whole place: the household has one householder, of the age and race that it
-is counted under, as many members as its size says, and nobody under 18 where it has no minors.
+A link that adds up sizes says who belongs to whom: the records of its first part are *members*,
+those of its second part *households*. Each link between the two holds for every household with its
+own members, as it does for a whole place: the household has one householder, with what it is
+counted under, as many members as its size says, and nobody of an age that it is said not to have.
 
 See *composition* in docs/glossary.md.
 """

@@ -17,6 +17,7 @@ from recon_cli.attack.joint.divisions import (
 )
 from recon_cli.attack.joint.part import Part, PartInput, PartPlan
 from recon_cli.attack.joint.units import (
+    PROVEN,
     STATUSES,
     JointCertainty,
     certain_records,
@@ -73,21 +74,26 @@ class JointQuestion(Question):
             pl.concat(certain_records(each, alone, together)).sort(each.frame().columns[:1])
             for each, alone, together in zip(parts[:2], found.alone, found.together, strict=False)
         )
-        units = self._units(parts, found)
-        frames = {"joint": own, "joint_partner": partner}
         divisions = find_divisions(self.joint, parts, found, self.options)
         homes, members = certain_households(parts, found.geoids, divisions)
-        frames |= {"joint_compositions": homes, "joint_members": members}
-        frames["joint_units"] = units.with_columns(told_divisions(divisions))
+        units = self._units(parts, found).with_columns(told_divisions(divisions))
         statuses = dict(units["status"].value_counts().iter_rows())
         on_progress(units.height, int(found.records[0].sum()), statuses)
-        totals = {
-            name: int(units[name].sum()) for name in units.columns if units[name].dtype == pl.Int32
-        }
+        counted = units.select(pl.col(pl.Int32, pl.Boolean))
         return Answer(
-            frames,
+            {
+                "joint": own,
+                "joint_partner": partner,
+                "joint_units": units,
+                "joint_compositions": homes,
+                "joint_members": members,
+            },
             statuses=statuses,
-            totals={"units": units.height, **totals},
+            totals={
+                "units": units.height,
+                "divisions_proven": units.filter(division=STATUSES[PROVEN]).height,
+                **{name: int(counted[name].sum()) for name in counted.columns},
+            },
         )
 
     def _units(self, parts: Sequence[Part], found: JointCertainty) -> pl.DataFrame:

@@ -253,7 +253,9 @@ class _Places:
         program = JointProgram(
             self.columns, part, self.label, cell, self.own, self.rows, self.bounds
         )
-        return JointCertainty(program, self.geoids, self.status, records, alone, together, self.seconds)
+        return JointCertainty(
+            program, self.geoids, self.status, records, alone, together, self.seconds
+        )
 
     def _settle_together(self, unit: int, component: Component) -> None:
         """A joint solution of a place, and the least of each record that it has."""
