@@ -114,13 +114,13 @@ class PlaceRecords:
         found = np.flatnonzero(inside & (self.part == kind[0]))[:, None]
         for at, part in enumerate(kind[1:], 1):
             further = np.flatnonzero(inside & (self.part == part))
-            agree = np.ones((len(found), len(further)), dtype=bool)
+            agree: BoolArray = np.ones((len(found), len(further)), dtype=bool)
             for number in self.links.same:
                 parts = self.links.joint.links[number].parts
                 if part in parts and set(parts) <= set(kind[: at + 1]):
                     before = kind.index(parts[0] if parts[1] == part else parts[1])
                     own = code[number, found[:, before]]
-                    agree &= own[:, None] == code[number, further]
+                    agree = agree & (own[:, None] == code[number, further])
             one, other = np.nonzero(agree)
             found = np.concatenate([found[one], further[other][:, None]], axis=1)
         return found
