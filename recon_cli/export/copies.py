@@ -18,8 +18,8 @@ from recon_cli.export.workbook import CellMark, WrittenWorkbook
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.sources.addresses import CountedFile, locate_counts
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.header import is_number
-from recon_cli.sources.tabular import Document
 from recon_cli.sources.tabular.workbook import open_workbook
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.ingest import input_files, protection_path

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.tabular import Document, whole_text
+from recon_cli.sources.documents import Document
+from recon_cli.sources.tabular import whole_text
 
 _LINE_END: Final = re.compile(r"\r?\n")
 _BYTE_ORDER: Final = "\ufeff"

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
 
 from recon_cli.errors import ConfigError, SourceError
+from recon_cli.sources.documents import DAMAGE, Document
 from recon_cli.sources.formats.header import is_number
-from recon_cli.sources.tabular import Document
-from recon_cli.sources.tabular.documents import DAMAGE
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook

@@ -24,10 +24,10 @@ from recon_cli.scaffold.tables import (
 )
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy
+from recon_cli.sources.documents import document_of, open_documents
 from recon_cli.sources.formats import NO_MAPPING, FileMapping, is_companion
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
-from recon_cli.sources.legacy.summary import summarise
-from recon_cli.sources.tabular import document_of, open_documents
+from recon_cli.sources.legacy.geography import summarise
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 from recon_cli.statement.suppression import is_marker
 

@@ -15,6 +15,7 @@ from recon_cli.scaffold.survey import (
     survey,
 )
 from recon_cli.schema import Release
+from recon_cli.sources.documents import Document, open_documents
 from recon_cli.sources.formats import (
     CountSheet,
     FileMapping,
@@ -28,13 +29,7 @@ from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.formats.long import names_counts
 from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.tables import companions
-from recon_cli.sources.tabular import (
-    Document,
-    documents_of_sheets,
-    hidden_sheets,
-    open_documents,
-    read_sheet,
-)
+from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet
 
 #: Dimensions of which a publication has one value: the last, if there are several.
 PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)

@@ -13,10 +13,10 @@ from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell
 from recon_cli.sources.cells import CellIndex
+from recon_cli.sources.documents import Document, document_of
 from recon_cli.sources.formats import FORMATS, FileMapping
 from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.tables import open_sheets
-from recon_cli.sources.tabular import Document, document_of
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import tidy_files
 from recon_cli.sources.tidy_file import open_file, published_cells

@@ -17,7 +17,8 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import UNREADABLE
 from recon_cli.schema import Level, Release
 from recon_cli.sources.damage import columns_found, separator_of, why_unreadable
-from recon_cli.sources.tabular import document_of, read_sheet
+from recon_cli.sources.documents import document_of
+from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.translation import Translation
 from recon_cli.store import read_partition

@@ -22,15 +22,10 @@ from recon_cli.frames import partition_runs
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.sources.dense import MOST_COLUMN_SETS, DenseSource, KeptSheet
+from recon_cli.sources.documents import Document, document_of, open_documents
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, CountSheet, FileMapping, is_companion
 from recon_cli.sources.formats.reading import SheetReader
-from recon_cli.sources.tabular import (
-    Document,
-    Sheet,
-    document_of,
-    documents_of_sheets,
-    open_documents,
-)
+from recon_cli.sources.tabular import Sheet, documents_of_sheets
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import GROUP_ROWS, AbsentCells, TidySource, tables_without_zeros
 from recon_cli.sources.tidy_file import TidyFile

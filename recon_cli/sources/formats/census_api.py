@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document, read_json
 from recon_cli.sources.formats.codes import ANNOTATION, table_of
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import NESTED, from_geo_id, from_nested
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_json
 from recon_cli.sources.tabular.sheet import sheet_of_rows
 
 _NAMES: Final = frozenset({"NAME", "GEO_ID", "GEOCOMP", "SUMLEVEL", "LSAD_NAME", *NESTED})

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.codes import ANNOTATION, COUNT_CODE, table_of
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_geo_id
 from recon_cli.sources.formats.header import required_row, row_with
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_sheet
+from recon_cli.sources.tabular import read_sheet
 
 _PLACE: Final = "GEO_ID"
 

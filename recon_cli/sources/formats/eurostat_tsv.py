@@ -13,11 +13,12 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, Sheet, first_line
+from recon_cli.sources.tabular import Sheet, first_line
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tabular.text import text_sheet
 

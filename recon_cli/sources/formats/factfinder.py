@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_geo_id
 from recon_cli.sources.formats.header import required_row
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, first_line, read_sheet
+from recon_cli.sources.tabular import first_line, read_sheet
 
 _PLACE: Final = "GEO.id"
 _NAMES: Final = (_PLACE, "GEO.id2", "GEO.display-label")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.count_sheet import CountSheet
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document
 
 #: A document with counts, the others beside it, and what the user says.
 Reader = Callable[[Document, Sequence[Document], FileMapping], CountSheet]

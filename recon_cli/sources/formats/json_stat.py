@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document, read_json
 from recon_cli.sources.formats.assignment import Category
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_json
 from recon_cli.sources.tabular.sheet import sheet_of_rows
 
 _PLACES: Final = ("geo", "geography", "region", "area")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
@@ -18,7 +19,7 @@ from recon_cli.sources.formats.place import (
     is_place_header,
     place_column,
 )
-from recon_cli.sources.tabular import Document, Sheet, read_sheet
+from recon_cli.sources.tabular import Sheet, read_sheet
 from recon_cli.statement.suppression import is_marker
 
 #: Headers of counts, in small letters.

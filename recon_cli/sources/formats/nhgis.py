@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_gisjoin
 from recon_cli.sources.formats.header import required_row
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, first_line, read_sheet
+from recon_cli.sources.tabular import first_line, read_sheet
 
 _PLACE: Final = "GISJOIN"
 _TABLE: Final = re.compile(r"Source code: +(\S+)\s+NHGIS code: +([A-Z0-9]{3,4})\b")

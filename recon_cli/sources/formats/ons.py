@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
 from recon_cli.sources.formats.form import Format
 from recon_cli.sources.formats.geoids import from_text
 from recon_cli.sources.formats.header import required_row
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, first_line, read_sheet
+from recon_cli.sources.tabular import first_line, read_sheet
 
 _PLACE: Final = "geography code"
 _NAMES: Final = ("date", "geography", _PLACE)

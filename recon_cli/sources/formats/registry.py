@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import (
     census_api,
     data_census_gov,
@@ -20,7 +21,6 @@ from recon_cli.sources.formats import (
     wide,
 )
 from recon_cli.sources.formats.form import Format
-from recon_cli.sources.tabular import Document
 
 FORMATS: Final[dict[str, Format]] = {
     each.name: each

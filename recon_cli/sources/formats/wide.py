@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.codes import table_of
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
 from recon_cli.sources.formats.form import Format
@@ -14,7 +15,7 @@ from recon_cli.sources.formats.header import header_rows, joined_headers
 from recon_cli.sources.formats.layout import lay_out
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.place import GEOIDS, guessed_place, is_code_header
-from recon_cli.sources.tabular import Document, Sheet, read_sheet
+from recon_cli.sources.tabular import Sheet, read_sheet
 
 _LABEL: Final = re.compile(r"!!|;|:")
 

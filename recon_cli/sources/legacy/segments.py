@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.cells import CellIndex
-from recon_cli.sources.legacy.archive import Stream
 from recon_cli.sources.legacy.geography import Records
 from recon_cli.sources.legacy.layout import LOGRECNO_COLUMN, Layout, Segment
 from recon_cli.sources.legacy.lines import (
@@ -21,6 +20,7 @@ from recon_cli.sources.legacy.lines import (
     ZERO,
     LineBlock,
     LineReader,
+    Stream,
     parse_numbers,
     record_numbers,
     separator_table,
