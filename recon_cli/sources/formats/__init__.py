@@ -1,7 +1,6 @@
-"""Published formats, one a file: which columns are place, counts, dimensions and flags."""
+"""Published formats: which columns are place, counts, dimensions and flags."""
 
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
-from recon_cli.sources.formats.form import Format
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns, Format
 from recon_cli.sources.formats.mapping import NO_MAPPING, DimensionMapping, FileMapping
 from recon_cli.sources.formats.registry import FORMATS, is_companion, recognise_format
 

@@ -1,13 +1,15 @@
-"""A sheet whose columns have been given their roles: place, counts, dimensions, flags."""
+"""A sheet whose columns have been given their roles by its format: place, counts, dimensions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document
+from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Sheet
 
 
@@ -119,3 +121,24 @@ def cell_text(column: int) -> pl.Expr:
     """The text of a column without blanks around it; null where there is none."""
     text = pl.col(str(column)).str.strip_chars()
     return pl.when(text != "").then(text)
+
+
+#: A document with counts, the others beside it, and what the user says.
+Reader = Callable[[Document, Sequence[Document], FileMapping], CountSheet]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A published format.
+
+    Attributes:
+        name: As in ``ingest.source``.
+        title: For people.
+        recognises: Whether a document is of it.
+        read: Gives the columns their roles.
+    """
+
+    name: str
+    title: str
+    recognises: Callable[[Document], bool]
+    read: Reader

@@ -8,10 +8,13 @@ from typing import Final
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
-from recon_cli.sources.formats.form import Format
-from recon_cli.sources.formats.geoids import from_text
-from recon_cli.sources.formats.header import header_rows, numbers_in
+from recon_cli.sources.formats.count_sheet import (
+    CountColumn,
+    CountSheet,
+    DimensionColumns,
+    Format,
+)
+from recon_cli.sources.formats.header import HeadedSheet, header_rows, numbers_in
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.place import (
     guessed_place,
@@ -38,7 +41,7 @@ _WHOLE: Final = re.compile(r"[0-9]+|[0-9]{1,3}([.,' \u00a0\u202f][0-9]{3})+")
 _FEWEST_COLUMNS: Final = 3
 
 
-def recognises(document: Document) -> bool:
+def _recognises(document: Document) -> bool:
     """A column of counts by its name or its place, and columns of words beside it."""
     try:
         sheet = read_sheet(document)
@@ -48,7 +51,7 @@ def recognises(document: Document) -> bool:
     return _value(sheet, rows[-1]) is not None
 
 
-def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
+def _read(document: Document, _beside: Sequence[Document], mapping: FileMapping) -> CountSheet:
     """Every other column is a dimension; one that names the places is passed over.
 
     Raises:
@@ -73,16 +76,8 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
         and not _names(sheet, rows[-1], place, i)
         and not (is_place_header(header) and _is_of_the_place(sheet, rows[-1], place, i))
     )
-    return CountSheet(
-        sheet,
-        rows[-1] + 1,
-        headers,
-        (place,),
-        from_text(place),
-        (CountColumn(value, headers[value]),),
-        dimensions,
-        flags,
-    )
+    count = CountColumn(value, headers[value])
+    return HeadedSheet(sheet, rows[-1]).roles(place, (count,), dimensions, flags)
 
 
 def names_counts(header: str) -> bool:
@@ -153,4 +148,4 @@ def _is_of_the_place(sheet: Sheet, header: int, place: int, column: int) -> bool
     return 1 < len({place for place, _ in pairs}) == len(pairs)
 
 
-FORMAT: Final = Format("long", "a row a count, with dimensions", recognises, read)
+LONG: Final = Format("long", "a row a count, with dimensions", _recognises, _read)

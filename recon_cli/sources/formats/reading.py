@@ -16,8 +16,8 @@ from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.sources.formats.assignment import Assigner, Category, Condition
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
-from recon_cli.sources.formats.geoids import are_digits
 from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.formats.place import are_digits
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy_file import MAX_COUNT, ZERO_FRACTION
 

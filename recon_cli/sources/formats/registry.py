@@ -6,38 +6,27 @@ import re
 from typing import Final
 
 from recon_cli.sources.documents import Document
-from recon_cli.sources.formats import (
-    census_api,
-    data_census_gov,
-    eurostat_tsv,
-    factfinder,
-    json_stat,
-    long,
-    nhgis,
-    nomis,
-    ons,
-    sdmx_csv,
-    statcan,
-    wide,
-)
-from recon_cli.sources.formats.form import Format
+from recon_cli.sources.formats import census, exchange, offices
+from recon_cli.sources.formats.count_sheet import Format
+from recon_cli.sources.formats.long import LONG
+from recon_cli.sources.formats.wide import WIDE
 
 FORMATS: Final[dict[str, Format]] = {
     each.name: each
     for each in (
-        census_api.FORMAT,
-        json_stat.FORMAT,
-        data_census_gov.FORMAT,
-        factfinder.FORMAT,
-        nhgis.FORMAT,
-        nomis.FORMAT,
-        eurostat_tsv.FORMAT,
-        sdmx_csv.FORMAT,
-        ons.BULK,
-        ons.FILTERED,
-        statcan.FORMAT,
-        long.FORMAT,
-        wide.FORMAT,
+        census.CENSUS_API,
+        exchange.JSON_STAT,
+        census.DATA_CENSUS_GOV,
+        census.FACTFINDER,
+        census.NHGIS,
+        offices.NOMIS,
+        exchange.EUROSTAT_TSV,
+        exchange.SDMX_CSV,
+        offices.ONS_BULK,
+        offices.ONS_FILTERED,
+        offices.STATCAN,
+        LONG,
+        WIDE,
     )
 }
 
