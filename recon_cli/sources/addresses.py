@@ -127,14 +127,10 @@ def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> Counted
 
 def _named(release: Release, counts: pl.DataFrame) -> pl.DataFrame:
     """With table and cell in place of the ordinal, and columns from 1."""
-    index = CellIndex.of(release)
-    ordinals = counts["ordinal"].to_numpy()
-    tables = pl.Series(index.tables, dtype=pl.String)
     return counts.drop("ordinal").with_columns(
         pl.col(ROW).cast(pl.Int32),
         pl.col("column") + 1,
-        table=tables.gather(index.table_of[ordinals].astype("int64")),
-        cell=pl.Series(index.cell_of[ordinals]),
+        **CellIndex.of(release).named(counts["ordinal"].to_numpy()),
     )
 
 

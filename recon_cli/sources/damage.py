@@ -39,7 +39,12 @@ def read_texts(path: Path) -> pl.DataFrame:
             return pl.read_parquet(files, hive_partitioning=False).cast(pl.String)
         return pl.read_csv(path, infer_schema=False, separator=separator_of(path))
     except UNREADABLE as error:
-        raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: Exception) -> SourceError:
+    """The error for a file that could not be read; as for `why_unreadable`."""
+    return SourceError(f"{path}: {why_unreadable(path, error)}")
 
 
 def why_unreadable(path: Path, error: Exception) -> str:

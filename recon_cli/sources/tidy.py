@@ -228,12 +228,8 @@ class TidySource:
 
     def _pattern(self, cells: _Cells) -> CoveragePattern:
         rank, own = cells
-        numbers: dict[str, list[int]] = {}
-        for ordinal in sorted({*own, *self._zeros[rank]}):
-            name = self._cells.tables[self._cells.table_of[ordinal]]
-            numbers.setdefault(name, []).append(int(self._cells.cell_of[ordinal]))
         level = self._release.geography.by_rank[rank].name
-        return CoveragePattern(level, {name: tuple(cells) for name, cells in numbers.items()})
+        return CoveragePattern(level, self._cells.numbers({*own, *self._zeros[rank]}))
 
 
 def open_tidy(

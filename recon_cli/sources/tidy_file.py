@@ -17,7 +17,7 @@ from recon_cli.frames import UNREADABLE
 from recon_cli.schema import AreaGeography, Release
 from recon_cli.schema.areas import ALL
 from recon_cli.sources.cells import CellIndex
-from recon_cli.sources.damage import separator_of, why_unreadable
+from recon_cli.sources.damage import separator_of, unreadable
 
 MAX_COUNT: Final = 2**31 - 1
 #: A whole number may have a fraction of zeros; three of them may as well part thousands.
@@ -187,11 +187,6 @@ def is_tidy(path: Path) -> bool:
     except (OSError, UnicodeDecodeError, csv.Error):
         return False
     return {"geoid", "count"} <= set(columns) or "cell" in columns
-
-
-def unreadable(path: Path, error: Exception) -> SourceError:
-    """What polars could not read, on one line, with the line number where it can be found."""
-    return SourceError(f"{path}: {why_unreadable(path, error)}")
 
 
 def _open_csv(path: Path, has_statements: bool) -> TidyFile:
