@@ -1,8 +1,8 @@
 """Published files of any format, wide or long, one or many, opened as one source.
 
-Every table is read once: its rows are checked, and kept as columns of numbers in a folder of Parquet
-that is gone when the source is. Then they are handed on in groups of partitions, so that memory
-depends on the group, not on the files.
+Every table is read once: its rows are checked, and kept as columns of numbers in a folder that
+is gone when the source is. Then they are handed on in groups of partitions, so that memory depends
+on the group, not on the files.
 """
 
 from __future__ import annotations
