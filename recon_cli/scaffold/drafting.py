@@ -32,8 +32,14 @@ from recon_cli.scaffold.crossing import (
     tree_differs,
     without_title,
 )
-from recon_cli.scaffold.place_sums import MOST_COUNTS, PlaceSums
-from recon_cli.scaffold.places import coded_geoids, draft_geoids, levels_of, nested_geoids
+from recon_cli.scaffold.places import (
+    MOST_COUNTS,
+    PlaceSums,
+    coded_geoids,
+    draft_geoids,
+    levels_of,
+    nested_geoids,
+)
 from recon_cli.scaffold.schema_draft import (
     Draft,
     TableDraft,

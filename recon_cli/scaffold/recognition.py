@@ -12,7 +12,6 @@ from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.fetch import catalogued_releases, load_catalogue
 from recon_cli.scaffold.drafting import draft_release, release_name
-from recon_cli.scaffold.suppression import drafted_reading
 from recon_cli.scaffold.survey import rounding_base, survey_rows
 from recon_cli.scaffold.tables import (
     Fit,
@@ -29,7 +28,7 @@ from recon_cli.sources.formats import NO_MAPPING, FileMapping, is_companion
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.geography import summarise
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
-from recon_cli.statement.suppression import is_marker
+from recon_cli.statement.suppression import is_marker, threshold_of
 
 TIDY: Final = "tidy"
 #: A state's files; of which product, is told from their names.
@@ -159,6 +158,17 @@ def _with_protection(found: RecognisedFiles) -> RecognisedFiles:
             f"{PROTECTION} says that they are"
         )
     return replace(found, doubts=(*found.doubts, *doubts))
+
+
+def drafted_reading(markers: Sequence[str]) -> str:
+    """What the drafted law takes the markers for.
+
+    >>> drafted_reading(["*"]), drafted_reading(["*", "<5"])
+    ("'*' may be any number", "'<5' is 0 to 4, '*' may be any number")
+    """
+    said = [f"{each!r} is 0 to {below - 1}" for each in markers if (below := threshold_of(each))]
+    silent = [repr(each) for each in markers if threshold_of(each) is None]
+    return ", ".join([*said, *([f"{', '.join(silent)} may be any number"] if silent else [])])
 
 
 def _expand(path: Path) -> Iterable[tuple[str, Path]]:

@@ -229,15 +229,15 @@ def draft_schema(
         f"# Drafted from {title}. Check it: a wrong schema gives wrong answers.",
         *(f"# Could not be told: {doubt}." for doubt in _all_doubts(tables, doubts)),
         f"release: {release}",
-        f"title: {_flow(title)}",
+        f"title: {flow(title)}",
         "",
         "features:            # what a record says of a person",
-        *(f"  {name}: {_flow(form)}" for name, form in features.items()),
+        *(f"  {name}: {flow(form)}" for name, form in features.items()),
         "",
     ]
     if recodes:
         lines += ["recodes:             # groups of their values"]
-        lines += [f"  {name}: {_flow(form)}" for name, form in recodes.items()] + [""]
+        lines += [f"  {name}: {flow(form)}" for name, form in recodes.items()] + [""]
     lines += [
         "geography:           # finest first; a geoid starts with its parent's",
         "  levels:",
@@ -262,8 +262,8 @@ def _families(tables: Sequence[TableDraft], levels: Sequence[tuple[str, int]]) -
         own = [name for name, digits in levels if digits in (table.lengths or {digits})]
         yield f"  - levels: [{', '.join(own)}]"
         yield "    cells:"
-        yield from (f"      - {_flow(cell)}" for cell in table.cells)
-        title = f"title: {_flow(table.title)}, " if table.title else ""
+        yield from (f"      - {flow(cell)}" for cell in table.cells)
+        title = f"title: {flow(table.title)}, " if table.title else ""
         yield f"    tables: {{{table.name}: {{{title}code: {table.code!r}}}}}"
 
 
@@ -299,7 +299,8 @@ def _geography(
     return levels, levels[-1][0], tuple(doubts)
 
 
-def _flow(value: object) -> str:
+def flow(value: object) -> str:
+    """A value as YAML on one line."""
     text = yaml.safe_dump(
         value, default_flow_style=True, allow_unicode=True, width=10**6, sort_keys=False
     )

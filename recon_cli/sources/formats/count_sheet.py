@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -46,6 +46,19 @@ class DimensionColumns:
     name: str
     code: int
     label: int | None = None
+
+    @property
+    def words(self) -> int:
+        """Place of the column with what people call the categories."""
+        return self.code if self.label is None else self.label
+
+    def categories(self, rows: pl.DataFrame) -> Iterator[tuple[str, str]]:
+        """Code and label of the distinct categories of rows, in order of appearance."""
+        pairs = rows.select(
+            code=cell_text(self.code).fill_null(""), label=cell_text(self.words).fill_null("")
+        )
+        for code, label in pairs.unique(maintain_order=True).iter_rows():
+            yield code, label or code
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,12 @@ class CountSheet:
     def column(self, header: str) -> int | None:
         """Place of the column with that header; None if there is none."""
         return self.headers.index(header) if header in self.headers else None
+
+    def written(self, at: int) -> pl.Expr:
+        """A count as it is written; where there is none, its flag."""
+        if not self.flags:
+            return pl.col(str(at))
+        return pl.coalesce(cell_text(at), *(cell_text(flag) for flag in self.flags))
 
 
 def _some(names: tuple[str, ...]) -> str:
