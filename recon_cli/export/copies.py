@@ -13,8 +13,7 @@ from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
 from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.export.findings import ABSENCE, CERTAIN, CLAIM, DISCLOSURE, NOBODY, proven_findings
-from recon_cli.export.text import DelimitedText
-from recon_cli.export.workbook import CellMark, WrittenWorkbook
+from recon_cli.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.sources.addresses import CountedFile, locate_counts
@@ -317,7 +316,7 @@ def _listed(rows: pl.DataFrame) -> pl.DataFrame:
     """The findings as people read them; counts that are proven safe are not in the list."""
     said = rows.filter(pl.col("said").is_not_null())
     at = [f"{_letters(column)}{row}" for row, column in said.select("row", "column").iter_rows()]
-    return said.select(
+    listed = said.select(
         "sheet",
         pl.Series("at", at, dtype=pl.String),
         "place",
@@ -326,15 +325,8 @@ def _listed(rows: pl.DataFrame) -> pl.DataFrame:
         "kind",
         "said",
         "why",
-    ).rename(
-        dict(
-            zip(
-                ("sheet", "at", "place", "header", "text", "kind", "said", "why"),
-                _HEADERS,
-                strict=True,
-            )
-        )
     )
+    return listed.rename(dict(zip(listed.columns, _HEADERS, strict=True)))
 
 
 def _numbers(findings: pl.DataFrame) -> dict[str, int]:

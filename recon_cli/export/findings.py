@@ -122,13 +122,8 @@ def _of_records(
 
 def _about_places(geoids: pl.Series, kind: str, said: Sequence[str], why: str) -> pl.DataFrame:
     about = pl.DataFrame({"geoid": geoids, "said": pl.Series(said, dtype=pl.String)})
-    return about.select(
-        _typed(name, {"kind": kind, "why": why}.get(name), about.columns) for name in FINDINGS
-    )
-
-
-def _typed(name: str, value: str | None, known: Sequence[str]) -> pl.Expr:
-    return pl.col(name) if name in known else pl.lit(value, FINDINGS[name]).alias(name)
+    told = about.with_columns(kind=pl.lit(kind), why=pl.lit(why))
+    return pl.concat([pl.DataFrame(schema=FINDINGS), told], how="diagonal")
 
 
 def _disclosed(words: Words, rows: pl.DataFrame, place: str, why: str) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from recon_cli.errors import ConfigError, StageError
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import Proofs
 from recon_cli.export.copies import NOT_FOR_PUBLICATION, Exported
-from recon_cli.export.workbook import MOST_ROWS, written_again
+from recon_cli.export.rewriting import MOST_ROWS, written_again
 from recon_cli.pipeline.run import Run
 from recon_cli.rules.categories import Categories
 from recon_cli.rules.geography import Geography

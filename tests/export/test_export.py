@@ -22,8 +22,7 @@ from recon_cli.evaluate.checked import BY_ENGINES
 from recon_cli.export.copies import NOT_FOR_PUBLICATION
 from recon_cli.export.findings import _EXACT
 from recon_cli.export.records import records_workbook
-from recon_cli.export.text import DelimitedText
-from recon_cli.export.workbook import CellMark, WrittenWorkbook
+from recon_cli.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
 from recon_cli.scaffold import recognise
 from recon_cli.sources.addresses import locate_counts
 from recon_cli.sources.documents import document_of
