@@ -67,7 +67,6 @@ class Exported:
     Attributes:
         files: In the order of the published ones; last a list of findings, if there is one.
         numbers: What was marked or withheld → how often.
-        notes: What was not done, a sentence each.
     """
 
     files: tuple[Path, ...]
@@ -81,13 +80,8 @@ def export_marked(run: Run, folder: Path) -> Exported:
     A workbook is coloured and commented, and gets a sheet of findings; in text what is proven
     stands behind the count, ``* [3]`` or ``* [1 to 4]``, and the findings are in a file beside it.
 
-    Args:
-        run: With its work folder.
-        folder: To write to.
-
     Raises:
         ConfigError: The files cannot be written again.
-        SourceError: A file is not what it should be.
         StageError: Nothing is proven yet, a folder is damaged, or one cannot be written.
     """
     _require_ingested(run)
@@ -130,11 +124,9 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
 
     Args:
         run: With its work folder, in which `recon protect suppress` has suppressed these counts.
-        folder: To write to.
 
     Raises:
         ConfigError: The files cannot be written again.
-        SourceError: A file is not what it should be.
         StageError: There are no suppressed counts, they are of other counts, or for study.
     """
     suppressed = open_folder(run.work, stage_named("suppress"), "suppressed")
@@ -192,11 +184,7 @@ def _located(run: Run) -> tuple[CountedFile, ...]:
 
 
 def _require_ingested(run: Run) -> None:
-    """Refuse files that have changed since their counts were read.
-
-    Raises:
-        StageError: Names the first.
-    """
+    """Refuse files that have changed since their counts were read."""
     tables, _ = open_published(run.work, run.release)
     known = {file["sha256"] for file in tables.manifest.inputs["files"]}
     for file in input_files(run.config.section(Ingest).paths):

@@ -44,15 +44,11 @@ def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
     """What audit, claims and reconstruction have proven, as far as they fit the tables now.
 
     Args:
-        run: Its config and release.
         counts: ``geoid, table, cell`` of the counts in the files: claims are about the narrowest
             that holds their people.
 
     Returns:
         Columns of `FINDINGS`; counts that are proven safe have neither ``short`` nor ``said``.
-
-    Raises:
-        StageError: A folder is damaged.
     """
     work, release = WorkFolder(run.work), run.release
     laws = laws_of(open_published(run.work, release)[0], release)

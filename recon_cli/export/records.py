@@ -42,7 +42,6 @@ def export_records(run: Run, target: Path, others: Path | None = None) -> Export
 
     Args:
         run: With its work folder, config and release; rules of ``check`` give the thresholds.
-        target: The .xlsx file to write.
         others: Another file of records of the same places; default the reconstructed ones.
 
     Raises:

@@ -64,7 +64,6 @@ class DelimitedText:
 
         Args:
             changed: Numbers of row and field → what it holds.
-            first_line: A line to put above it.
         """
         parts, at = [self._mark], 0
         if first_line:

@@ -39,11 +39,8 @@ class Order:
 
     Attributes:
         release: The release, whose layout says what is in a file.
-        catalogue: Its addresses.
-        folder: Where the files go.
         mirror: Address in place of the publisher's.
         force: Download again what is there, and record its checksum anew.
-        reporter: Who hears of progress.
         waits: Seconds before each new attempt.
     """
 
@@ -61,9 +58,6 @@ class Delivery:
     """A file that is there.
 
     Attributes:
-        part: Which one.
-        path: Where it is.
-        size: In bytes.
         digest: Its SHA-256, as recorded.
         how: ``fetched`` now, ``unchanged`` since it was recorded, or ``found``: put there by
             hand, now checked and recorded.
@@ -246,7 +240,6 @@ class Checksums:
     """The recorded checksums of a folder.
 
     Attributes:
-        path: The file.
         lines: Its lines; those that we do not write ourselves stay as they are.
     """
 
@@ -282,11 +275,7 @@ class Checksums:
         )
 
     def record(self, name: str, digest: str) -> None:
-        """Write the file with the checksum of ``name`` in it.
-
-        Raises:
-            StageError: It cannot be written.
-        """
+        """Write the file with the checksum of ``name`` in it."""
         others = [line for line in self.lines if not ((m := _SUM.fullmatch(line)) and m[2] == name)]
         text = "\n".join([*others, f"{digest}  {name}"])
         write_bytes(self.path, f"{text}\n".encode())

@@ -50,7 +50,6 @@ class Stamp(BaseModel):
     """Which version of which file a part is of.
 
     Attributes:
-        url: Its address.
         etag: The server's name of the version; empty if it has none, or a weak one.
         modified: The server's date of it, likewise.
         size: Bytes of the whole file, where the server says.
@@ -75,17 +74,13 @@ class ResumingDownloader:
 
     Attributes:
         part: File for what has arrived; stays when the download fails.
-        label: What messages call the file.
-        reporter: Who hears of progress.
         waits: Seconds before each new attempt.
-        sleep: How to wait.
     """
 
     part: Path
     label: str
     reporter: Reporter
     waits: tuple[float, ...] = WAITS
-    sleep: Callable[[float], None] = field(default=time.sleep)
 
     def __call__(self, url: str, output_file: str, pooch: object) -> None:  # noqa: ARG002
         """Download ``url`` to ``output_file``; called by pooch.
@@ -107,7 +102,7 @@ class ResumingDownloader:
                 wait = self.waits[failures]
                 failures += 1
                 self.reporter.note(f"{self.label}: {error}; trying again in {wait:g} s")
-                self.sleep(wait)
+                time.sleep(wait)
         self.part.replace(output_file)
         self._stamp_file.unlink(missing_ok=True)
 
@@ -276,8 +271,6 @@ def meter(reporter: Reporter, name: str, size: int | None, done: int = 0) -> Ite
     """Show how much of a file has arrived.
 
     Args:
-        reporter: Where.
-        name: What the file is called.
         size: In bytes, if known.
         done: Bytes that were there before.
     """
@@ -293,10 +286,7 @@ class Lines:
     """Says a line every few seconds, and none about a file that is there sooner.
 
     Attributes:
-        say: Where the lines go.
-        name: Of the file.
         size: In bytes, if known.
-        done: Bytes so far.
     """
 
     say: Callable[[str], None]

@@ -32,7 +32,6 @@ class Axis:
     """A feature of the people that a table counts, in the table's order.
 
     Attributes:
-        name: Of the feature.
         labels: The published categories but the total.
         has_total: Whether everybody is a category, too.
         rest: The value of those who are in none of the categories, if somebody may be.
@@ -60,7 +59,6 @@ class Grid:
     """Cells that are combinations of categories.
 
     Attributes:
-        axes: What is combined.
         cells: For each cell its label on each axis, None for everybody.
     """
 
@@ -83,7 +81,6 @@ def settle_names(grid: Grid, known: Sequence[Axis]) -> Grid:
     """The grid with names that no other categories have.
 
     Args:
-        grid: A table's.
         known: The axes of the tables before it: the same categories are the same feature, whatever
             their order, their case and the header above them, unless they could be of any.
     """
@@ -225,8 +222,6 @@ def feature_axis(name: str, words: Sequence[str], number: int) -> Axis:
     """The feature whose categories are ``words``, a total perhaps among them.
 
     Args:
-        name: Its name, if the labels say it.
-        words: Its labels.
         number: Of the axis, for a name that nothing says.
     """
     own = tuple(word for word in words if not is_total(word))
@@ -249,7 +244,6 @@ class Node:
     """A cell of a table whose labels are a tree.
 
     Attributes:
-        path: Its words.
         leaves: Places of the cells without cells below, that it is the sum of.
     """
 

@@ -43,7 +43,6 @@ def compose(found: RecognisedFiles, target: Path) -> str:
     Every key of its sections is there; one behind ``#`` has its default.
 
     Args:
-        found: What the config is for.
         target: Where it will be; paths in it are relative to its folder.
 
     Raises:
@@ -104,7 +103,6 @@ def schema_file(target: Path, name: str) -> Path:
     """Where the draft of a schema lies: beside the config, and never in its place.
 
     Args:
-        target: The config.
         name: The schema's file, if that is not the config's.
     """
     path = target.with_name(name)

@@ -41,7 +41,6 @@ from recon_cli.scaffold.places import (
     nested_geoids,
 )
 from recon_cli.scaffold.schema_draft import (
-    Draft,
     TableDraft,
     crossed_table,
     draft_schema,
@@ -82,13 +81,10 @@ class DraftedRelease:
     """A schema drafted from files, and what reads them by it.
 
     Attributes:
-        draft: The schema.
-        release: The same, built.
-        fit: The files and their mapping.
         questions: What has to be answered.
     """
 
-    draft: Draft
+    draft: str
     release: Release
     fit: Fit
     questions: tuple[str, ...] = ()
@@ -118,8 +114,8 @@ def draft_release(
     if geoids is not None or said:
         lengths = sorted(set(places.str.len_chars()))
         named = levels_of(lengths, said, has_whole="A" in places)
-    draft = draft_schema(name, title, tables, places, named, census=census)
-    release = parse_release(draft.text, source=f"{name}.yaml")
+    text, unsaid = draft_schema(name, title, tables, places, named, census=census)
+    release = parse_release(text, source=f"{name}.yaml")
     mapping, doubts = rest_of_mapping(files, release)
     if columns:
         mapping |= _column_keys(columns)
@@ -149,7 +145,8 @@ def draft_release(
         elif file.sheet.dimensions:
             sums = PlaceSums.of(file.sheet, file.survey, rounding_base([file.survey]))
             questions += () if sums is None else tuple(sums.questions(file.sheet, geoids or {}))
-    return DraftedRelease(draft, release, Fit(tuple(files), mapping, tuple(doubts)), questions)
+    fitting = Fit(tuple(files), mapping, (*unsaid, *doubts))
+    return DraftedRelease(text, release, fitting, questions)
 
 
 def _tables(

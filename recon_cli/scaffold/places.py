@@ -44,7 +44,6 @@ def draft_geoids(places: pl.Series, *, said: bool) -> Mapping[str, str] | None:
     together, if one name says so, are ``A``, and each of the others ``A`` and a number.
 
     Args:
-        places: All of them, sorted.
         said: Whether the column's header says that they are codes: then some digits are enough.
     """
     if not 0 < len(places) <= _MOST:
@@ -116,7 +115,6 @@ def coded_geoids(codes: Sequence[str], *, said: bool) -> dict[str, str]:
     All places together have no code: then every geoid is ``A`` and the code.
 
     Args:
-        codes: Of all places.
         said: Whether the header says that they are geoids: then they are, of whatever form.
     """
     series = pl.Series("geoid", sorted({*codes} - {WHOLE}), dtype=pl.String)
@@ -129,7 +127,6 @@ def levels_of(lengths: Sequence[int], said: Sequence[str], *, has_whole: bool) -
     """Length → name of each level of drafted geoids.
 
     Args:
-        lengths: Of the geoids.
         said: What the files call places, the largest first.
         has_whole: Whether the shortest is all places together.
     """

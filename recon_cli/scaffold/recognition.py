@@ -53,7 +53,6 @@ class RecognisedFiles:
     Attributes:
         source: What `recon ingest` has to read them as.
         release: The release as it was named: packaged, or the path of a schema.
-        paths: Files, and folders of members.
         about: A few words on each, for people; may be fewer than paths.
         mapping: Keys of ``ingest.mapping`` that they need.
         doubts: What could not be told, a sentence each.
@@ -98,13 +97,11 @@ def recognise(
     """Find out what ``paths`` are.
 
     Args:
-        paths: Files, or folders of files.
         release: A packaged release or the path of a schema; guessed if None.
         said: Header rows and place column of tables, where they cannot be told.
 
     Raises:
         ConfigError: There is nothing to read, or it is not clear what it is.
-        SchemaError: The schema is malformed.
         SourceError: The files are not what they seem to be.
     """
     found = dict.fromkeys(each for path in paths for each in _expand(path))
@@ -306,8 +303,7 @@ def _tables_of(
         return _of_release(source, best[0], candidates[best[0]], fits[best[0]])
     drafted = draft_release(files, release_name(files[0].path), leave_out)
     found = _of_release(source, f"{drafted.release.name}.yaml", drafted.release, drafted.fit)
-    doubts = (*drafted.draft.doubts, *found.doubts)
-    return replace(found, draft=drafted.draft.text, doubts=doubts, questions=drafted.questions)
+    return replace(found, draft=drafted.draft, questions=drafted.questions)
 
 
 def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> RecognisedFiles:

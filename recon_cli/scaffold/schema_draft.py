@@ -21,19 +21,6 @@ _OLDEST: Final = 110
 
 
 @dataclass(frozen=True)
-class Draft:
-    """A schema that was drafted.
-
-    Attributes:
-        text: YAML.
-        doubts: What could not be told, a sentence each.
-    """
-
-    text: str
-    doubts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class TableDraft:
     """A table.
 
@@ -41,8 +28,6 @@ class TableDraft:
         code: Pattern of its cell codes.
         features: Feature → its lines of YAML below ``features``.
         recodes: Recode → its form.
-        cells: The pattern of its cells.
-        doubts: What could not be told.
         questions: What has to be answered.
         lengths: Of the geoids of its places; those of all places if empty.
         title: Of its sheet; may be empty.
@@ -205,13 +190,10 @@ def draft_schema(
     names: Mapping[int, str],
     *,
     census: bool,
-) -> Draft:
-    """A schema for some tables.
+) -> tuple[str, tuple[str, ...]]:
+    """A schema for some tables, as YAML, and what could not be told, a sentence each.
 
     Args:
-        release: Its name.
-        title: For people.
-        geoids: All places.
         names: Length of a geoid → its level, as far as that is known.
         census: Whether geoids are those of the US census.
     """
@@ -221,13 +203,14 @@ def draft_schema(
     if len(tables) > 1:
         shown = ", ".join(table.name for table in tables)
         doubts = (*doubts, f"whether {shown} count the same people: give each its universe")
+    said = tuple(dict.fromkeys([*(each for table in tables for each in table.doubts), *doubts]))
     features = {name: form for table in tables for name, form in table.features.items()}
     recodes = {name: form for table in tables for name, form in table.recodes.items()}
     lengths = set(geoids.str.len_chars())
     published = [(name, digits) for name, digits in levels if digits in lengths]
     lines = [
         f"# Drafted from {title}. Check it: a wrong schema gives wrong answers.",
-        *(f"# Could not be told: {doubt}." for doubt in _all_doubts(tables, doubts)),
+        *(f"# Could not be told: {doubt}." for doubt in said),
         f"release: {release}",
         f"title: {flow(title)}",
         "",
@@ -250,11 +233,7 @@ def draft_schema(
         "families:            # `recon releases FILE` shows the cells that the patterns write out",
         *_families(tables, published),
     ]
-    return Draft("\n".join(lines) + "\n", _all_doubts(tables, doubts))
-
-
-def _all_doubts(tables: Sequence[TableDraft], doubts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*(each for table in tables for each in table.doubts), *doubts]))
+    return "\n".join(lines) + "\n", said
 
 
 def _families(tables: Sequence[TableDraft], levels: Sequence[tuple[str, int]]) -> Iterator[str]:

@@ -32,12 +32,7 @@ _CHANCE: Final = 1e-6
 
 @dataclass(frozen=True)
 class Odd:
-    """Texts of a column that are no counts.
-
-    Attributes:
-        row: The first row with one.
-        times: How many there are.
-    """
+    """Texts of a column that are no counts."""
 
     row: int
     text: str
@@ -54,14 +49,11 @@ class Survey:
     """What a sheet has.
 
     Attributes:
-        geoids: All places, sorted.
-        rows: Number of rows.
         categories: Dimension → code and label of every category, in order of appearance.
         texts: Place of a column of counts → texts in it that are no counts, most frequent first.
         odd: Place of a column of counts → its first number that is no count: row, text, and how
             many there are; and the same of texts that nobody uses for suppressed counts.
         numbers: Place of a column of counts → how many counts it has.
-        positive: Number of counts above zero.
         divisor: The greatest number of which all counts are multiples; 0 if all are zero.
     """
 

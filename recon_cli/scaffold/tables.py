@@ -40,7 +40,6 @@ class TableFile:
     """A file with counts.
 
     Attributes:
-        path: As it was named.
         document: The file, the member of a zip, or the sheet of a workbook.
         sheet: With the roles of its columns; the rows that are counts.
     """

@@ -1,11 +1,9 @@
 """Sources: published formats read as counts, geounits and coverage."""
 
-from recon_cli.sources.dense import DenseSource
-from recon_cli.sources.formats import FORMATS, NO_MAPPING, DimensionMapping, FileMapping
+from recon_cli.sources.formats import NO_MAPPING, DimensionMapping, FileMapping
 from recon_cli.sources.joined import JoinedSource, Part
-from recon_cli.sources.legacy import LegacySource, open_legacy, write_legacy
+from recon_cli.sources.legacy import open_legacy, write_legacy
 from recon_cli.sources.listing import (
-    IncompleteSource,
     complete_geounits,
     list_geounits,
     read_geounit_list,
@@ -21,7 +19,6 @@ from recon_cli.sources.tables import (
 from recon_cli.sources.tidy import (
     Absent,
     AbsentCells,
-    TidySource,
     open_tidy,
     tidy_frame,
     with_zeros,
@@ -29,19 +26,14 @@ from recon_cli.sources.tidy import (
 )
 
 __all__ = [
-    "FORMATS",
     "NO_MAPPING",
     "Absent",
     "AbsentCells",
-    "DenseSource",
     "DimensionMapping",
     "FileMapping",
-    "IncompleteSource",
     "JoinedSource",
-    "LegacySource",
     "OpenedSource",
     "Part",
-    "TidySource",
     "complete_geounits",
     "completed",
     "list_geounits",

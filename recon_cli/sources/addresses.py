@@ -33,7 +33,6 @@ class CountedFile:
 
     Attributes:
         document: Of a workbook the whole.
-        name: Its own, without folders.
         counts: A row a count, published or not: ``sheet``, empty where the file has only one;
             ``row`` and ``column``, from 1; ``text``, as it is written, and ``value``, null if that
             is no number; ``geoid, table, cell``; ``place`` and ``header``, in the file's words;
@@ -58,15 +57,12 @@ def locate_counts(
     """Tell where the counts of published files stand, as `open_tables` reads them.
 
     Args:
-        release: Names the tables, cells and levels.
         source: The format: ``tidy``, or one of `FORMATS` whose files have rows and columns.
         paths: Files, or folders of files, together one publication.
-        mapping: What the files do not say themselves.
         has_statements: Whether counts are protected by laws.
 
     Raises:
         ConfigError: The files have no rows and columns.
-        SourceError: A file is missing or malformed.
     """
     if source == "tidy":
         return tuple(

@@ -19,7 +19,6 @@ class CellIndex:
     """Cells of all tables in published order; a cell's ordinal is its place here.
 
     Attributes:
-        tables: Table names, in published order.
         offsets: Table name → ordinal of its first cell.
         table_of: Ordinal → index into ``tables``.
         cell_of: Ordinal → cell number, from 1.
@@ -80,7 +79,6 @@ class CellIndex:
         Args:
             geoids: The geoids that ``rows`` points into.
             rows: Place of each count's geounit.
-            ordinals: The counted cells.
         """
         return pl.DataFrame(
             {

@@ -28,11 +28,7 @@ def separator_of(path: Path) -> str:
 
 
 def read_texts(path: Path) -> pl.DataFrame:
-    """A CSV file, a Parquet file or the Parquet files of a folder, every column as text.
-
-    Raises:
-        SourceError: It cannot be read.
-    """
+    """A CSV file, a Parquet file or the Parquet files of a folder, every column as text."""
     try:
         if path.is_dir() or path.suffix.lower() == ".parquet":
             files = path / "**/*.parquet" if path.is_dir() else path
@@ -52,7 +48,6 @@ def why_unreadable(path: Path, error: Exception) -> str:
 
     Args:
         path: A CSV, Parquet or xlsx file.
-        error: What was raised when it was read.
     """
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"

@@ -32,11 +32,8 @@ class KeptSheet:
     """The checked rows of a wide sheet.
 
     Attributes:
-        sheet: Where they are from, for messages.
         folder: Parquet files with ``row``, ``geoid`` and a column named after each ordinal.
-        ordinals: Those cells.
         partitions: Partition → number of its rows.
-        has_gaps: Whether some count is not published.
     """
 
     sheet: Sheet

@@ -54,7 +54,6 @@ class Document:
     Attributes:
         name: Its own name, without folders.
         label: How messages name it: ``p5.zip:P5-Data.csv``.
-        opener: Opens its bytes.
         sheet: Of a sheet: its name; the bytes are those of the workbook.
         size: Its bytes, where a zip says how many they are unpacked.
     """

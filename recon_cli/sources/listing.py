@@ -240,10 +240,6 @@ def _proven_zeros(
 def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
     """A list of geounits: a CSV or Parquet file with a column ``geoid``.
 
-    Args:
-        release: Tells a geoid's level from its length.
-        path: The file.
-
     Returns:
         Columns ``geoid, level``, sorted.
 

@@ -107,7 +107,6 @@ class Slice:
     """What a file has in one partition.
 
     Attributes:
-        rows: Number of records.
         digest: Changes when they do.
     """
 
@@ -119,14 +118,12 @@ class Slice:
 class RecordFile:
     """Records by partition.
 
+    Methods raise `SourceError` for a file that cannot be read, `StageError` for a damaged stage.
+
     Attributes:
-        name: What messages call it.
-        path: The file or folder.
         layout: ``stage`` (a published stage folder), ``folder`` (``county=01073/*.parquet``) or
             ``file`` (one Parquet, CSV or xlsx file).
         place: The column with the unit's geoid.
-        level: The level of the partitions.
-        translation: What the file calls things.
     """
 
     name: str
@@ -141,7 +138,6 @@ class RecordFile:
 
         Raises:
             SourceError: It cannot be read, or has no geoids.
-            StageError: A stage folder is damaged.
         """
         if self.layout == "stage":
             rows = read_manifest(self.path, command="the stage that makes it").partitions
@@ -161,12 +157,7 @@ class RecordFile:
         return {name: Slice(rows, digest) for name, rows in sorted(counts.iter_rows())}
 
     def read(self, partition: str, columns: Sequence[str], span: Span = EVERYWHERE) -> pl.DataFrame:
-        """The records of a partition in ``span``; those of ``columns`` that there are.
-
-        Raises:
-            SourceError: It cannot be read.
-            StageError: A stage folder is damaged.
-        """
+        """The records of a partition in ``span``; those of ``columns`` that there are."""
         if self.layout == "stage":
             return read_partition(self.path, partition, span, columns)
         if self.layout == "folder":
@@ -180,12 +171,7 @@ class RecordFile:
         return self._collect(_narrowed(scan, columns))
 
     def columns(self) -> list[str]:
-        """Names of all columns.
-
-        Raises:
-            SourceError: It cannot be read.
-            StageError: A stage folder is damaged.
-        """
+        """Names of all columns."""
         if self.layout == "stage":
             manifest = read_manifest(self.path, command="the stage that makes it")
             return read_partition(self.path, manifest.partitions[0].partition).columns
@@ -203,9 +189,6 @@ class RecordFile:
         """The number of the first record of a single file with one of ``values``, from 1.
 
         None where the file has no such column, or there are several files.
-
-        Raises:
-            SourceError: It cannot be read.
         """
         if self.layout != "file" or column not in self.columns():
             return None
@@ -241,7 +224,6 @@ def open_records(
     """Find out what ``path`` is.
 
     Args:
-        name: What messages call it.
         path: A Parquet, CSV or xlsx file, a folder of partitions, a stage folder, or a work
             folder, which stands for its ``microdata/``.
         release: Names the geoid column and the partitions.

@@ -51,7 +51,6 @@ class OpenedSource:
     """A source, and by which laws its counts were published.
 
     Attributes:
-        source: Batches of geounits and counts.
         protection: None if all counts are exact.
     """
 
@@ -73,7 +72,6 @@ def open_source(
     """Open published files.
 
     Args:
-        release: Names the tables, cells and levels.
         source: The format: ``tidy``, ``sf1-legacy``, ``pl-legacy``, ``dhc-legacy``, or one of
             `FORMATS`.
         paths: Files, or folders of files, together one publication.
@@ -86,7 +84,6 @@ def open_source(
 
     Raises:
         ConfigError: No paths, no such format, or what was said does not fit the release.
-        SourceError: A file is missing or malformed.
     """
     if source.endswith("-legacy"):
         return OpenedSource(open_legacy(release, paths, layout=source, tables=tables))
@@ -117,7 +114,6 @@ def open_counts(
 
     Raises:
         ConfigError: No paths, no such format, or what was said does not fit the release.
-        SourceError: A file is missing or malformed.
     """
     if source == "tidy":
         return open_tidy(release, paths, absent=absent or "zero", protection=protection)
@@ -136,11 +132,7 @@ def open_counts(
 
 @dataclass(frozen=True, kw_only=True)
 class KeptFile(TidyFile):
-    """Checked rows as if they were those of a tidy file.
-
-    Attributes:
-        sheet: Where they are from.
-    """
+    """Checked rows as if they were those of a tidy file."""
 
     sheet: Sheet
 
@@ -168,10 +160,8 @@ def open_tables(
     """Open and check published tables.
 
     Args:
-        release: Names the tables, cells and levels.
         source: The format, one of `FORMATS`.
         paths: Files, zips, or folders of them, together one publication.
-        mapping: What the files do not say themselves.
         absent: What a cell without a count means: ``unpublished``, or ``zero`` as in a tidy file;
             for all tables, or by table.
         protection: By which laws counts were suppressed, rounded or perturbed; None for exact ones.

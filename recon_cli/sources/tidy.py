@@ -249,7 +249,6 @@ def open_tidy(
     and ``high`` may give the interval of the true count instead.
 
     Args:
-        release: Names the tables, cells and levels.
         paths: ``.csv`` and ``.parquet`` files, or folders of them, together one publication.
         absent: What a cell without a row means. ``zero``: a table with any row at a level is
             published for every geounit of that level in the files, and a cell without a row is
@@ -294,9 +293,7 @@ def tidy_frame(
     """A frame in memory as tidy source; see `open_tidy`.
 
     Args:
-        release: Names the tables, cells and levels.
         counts: Columns ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
-        absent: What a cell without a row means.
         protection: By which law each count was published.
 
     Raises:
@@ -334,8 +331,6 @@ def with_zeros(
     published there.
 
     Args:
-        tables: The published tables.
-        levels: The published levels.
         counts: Columns of `COUNTS`, non-zero counts.
 
     Returns:
@@ -361,9 +356,6 @@ def write_tidy(counts: pl.DataFrame, path: Path) -> None:
     Args:
         counts: Columns of `COUNTS`.
         path: Ends in ``.csv`` or ``.parquet``.
-
-    Raises:
-        ConfigError: Another suffix.
     """
     rows = counts.select(COUNTS.names()).cast(COUNTS).sort("geoid", "table", "cell")
     match path.suffix.lower():

@@ -265,16 +265,7 @@ def _whole(column: str, most: int) -> pl.Expr:
 
 
 def open_frame(counts: pl.DataFrame, name: str, *, has_statements: bool = False) -> TidyFile:
-    """A frame as if it had been read from a Parquet file.
-
-    Args:
-        counts: Columns as in a file.
-        name: What messages call it.
-        has_statements: As for `open_file`.
-
-    Raises:
-        SourceError: Its columns are others.
-    """
+    """A frame as if it had been read from a Parquet file."""
     return _typed(Path(name), counts.lazy().with_row_index("row", offset=1), has_statements)
 
 

@@ -20,7 +20,6 @@ class StatementReader:
     """Reads rows by the laws of a release.
 
     Attributes:
-        protection: Its laws.
         name: How messages name a row, from its columns ``file`` and ``row``.
     """
 

@@ -19,7 +19,6 @@ class CountColumn:
 
     Attributes:
         at: Its place in the sheet, from 0.
-        header: As the sheet has it.
         code: Published code of its cell, where the format has codes: ``P12_003N``.
         table: Published name of its table, where the format tells it.
         number: Number of the cell in the table, where the format tells it.
@@ -67,7 +66,6 @@ class CountSheet:
 
     Attributes:
         skip: Number of rows above the first row of counts.
-        headers: Names of its columns.
         place: Columns that the geoid is made of.
         geoid: The geoid of a row, from those columns.
         dimensions: Columns that say what the counts of a row are of; none in a wide sheet.
@@ -77,7 +75,6 @@ class CountSheet:
         labels: Published code of a cell → its label in words, where the file has them.
         levels: What the places are called, the largest first, where the file says it.
         names: Code of a place → its name, where the file has both.
-        notes: What was passed over, a sentence each.
         questions: What could not be told, and how it was taken.
     """
 
@@ -148,14 +145,7 @@ Reader = Callable[[Document, Sequence[Document], FileMapping], CountSheet]
 
 @dataclass(frozen=True)
 class Format:
-    """A published format.
-
-    Attributes:
-        name: As in ``ingest.source``.
-        title: For people.
-        recognises: Whether a document is of it.
-        read: Gives the columns their roles.
-    """
+    """A published format: how its documents are told, and how their columns get their roles."""
 
     name: str
     title: str

@@ -33,11 +33,7 @@ def row_with(sheet: Sheet, names: Collection[str]) -> int | None:
 
 @dataclass(frozen=True)
 class HeadedSheet:
-    """A sheet with a row that names its columns as a format does.
-
-    Attributes:
-        at: Index of that row.
-    """
+    """A sheet whose columns are named in row ``at``, from 0, of its head."""
 
     sheet: Sheet
     at: int

@@ -69,7 +69,6 @@ def place_column(sheet: Sheet, headers: Sequence[str], header: int, mapping: Fil
 
     Args:
         header: Index of the last header row.
-        mapping: What the user says.
 
     Raises:
         SourceError: It has to be named.

@@ -43,7 +43,6 @@ class SheetReader:
     """Reads one sheet.
 
     Attributes:
-        mapping: What the user says.
         has_statements: Whether texts in place of counts, and negative ones, are for a law to read.
     """
 

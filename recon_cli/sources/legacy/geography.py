@@ -40,8 +40,6 @@ class Records:
         logrecno: LOGRECNO of the records at levels of the layout, rising; the following are
             parallel to it.
         level: Index of the level in ``layout.summary_levels``.
-        line: Line number in the header.
-        geoid: Their geoids, text.
         key: The geoids as integers, unique over levels; see `geoid_keys`.
     """
 
@@ -161,8 +159,6 @@ class Summary:
     """A state's header in brief.
 
     Attributes:
-        postal: The state's abbreviation.
-        number: Its FIPS code.
         name: Its name; empty where the header has no record of the whole state.
         people: People in the file; None if that would take long to find out.
     """

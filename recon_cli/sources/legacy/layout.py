@@ -50,7 +50,6 @@ class LayoutSpec(Spec):
         form: ``fixed``: header of fixed columns, segments separated by commas; ``delimited``: all
             separated by |.
         summary_levels: Level → its code in the header.
-        segments: By number.
         placed: ``all`` tables of the release; or ``partial``: it is not known where the files keep
             the others, which are not read.
     """
@@ -79,9 +78,7 @@ class Segment:
     """One comma-separated file.
 
     Attributes:
-        number: As in its file name.
         columns: Of every record, the five key columns included.
-        placements: Its tables by first column.
     """
 
     number: int
@@ -120,10 +117,8 @@ class Layout:
     """The legacy files of a release.
 
     Attributes:
-        name: Such as ``sf1-legacy``.
         header: Form of the geographic header, and of the segments.
         summary_levels: Level name → summary-level code, finest level first.
-        segments: By number.
         unplaced: Tables of the release that are in no segment.
     """
 
@@ -157,11 +152,7 @@ class Layout:
         return replace(self, segments=tuple(each for each in segments if each.placements))
 
     def require(self, tables: Collection[str]) -> None:
-        """See to it that tables have a place.
-
-        Raises:
-            ConfigError: One has none.
-        """
+        """See to it that tables have a place."""
         if lost := [name for name in self.unplaced if name in tables]:
             raise ConfigError(
                 f"layouts.{self.name} (placed: partial) does not say where {', '.join(lost)} "
@@ -277,12 +268,7 @@ def header_suffixes(path: Path) -> set[str]:
 
 @dataclass(frozen=True)
 class Inventory:
-    """The members that a source reads.
-
-    Attributes:
-        geography: The geographic header.
-        segments: Segment number → its file.
-    """
+    """The members that a source reads."""
 
     geography: Document
     segments: dict[int, Document]

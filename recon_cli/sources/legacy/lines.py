@@ -184,8 +184,6 @@ def parse_numbers(
     """Plain decimal numbers at byte positions; -1 where there is anything else.
 
     Args:
-        data: The bytes.
-        starts: Position of each number's first digit.
         widths: Its characters: 1 to 10, or it is no number.
     """
     values = np.zeros(len(starts), np.int64)
@@ -211,11 +209,7 @@ def record_numbers(
     """The LOGRECNO of every line of a block, which must rise.
 
     Args:
-        block: The lines.
-        starts: Where each line's LOGRECNO starts.
-        stops: One past its end.
         previous: The LOGRECNO of the line before, -1 at the start of the member.
-        label: The member.
 
     Raises:
         SourceError: A LOGRECNO is no number, repeats or falls; names the line.

@@ -165,7 +165,6 @@ def open_legacy(
     """Open legacy state files.
 
     Args:
-        release: A release with a legacy layout.
         paths: State zips, folders of them, or folders with a state's members.
         layout: Its name, such as ``sf1-legacy``; None for the one that the release has.
         tables: Names of the tables to read; segments without any of them need not be there.
@@ -200,11 +199,7 @@ class _SeenGeounits:
         self._runs: list[tuple[Path, NDArray[np.int64]]] = []
 
     def add(self, path: Path, records: Records, label: str) -> None:
-        """Note the geounits of a chunk.
-
-        Raises:
-            SourceError: One of them was there before.
-        """
+        """Note the geounits of a chunk."""
         if not len(records.key):
             return
         keys = np.sort(records.key)

@@ -47,7 +47,6 @@ class Group:
 
     Attributes:
         levels: Indices into ``layout.summary_levels``.
-        runs: The columns of those tables.
     """
 
     levels: tuple[int, ...]
@@ -87,10 +86,8 @@ class SegmentRows:
     """Consecutive records of a segment.
 
     Attributes:
-        block: Their text.
         stops: Row by column: position of the separator after each cell.
         logrecno: Of each row, rising.
-        line: Line number of the first row.
     """
 
     block: LineBlock
@@ -154,11 +151,7 @@ class SegmentReader:
         self._check_complete(seen, records)
 
     def finish(self) -> None:
-        """Refuse records after the last one of the header.
-
-        Raises:
-            SourceError: Names the first such record.
-        """
+        """Refuse records after the last one of the header."""
         rows = self._take_rows()
         if rows is not None:
             raise self._unknown(rows, 0)

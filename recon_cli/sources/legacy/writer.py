@@ -39,8 +39,6 @@ def write_legacy(
     geounits: pl.DataFrame,
     counts: pl.DataFrame,
     path: Path,
-    *,
-    year: str | None = None,
 ) -> Path:
     """Write one state's published counts.
 
@@ -48,11 +46,9 @@ def write_legacy(
     The other columns of a segment stay empty.
 
     Args:
-        release: A release with a legacy layout.
         geounits: Columns ``geoid, level``; levels without tables are ignored.
         counts: Columns of `COUNTS`; zero counts may be left out.
         path: The zip to write, or a folder to write it to as ``al2010.sf1.zip``.
-        year: Part of the file names; default that of the first census that wrote such files.
 
     Returns:
         The zip that was written; a failure leaves none.
@@ -65,7 +61,7 @@ def write_legacy(
     """
     layout = legacy_layout(release)
     layout.require(release.table_by_name)
-    year = year or _YEARS[layout.header.separator]
+    year = _YEARS[layout.header.separator]
     units = _sorted_units(geounits, layout, release)
     state = _state(units)
     positioned = position_counts(counts, geounits, units, layout)
@@ -153,7 +149,6 @@ def _header_fields(units: pl.DataFrame, state: str, layout: Layout) -> Fields:
 
     Args:
         units: Columns ``geoid, level, logrecno, population``, null where it is not published.
-        state: Postal abbreviation.
     """
     codes = units["level"].replace_strict(layout.summary_levels, return_dtype=pl.String)
     parts = _parts(units["geoid"])
@@ -263,7 +258,6 @@ class PositionedCounts:
 
     Attributes:
         row: Place of the geounit among the sorted units.
-        column: In the segment.
         spans: Segment number → where its counts start and end.
     """
 

@@ -40,7 +40,6 @@ class Workbook:
 
     Attributes:
         sheets: Name → its cells as text, for the sheets with cells; an indent is two blanks.
-        merges: Name → its merged ranges.
         hidden: Names of the sheets that a reader of the workbook does not see.
     """
 
@@ -63,7 +62,6 @@ def documents_of_sheets(document: Document, names: Sequence[str]) -> tuple[Docum
     """One document for each sheet of a workbook that has several; the document itself of others.
 
     Args:
-        document: Any.
         names: The sheets, as far as it has them; all that are not hidden if empty.
 
     Raises:

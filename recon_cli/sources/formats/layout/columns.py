@@ -26,7 +26,6 @@ class Columns:
     Attributes:
         rows: Number and cells of every row with text below the header; leading blanks are indents.
         headers: The words of each column's header, outermost first.
-        place: The column with the places.
         parents: Columns that say what they are part of, the largest first.
         codes: The column with the codes of each of ``(*parents, place)``, where there is one.
     """

@@ -39,10 +39,8 @@ class Layout:
         sheet: The rows with counts, under their own numbers.
         headers: The words of each column's header, outermost first.
         place: The column that has, for each row, what stands for its place.
-        counts: The columns of counts.
         levels: What the places are called, the largest first; as many as could be told.
         names: Of places with codes: what stands for the place → its name.
-        notes: What was passed over.
         questions: What could not be told, and how it was taken.
     """
 
@@ -99,7 +97,6 @@ class NestedRows:
 
     Attributes:
         rows: A total has the path of its parts' parent.
-        notes: What the counts told.
         questions: What could not be told, and how it was taken.
     """
 

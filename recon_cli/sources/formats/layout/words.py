@@ -37,7 +37,6 @@ def is_all_places(name: str, nouns: Sequence[str] = ()) -> bool:
     """Whether words can only mean all places together.
 
     Args:
-        name: Of a place.
         nouns: What places are called there, beside the usual.
 
     >>> [is_all_places(text) for text in ("Total", "All schools", "All Saints", "County")]
