@@ -1,10 +1,6 @@
 """Published files from the publisher's site: found, downloaded, checked, remembered."""
 
-from recon_cli.fetch.catalogue import (
-    DEFAULT_RELEASE,
-    catalogued_releases,
-    load_catalogue,
-)
+from recon_cli.fetch.catalogue import DEFAULT_RELEASE, catalogued_releases, load_catalogue
 from recon_cli.fetch.census_api import ApiOrder, ask, queries
 from recon_cli.fetch.delivery import Delivery, Order, deliver
 

@@ -40,12 +40,7 @@ from recon_cli.scaffold.places import (
     levels_of,
     nested_geoids,
 )
-from recon_cli.scaffold.schema_draft import (
-    TableDraft,
-    crossed_table,
-    draft_schema,
-    tree_table,
-)
+from recon_cli.scaffold.schema_draft import TableDraft, crossed_table, draft_schema, tree_table
 from recon_cli.scaffold.survey import published_intervals, rounding_base
 from recon_cli.scaffold.tables import PERIOD, Fit, TableFile, require_cells, rest_of_mapping
 from recon_cli.schema import Release, parse_release

@@ -13,14 +13,7 @@ from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.fetch import catalogued_releases, load_catalogue
 from recon_cli.scaffold.drafting import draft_release, release_name
 from recon_cli.scaffold.survey import rounding_base, survey_rows
-from recon_cli.scaffold.tables import (
-    Fit,
-    TableFile,
-    fit,
-    markers_of,
-    open_table_files,
-    product_of,
-)
+from recon_cli.scaffold.tables import Fit, TableFile, fit, markers_of, open_table_files, product_of
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy
 from recon_cli.sources.documents import document_of, open_documents

@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
-from recon_cli.scaffold.survey import (
-    Survey,
-    survey,
-)
+from recon_cli.scaffold.survey import Survey, survey
 from recon_cli.schema import Release
 from recon_cli.sources.documents import Document, open_documents
 from recon_cli.sources.formats import (

@@ -9,13 +9,7 @@ from recon_cli.sources.listing import (
     read_geounit_list,
     read_place_names,
 )
-from recon_cli.sources.tables import (
-    OpenedSource,
-    completed,
-    open_counts,
-    open_source,
-    open_tables,
-)
+from recon_cli.sources.tables import OpenedSource, completed, open_counts, open_source, open_tables
 from recon_cli.sources.tidy import (
     Absent,
     AbsentCells,

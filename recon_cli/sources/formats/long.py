@@ -8,12 +8,7 @@ from typing import Final
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
-from recon_cli.sources.formats.count_sheet import (
-    CountColumn,
-    CountSheet,
-    DimensionColumns,
-    Format,
-)
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns, Format
 from recon_cli.sources.formats.header import HeadedSheet, header_rows, numbers_in
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.place import (

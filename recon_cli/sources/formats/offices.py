@@ -7,12 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.sources.documents import Document
-from recon_cli.sources.formats.count_sheet import (
-    CountColumn,
-    CountSheet,
-    DimensionColumns,
-    Format,
-)
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns, Format
 from recon_cli.sources.formats.header import HeadedSheet, first_line_has
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import first_line
