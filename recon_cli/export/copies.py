@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -98,13 +98,11 @@ def export_marked(run: Run, folder: Path) -> Exported:
     for file, target in _targets(files, folder, _MARKED):
         rows = _placed(file, findings, names)
         if file.document.is_workbook:
-            book = WrittenWorkbook(file.document)
-            _check_workbook(book, file)
+            book = _loaded_workbook(file)
             _mark_workbook(book, rows, _only_sheet(file.document))
             data = book.written()
         else:
-            text = DelimitedText(file.document)
-            _check_text(text, file)
+            text = _loaded_text(file)
             data = text.written(_marked_fields(rows), NOT_FOR_PUBLICATION)
             listed.append(_listed(rows.with_columns(sheet=pl.lit(file.name))))
         write_named(target, data)
@@ -140,8 +138,7 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
         stars = _withheld(file, shown)
         withheld += stars.height
         if file.document.is_workbook:
-            book = WrittenWorkbook(file.document)
-            _check_workbook(book, file)
+            book = _loaded_workbook(file)
             _refuse_parts(book)
             left_out, others = _star_workbook(book, file, stars)
             data = book.written()
@@ -149,8 +146,7 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
                 f"{file.name}: sheet {name} has no counts: it is left out" for name in left_out
             ]
         else:
-            text = DelimitedText(file.document)
-            _check_text(text, file)
+            text = _loaded_text(file)
             places = stars.select("row", "column").iter_rows()
             data = text.written(dict.fromkeys(places, SUPPRESSED))
             counted = set(file.counts.select("row", "column").iter_rows())
@@ -218,31 +214,34 @@ def _only_sheet(document: Document) -> str:
     return next(iter(open_workbook(document).sheets))
 
 
-def _check_workbook(book: WrittenWorkbook, file: CountedFile) -> None:
-    only = _only_sheet(file.document)
-    _require_alike(
-        file,
-        (
-            str("" if value is None else value).strip().removesuffix(".0")
-            for sheet, row, column in file.counts.select("sheet", "row", "column").iter_rows()
-            for value in (book.field(sheet or only, row, column),)
-        ),
-    )
+def _loaded_workbook(file: CountedFile) -> WrittenWorkbook:
+    book, only = WrittenWorkbook(file.document), _only_sheet(file.document)
+
+    def own(sheet: str, row: int, column: int) -> str:
+        value = book.field(sheet or only, row, column)
+        return str("" if value is None else value).strip().removesuffix(".0")
+
+    _require_alike(file, own)
+    return book
 
 
-def _check_text(text: DelimitedText, file: CountedFile) -> None:
-    places = file.counts.select("row", "column").iter_rows()
-    _require_alike(file, (text.field(row, column).strip() for row, column in places))
+def _loaded_text(file: CountedFile) -> DelimitedText:
+    text = DelimitedText(file.document)
+    _require_alike(file, lambda _, row, column: text.field(row, column).strip())
+    return text
 
 
-def _require_alike(file: CountedFile, found: Iterator[str]) -> None:
-    """Refuse a file whose cells are not where they were read."""
-    texts = file.counts.select("row", "column", "text").iter_rows()
-    for (row, column, text), own in zip(texts, found, strict=True):
-        if own != text:
+def _require_alike(file: CountedFile, own: Callable[[str, int, int], str]) -> None:
+    """Refuse a file whose cells are not where they were read.
+
+    Args:
+        own: What is written in a sheet's row and column.
+    """
+    for sheet, row, column, text in file.counts.select("sheet", "row", "column", "text").rows():
+        if (found := own(sheet, row, column)) != text:
             raise SourceError(
                 f"{file.document.label}: row {row}, column {column}: {text!r} was read, and "
-                f"{own!r} is written there: a file of this kind cannot be written again"
+                f"{found!r} is written there: a file of this kind cannot be written again"
             )
 
 
