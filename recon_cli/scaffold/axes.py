@@ -130,7 +130,9 @@ def axes_of_dimensions(
         labels = [label for _, label in categories[name]]
         own = tuple(label for label in labels if not is_total(label))
         if own and len(labels) > 1:
-            axes.append(with_rest(Axis(slug(_bare(name)), own, len(own) < len(labels))))
+            # without what portals add to a dimension's name
+            bare = re.sub(r"^c_| \(\d+ categories\)$", "", name, flags=re.IGNORECASE)
+            axes.append(with_rest(Axis(slug(bare), own, len(own) < len(labels))))
     return axes
 
 
@@ -198,7 +200,8 @@ def grid_of_phrases(labels: Sequence[str]) -> Grid | None:
             crossed = {f"{one} {two}": (one, two) for one in firsts for two in seconds}
             alone = {each for each in words if each not in crossed}
             is_whole = crossed.keys() <= set(words) and alone <= {*firsts, *seconds}
-            if min(len(firsts), len(seconds)) < 2 or not is_whole or not _differ(firsts, seconds):
+            is_once = len({*firsts, *seconds}) == len(firsts) + len(seconds)
+            if min(len(firsts), len(seconds)) < 2 or not (is_whole and is_once):
                 continue
             cells: list[tuple[str | None, ...]] = [
                 crossed.get(each)
@@ -211,11 +214,6 @@ def grid_of_phrases(labels: Sequence[str]) -> Grid | None:
                 axes.append(feature_axis("", [*["total"] * has_total, *own], i + 1))
             found.setdefault(len(alone), Grid(tuple(axes), tuple(cells)))
     return found[max(found)] if found else None
-
-
-def _differ(firsts: Sequence[str], seconds: Sequence[str]) -> bool:
-    """Whether no word is there twice."""
-    return len({*firsts, *seconds}) == len(firsts) + len(seconds)
 
 
 def feature_axis(name: str, words: Sequence[str], number: int) -> Axis:
@@ -273,8 +271,3 @@ def slug(text: str) -> str:
     """A name for a schema: ``Nursing facilities/Skilled`` → ``nursing_facilities_skilled``."""
     word = re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")[:40].strip("_")
     return f"n_{word}" if word[:1].isdigit() else word
-
-
-def _bare(name: str) -> str:
-    """A dimension's name without what portals add to it."""
-    return re.sub(r"^c_| \(\d+ categories\)$", "", name, flags=re.IGNORECASE)

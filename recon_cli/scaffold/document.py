@@ -55,7 +55,9 @@ def compose(found: RecognisedFiles, target: Path) -> str:
                 f"{target}: is in {path}, and every file in there is input; "
                 "write the config somewhere else with --to"
             )
-    top = {"release": _release(found.release, target), "work": f"work/{_stem(found)}"}
+    is_file = found.release.endswith((".yaml", ".yml"))
+    release = _relative(Path(found.release), target) if is_file else found.release
+    top = {"release": release, "work": f"work/{_stem(found)}"}
     levels = [level.name for level in found.schema.geography.levels]
     finest = {found.schema.finest_level(table).name for table in found.schema.tables}
     chosen: dict[str, Values] = {
@@ -219,7 +221,11 @@ def _allowed(field: FieldInfo, about: str) -> str:
 def _kinds(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
     """The types that a value may have, each with its limits; None is not among them."""
     if hasattr(annotation, "__metadata__"):
-        inner = [each for extra in annotation.__metadata__ for each in _unpacked(extra)]
+        inner = [
+            each
+            for extra in annotation.__metadata__
+            for each in (extra.metadata if isinstance(extra, FieldInfo) else [extra])
+        ]
         yield from _kinds(get_args(annotation)[0], [*metadata, *inner])
     elif get_origin(annotation) in (Literal, list, tuple, dict) or not get_args(annotation):
         if annotation is not NoneType:
@@ -227,10 +233,6 @@ def _kinds(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, list[Any
     else:
         for inner_type in get_args(annotation):
             yield from _kinds(inner_type, metadata)
-
-
-def _unpacked(extra: Any) -> list[Any]:
-    return extra.metadata if isinstance(extra, FieldInfo) else [extra]
 
 
 def _limits(metadata: list[Any]) -> Iterator[str]:
@@ -272,10 +274,6 @@ def _comment(text: str, indent: str = "") -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _release(name: str, target: Path) -> str:
-    return _relative(Path(name), target) if name.endswith((".yaml", ".yml")) else name
 
 
 def _stem(found: RecognisedFiles) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recon_cli.arrays import BoolArray, FloatArray
+from recon_cli.arrays import FloatArray
 from recon_cli.errors import SourceError
 from recon_cli.scaffold.axes import slug
 from recon_cli.scaffold.survey import Survey, counted_rows, number_of, texts_of
@@ -72,7 +72,10 @@ def nested_geoids(sheets: Mapping[str, Sequence[str]]) -> dict[str, str]:
     Raises:
         SourceError: A name in such a sheet is of several places of the others, or of none.
     """
-    paths = {label: [_path(text) for text in texts] for label, texts in sheets.items()}
+    paths: dict[str, list[tuple[str, ...]]] = {
+        label: [() if text == WHOLE else tuple(text.split(PART_OF)) for text in texts]
+        for label, texts in sheets.items()
+    }
     deepest = {label: max(map(len, own), default=0) for label, own in paths.items()}
     most = max(deepest.values())
     known = {path for label, own in paths.items() if deepest[label] == most for path in own}
@@ -103,10 +106,6 @@ def nested_geoids(sheets: Mapping[str, Sequence[str]]) -> dict[str, str]:
             for number, path in enumerate(siblings, start=1):
                 numbers[path] = f"{numbers[outer]}{number:0{digits}}"
     return {text: numbers[same[text]] for text in sorted(same, key=lambda t: (same[t], len(t)))}
-
-
-def _path(text: str) -> tuple[str, ...]:
-    return () if text == WHOLE else tuple(text.split(PART_OF))
 
 
 def coded_geoids(codes: Sequence[str], *, said: bool) -> dict[str, str]:
@@ -149,7 +148,8 @@ def _are_codes(places: pl.Series) -> bool:
     """
     if not places.str.contains(_CODE).all():
         return False
-    by_length = [part for _, part in sorted(_by_length(places).items())]
+    lengths = places.str.len_chars()
+    by_length = [places.filter(lengths == length) for length in lengths.unique().sort()]
     is_number = places.str.contains("^[0-9]+$").all()
     for coarse, fine in itertools.pairwise(by_length):
         parents = fine.str.slice(0, len(coarse[0]))
@@ -158,11 +158,6 @@ def _are_codes(places: pl.Series) -> bool:
         if is_number and not coarse.is_in(parents.implode()).all():
             return False
     return True
-
-
-def _by_length(places: pl.Series) -> dict[int, pl.Series]:
-    lengths = places.str.len_chars()
-    return {length: places.filter(lengths == length) for length in lengths.unique()}
 
 
 @dataclass(frozen=True)
@@ -234,7 +229,8 @@ class PlaceSums:
         lengths = np.array([len(place) for place in self.places])
         for coarse, fine in itertools.pairwise(sorted(set(lengths.tolist()))):
             for whole in np.flatnonzero(lengths == coarse).tolist():
-                inside = (lengths == fine) & _begin(self.places, self.places[whole])
+                is_part = [place.startswith(self.places[whole]) for place in self.places]
+                inside = (lengths == fine) & np.array(is_part)
                 more = self.low[inside].sum(axis=0) - self.high[whole]
                 if (more > 0).any():
                     cell = int(np.argmax(more > 0))
@@ -285,10 +281,6 @@ class PlaceSums:
             "(mapping.where), or give places geoids that begin with those of what they are part of "
             "(mapping.geoids)"
         )
-
-
-def _begin(places: Sequence[str], prefix: str) -> BoolArray:
-    return np.array([place.startswith(prefix) for place in places])
 
 
 def _are_equal(one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]) -> bool:

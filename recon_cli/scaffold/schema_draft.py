@@ -102,7 +102,8 @@ def _categories(axis: Axis) -> tuple[list[str], dict[str, list[str]]]:
     """Values that do not overlap, and the groups that the categories are of them, if they do."""
     if axis.intervals is None:
         return [slug(label) for label in axis.labels], {}
-    cuts = sorted({low for low, _ in axis.intervals} | {_next(each) for each in axis.intervals})
+    ends = {1 + (_OLDEST if high is None else high) for _, high in axis.intervals}
+    cuts = sorted({low for low, _ in axis.intervals} | ends)
     spans = [(low, high - 1) for low, high in itertools.pairwise(cuts)]
     pieces = [
         (low, None if high >= _OLDEST else high)
@@ -119,10 +120,6 @@ def _categories(axis: Axis) -> tuple[list[str], dict[str, list[str]]]:
         for each in axis.intervals
     }
     return names, groups
-
-
-def _next(each: Interval) -> int:
-    return _OLDEST + 1 if each[1] is None else each[1] + 1
 
 
 def _holds(each: Interval, age: int) -> bool:

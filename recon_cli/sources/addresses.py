@@ -87,8 +87,9 @@ def locate_counts(
         own = {*roles.place, *(at for each in roles.dimensions for at in (each.code, each.label))}
         labels |= {(document.sheet or "", at + 1) for at in own if at is not None}
     return tuple(
-        CountedFile(document, _own_name(document), pl.concat(counts), frozenset(labels))
+        CountedFile(document, name, pl.concat(counts), frozenset(labels))
         for document, counts, labels in found.values()
+        for name in [document.name.removesuffix(f", sheet {document.sheet}")]
     )
 
 
@@ -128,7 +129,3 @@ def _named(release: Release, counts: pl.DataFrame) -> pl.DataFrame:
         pl.col("column") + 1,
         **CellIndex.of(release).named(counts["ordinal"].to_numpy()),
     )
-
-
-def _own_name(document: Document) -> str:
-    return document.name.removesuffix(f", sheet {document.sheet}")

@@ -57,7 +57,9 @@ class TidySource:
         self._unpublished = unpublished
         self._cells = CellIndex.of(release)
         self._published = published_cells(release)
-        self._statements = StatementReader(release, self._cells, protection, self._where)
+        self._statements = StatementReader(
+            release, self._cells, protection, lambda file, row: files[file].where(row)
+        )
         for file in files:
             file.check(release, self._published)
         self._groups = self._partition_groups(group_rows)
@@ -141,9 +143,6 @@ class TidySource:
         if len(twice):
             self._refuse_twice(rows.slice(twice["at"][0] - 1, 2))
         return self._statements.read(rows) if self.has_statements else rows
-
-    def _where(self, file: int, row: int) -> str:
-        return self._files[file].where(row)
 
     def _refuse_twice(self, pair: pl.DataFrame) -> None:
         first, again = pair.to_dicts()

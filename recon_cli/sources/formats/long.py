@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
@@ -68,8 +68,7 @@ def _read(document: Document, _beside: Sequence[Document], mapping: FileMapping)
         for i, header in enumerate(headers)
         if header
         and i not in (place, value, *flags)
-        and not _names(sheet, rows[-1], place, i)
-        and not (is_place_header(header) and _is_of_the_place(sheet, rows[-1], place, i))
+        and not _is_of_the_place(sheet, rows[-1], place, i)
     )
     count = CountColumn(value, headers[value])
     return HeadedSheet(sheet, rows[-1]).roles(place, (count,), dimensions, flags)
@@ -106,7 +105,8 @@ def _value(sheet: Sheet, header: int) -> int | None:
         is_one_of_many = lower.count(lower[by_noun]) > 1 or _counts_all(body, by_noun, numbers)
         return by_noun if numbers in ([], [by_noun]) or (repeats and not is_one_of_many) else None
     last = filled[-1]
-    return last if repeats and numbers == [last] and _are_whole(row[last] for row in body) else None
+    are_whole = all(is_marker(row[last]) or _WHOLE.fullmatch(row[last]) for row in body)
+    return last if repeats and numbers == [last] and are_whole else None
 
 
 def _counts_all(body: Sequence[Sequence[str]], at: int, numbers: Sequence[int]) -> bool:
@@ -126,21 +126,12 @@ def _are_counts(cells: Sequence[str]) -> bool:
     return 0 < numbers == sum(not is_marker(cell) for cell in cells)
 
 
-def _are_whole(cells: Iterable[str]) -> bool:
-    return all(is_marker(cell) or _WHOLE.fullmatch(cell) for cell in cells)
-
-
-def _names(sheet: Sheet, header: int, place: int, column: int) -> bool:
-    """Whether a column has one word for each place, another for every other."""
-    pairs = {(row[place], row[column]) for row in sheet.head[header + 1 :]}
-    places = {place for place, _ in pairs}
-    return 1 < len(places) == len(pairs) == len({word for _, word in pairs})
-
-
 def _is_of_the_place(sheet: Sheet, header: int, place: int, column: int) -> bool:
-    """Whether a column has one word for each place: what it is part of."""
+    """Whether a column has one word for each place: its name, or what it is part of."""
     pairs = {(row[place], row[column]) for row in sheet.head[header + 1 :]}
-    return 1 < len({place for place, _ in pairs}) == len(pairs)
+    is_name = len({word for _, word in pairs}) == len(pairs)
+    is_told = is_name or is_place_header(sheet.head[header][column])
+    return is_told and 1 < len({place for place, _ in pairs}) == len(pairs)
 
 
 LONG: Final = Format("long", "a row a count, with dimensions", _recognises, _read)

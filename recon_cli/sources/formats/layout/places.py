@@ -64,7 +64,9 @@ def lay_out(sheet: Sheet, mapping: FileMapping) -> Layout:
         SourceError: They cannot be told, or a row is none of place, heading, total and note.
     """
     columns = Columns.of(sheet, mapping)
-    nested = _nest(columns, place_rows(columns))
+    rows = place_rows(columns)
+    counts = CountRows.of([[row.cells[at] for at in columns.counts] for row in rows])
+    nested = _Nesting(columns, rows, counts).told()
     titles = [PART_OF.join(map(without_parts, row.path)) or WHOLE for row in nested.rows]
     codes = _place_codes(columns, nested.rows)
     places = [codes.get(row.path, WHOLE) for row in nested.rows] if codes else titles
@@ -103,16 +105,6 @@ class NestedRows:
     rows: tuple[PlaceRow, ...]
     notes: tuple[str, ...]
     questions: tuple[str, ...]
-
-
-def _nest(columns: Columns, rows: tuple[PlaceRow, ...]) -> NestedRows:
-    """Tell which rows are totals of others, and check that places add up.
-
-    Raises:
-        SourceError: A place has two rows, or every row is a total.
-    """
-    counts = [[row.cells[at] for at in columns.counts] for row in rows]
-    return _Nesting(columns, rows, CountRows.of(counts)).told()
 
 
 @dataclass(frozen=True)

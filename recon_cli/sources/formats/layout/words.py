@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from recon_cli.plurals import plural
 from recon_cli.sources.formats.header import is_number
 from recon_cli.statement.suppression import is_marker
 
@@ -45,7 +46,7 @@ def is_all_places(name: str, nouns: Sequence[str] = ()) -> bool:
     word = clean(name).casefold()
     if _TOTAL.fullmatch(word):
         return True
-    known = {_plural(noun) for noun in (*nouns, *_USUAL) if noun} | _COUNTED
+    known = {plural(noun) for noun in (*nouns, *_USUAL) if noun} | _COUNTED
     return word.startswith("all ") and word.removeprefix("all ") in {*known, *nouns}
 
 
@@ -82,7 +83,3 @@ def is_total_of(name: str, place: str) -> bool:
         "total", "totals", "all", "sum", "subtotal", "sub total", "total for", "all of", "all in",
         "total of",
     )  # fmt: skip
-
-
-def _plural(noun: str) -> str:
-    return noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
