@@ -25,6 +25,8 @@ from recon_cli.statement import EXACT
 
 #: Column sets are bits of one number.
 MOST_COLUMN_SETS = 60
+#: Counts that are held at once, about, unless one partition has more.
+_GROUP_COUNTS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,9 @@ class KeptSheet:
 
 
 class DenseSource:
-    """Kept sheets without gaps: all counts are exact, and cells without a row are unpublished.
+    """Kept sheets without gaps: all counts are exact, and cells without a row are unpublished."""
 
-    Args:
-        group_counts: Counts that are held at once, about, unless one partition has more.
-    """
-
-    def __init__(self, release: Release, sheets: Sequence[KeptSheet], group_counts: int) -> None:
+    def __init__(self, release: Release, sheets: Sequence[KeptSheet]) -> None:
         self.protection = EXACT
         self.has_statements = False
         self.absent: Mapping[str, CoveragePattern] = {}
@@ -63,7 +61,7 @@ class DenseSource:
         self._sheets = tuple(sheets)
         self._cells = CellIndex.of(release)
         self._sets = list(dict.fromkeys(tuple(sorted(sheet.ordinals)) for sheet in sheets))
-        self._groups = self._partition_groups(group_counts)
+        self._groups = self._partition_groups()
 
     @property
     def coverage(self) -> Coverage:
@@ -86,12 +84,12 @@ class DenseSource:
             ]
             yield GeounitBatch(units.collect(), pl.concat(parts) if len(parts) > 1 else parts[0])
 
-    def _partition_groups(self, group_counts: int) -> list[tuple[str, str]]:
+    def _partition_groups(self) -> list[tuple[str, str]]:
         sizes: dict[str, int] = {}
         for sheet in self._sheets:
             for partition, rows in sheet.partitions.items():
                 sizes[partition] = sizes.get(partition, 0) + rows * len(sheet.ordinals)
-        return partition_groups(sorted(sizes.items()), group_counts)
+        return partition_groups(sorted(sizes.items()), _GROUP_COUNTS)
 
     def _rows(self, column_set: int, first: str, last: str) -> pl.DataFrame:
         """Rows of one column set in some partitions, by geoid; ``sheet`` says where they are from.

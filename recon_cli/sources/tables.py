@@ -13,7 +13,6 @@ import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import polars as pl
 
@@ -31,7 +30,6 @@ from recon_cli.sources.listing import IncompleteSource, complete_geounits
 from recon_cli.sources.tabular import Sheet, documents_of_sheets
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import (
-    GROUP_ROWS,
     AbsentCells,
     TidySource,
     open_tidy,
@@ -39,9 +37,6 @@ from recon_cli.sources.tidy import (
 )
 from recon_cli.sources.tidy_file import TidyFile
 from recon_cli.statement import EXACT, Protection
-
-#: Counts that are held at once, about, unless one partition has more.
-_GROUP_COUNTS: Final = 4_000_000
 
 TablesSource = DenseSource | TidySource
 
@@ -182,8 +177,8 @@ def open_tables(
         if protection is None and all(reader.is_wide for reader in readers):
             opened = _wide_source(release, readers, folder, unpublished)
         else:
-            files = [_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers)]
-            opened = _tidy_source(release, files, unpublished, protection)
+            files = tuple(_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers))
+            opened = TidySource(release, files, unpublished, protection or EXACT)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -208,9 +203,7 @@ def open_sheets(
     sheets: list[tuple[Document, CountSheet, FileMapping]] = []
     names: set[str] = set()
     for path in map(Path, paths):
-        documents = open_documents(path)
-        beside = (*documents, *companions(path))
-        data = [each for each in documents if len(documents) == 1 or not is_companion(each)]
+        data, beside = documents_with_counts(path)
         if not data:
             raise SourceError(f"{path}: expected files with counts, found none")
         for document in (
@@ -232,12 +225,13 @@ def open_sheets(
     return sheets
 
 
-def companions(path: Path) -> tuple[Document, ...]:
-    """Files beside a single file that may explain it."""
-    if not path.is_file():
-        return ()
-    files = (each for each in sorted(path.parent.iterdir()) if each.is_file() and each != path)
-    return tuple(each for each in map(document_of, files) if is_companion(each))
+def documents_with_counts(path: Path) -> tuple[list[Document], tuple[Document, ...]]:
+    """The documents with counts at a path, and all in it and beside it that may explain them."""
+    documents = open_documents(path)
+    around = sorted(path.parent.iterdir()) if path.is_file() else ()
+    files = map(document_of, (each for each in around if each.is_file() and each != path))
+    data = [each for each in documents if len(documents) == 1 or not is_companion(each)]
+    return data, (*documents, *filter(is_companion, files))
 
 
 def _wide_source(
@@ -249,18 +243,9 @@ def _wide_source(
     kept = [_keep_wide(reader, folder / str(i), release) for i, reader in enumerate(readers)]
     has_gaps = any(sheet.has_gaps for sheet in kept) or len(unpublished) < len(release.tables)
     if not has_gaps and len({sheet.ordinals for sheet in kept}) <= MOST_COLUMN_SETS:
-        return DenseSource(release, kept, _GROUP_COUNTS)
+        return DenseSource(release, kept)
     files = [_kept_file(sheet.sheet, _unpivoted(sheet)) for sheet in kept]
-    return _tidy_source(release, files, unpublished)
-
-
-def _tidy_source(
-    release: Release,
-    files: Sequence[KeptFile],
-    unpublished: frozenset[str],
-    protection: Protection | None = None,
-) -> TidySource:
-    return TidySource(release, tuple(files), unpublished, GROUP_ROWS, protection or EXACT)
+    return TidySource(release, tuple(files), unpublished, EXACT)
 
 
 def _keep_wide(reader: SheetReader, folder: Path, release: Release) -> KeptSheet:

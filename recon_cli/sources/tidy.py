@@ -48,8 +48,8 @@ class TidySource:
         release: Release,
         files: tuple[TidyFile, ...],
         unpublished: frozenset[str],
-        group_rows: int,
         protection: Protection,
+        group_rows: int = GROUP_ROWS,
     ) -> None:
         self._release = release
         self.protection = protection
@@ -269,7 +269,7 @@ def open_tidy(
     files = tuple(open_file(name, has_statements=protection is not None) for name in names)
     if any(file.has_statements for file in files):
         files = tuple(open_file(name, has_statements=True) for name in names)
-    return TidySource(release, files, unpublished, group_rows, protection or EXACT)
+    return TidySource(release, files, unpublished, protection or EXACT, group_rows)
 
 
 def tidy_files(path: Path) -> list[Path]:
@@ -301,7 +301,7 @@ def tidy_frame(
     """
     unpublished = tables_without_zeros(release, absent)
     file = open_frame(counts, "counts", has_statements=protection is not None)
-    return TidySource(release, (file,), unpublished, GROUP_ROWS, protection or EXACT)
+    return TidySource(release, (file,), unpublished, protection or EXACT)
 
 
 def tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str]:
