@@ -388,11 +388,7 @@ def _star_workbook(
 
 
 def _refuse_parts(book: WrittenWorkbook) -> None:
-    """Refuse a workbook that holds its numbers once more, where no star is put.
-
-    Raises:
-        SourceError: It has charts, pivot tables, pictures or links to other workbooks.
-    """
+    """Refuse a workbook that holds its numbers once more, where no star is put."""
     for part, what in _KEEPING.items():
         if any(name.startswith(f"xl/{part}/") for name in book.parts):
             raise SourceError(

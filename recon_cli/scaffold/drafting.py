@@ -151,9 +151,6 @@ def _tables(
     """The tables of files, and for each file that labels alone explain: header → code.
 
     Files with the same headers have the same table.
-
-    Raises:
-        ConfigError: They are of the same places, too.
     """
     tables: dict[str, TableDraft] = {}
     columns: list[FileColumns] = []
@@ -186,11 +183,7 @@ def _tables(
 
 
 def _require_other_places(before: TableFile, file: TableFile) -> None:
-    """Refuse two files with the same headers and the same places.
-
-    Raises:
-        ConfigError: They are two publications.
-    """
+    """Refuse two files with the same headers and the same places."""
     again = before.survey.geoids.filter(before.survey.geoids.is_in(file.survey.geoids.implode()))
     if len(again):
         raise ConfigError(
@@ -200,11 +193,7 @@ def _require_other_places(before: TableFile, file: TableFile) -> None:
 
 
 def _column_keys(columns: Sequence[FileColumns]) -> dict[str, object]:
-    """Keys of ``ingest.mapping``: by file where files share headers of different cells.
-
-    Raises:
-        ConfigError: Such files have one name.
-    """
+    """Keys of ``ingest.mapping``: by file where files share headers of different cells."""
     pairs = [pair for _, own in columns for pair in own.items()]
     together = dict(pairs)
     if all(together[header] == code for header, code in pairs):
@@ -350,11 +339,7 @@ def _remedy(column: CountColumn) -> str:
 
 
 def _whole_numbers(file: TableFile, leave_out: Collection[str]) -> tuple[CountColumn, ...]:
-    """Columns that may be counts: no periods, and not mostly numbers that are not whole.
-
-    Raises:
-        SourceError: A column of counts has a number that is none.
-    """
+    """Columns that may be counts: no periods, and not mostly numbers that are not whole."""
     able = []
     for each in file.sheet.counts:
         if each.header in leave_out:

@@ -112,11 +112,7 @@ class CompletedSource:
         return geounits if geounits["geoid"].is_sorted() else geounits.sort("geoid")
 
     def _add_listed(self, geounits: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-        """With the listed geounits of the same partitions.
-
-        Raises:
-            SourceError: A geounit of a listed level is not in the list.
-        """
+        """With the listed geounits of the same partitions."""
         listed = listed.filter(pl.col("level").is_in([each.name for each in self._levels]))
         unknown = geounits.join(listed, on="geoid", how="anti").filter(
             pl.col("level").is_in(listed["level"].unique().implode())

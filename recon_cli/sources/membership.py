@@ -86,11 +86,7 @@ def _line(path: Path) -> str:
 
 
 def _joined(unit: str, found: Mapping[Path, pl.DataFrame], levels: Sequence[str]) -> pl.DataFrame:
-    """All files by their units, columns in the order of ``levels``.
-
-    Raises:
-        SourceError: One lists a unit that another leaves out.
-    """
+    """All files by their units, columns in the order of ``levels``."""
     first, *others = found
     units = found[first]
     for path in others:

@@ -219,11 +219,7 @@ def _open_csv(path: Path, has_statements: bool) -> TidyFile:
 
 
 def _separator(path: Path) -> str:
-    """What stands between the columns: the one of four that the first line has most of.
-
-    Raises:
-        SourceError: The file is UTF-16, of which only other formats are read.
-    """
+    """What stands between the columns: the one of four that the first line has most of."""
     with path.open("rb") as file:
         if file.read(2) in _UTF_16:
             raise SourceError(f"{path}: this is UTF-16 text; save it as UTF-8 (iconv -f utf-16)")

@@ -39,11 +39,7 @@ def _is_api(document: Document) -> bool:
 
 
 def _read_api(document: Document, _beside: Sequence[Document], _said: FileMapping) -> CountSheet:
-    """Columns by their codes; the place by ``GEO_ID``, or by state, county, tract and block.
-
-    Raises:
-        SourceError: It is no list of rows, of which the first has names, or names no places.
-    """
+    """Columns by their codes; the place by ``GEO_ID``, or by state, county, tract and block."""
     found = read_json(document)
     if not isinstance(found, list) or not all(isinstance(row, list) for row in found):
         raise SourceError(f"{document.label}: expected a list of rows")
@@ -98,11 +94,7 @@ def _read_download(
 def _read_factfinder(
     document: Document, _beside: Sequence[Document], said: FileMapping
 ) -> CountSheet:
-    """The table's name is in the file's, columns are numbered ``D001``.
-
-    Raises:
-        SourceError: The file's name does not say which table it is.
-    """
+    """The table's name is in the file's, columns are numbered ``D001``."""
     table = HeadedSheet.of(document, _FACTFINDER_PLACE)
     match = _FACTFINDER_FILE.match(document.name)
     name = said.table or (match[1].upper() if match else None)
@@ -132,11 +124,7 @@ def _labelled(
 
 
 def _read_nhgis(document: Document, beside: Sequence[Document], _said: FileMapping) -> CountSheet:
-    """Codes of its own, which only the codebook beside the file explains.
-
-    Raises:
-        SourceError: There is no codebook, or no ``GISJOIN``.
-    """
+    """Codes of its own, which only the codebook beside the file explains."""
     table = HeadedSheet.of(document, _GISJOIN)
     stem = document.name.rpartition(".")[0]
     book = next((each for each in beside if each.name == f"{stem}_codebook.txt"), None)

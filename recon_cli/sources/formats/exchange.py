@@ -50,11 +50,7 @@ def _is_sdmx_csv(document: Document) -> bool:
 def _read_sdmx_csv(
     document: Document, _beside: Sequence[Document], said: FileMapping
 ) -> CountSheet:
-    """A column a dimension, by name.
-
-    Raises:
-        SourceError: No column is the place.
-    """
+    """A column a dimension, by name."""
     table = HeadedSheet.of(document, _VALUE)
     headers = table.headers
     lower = [header.casefold() for header in headers]
@@ -85,9 +81,6 @@ def _read_eurostat_tsv(
 
     The first row is ``freq,sex,age,unit,geo\TIME_PERIOD``, then the periods; ``12 p`` is 12 with a
     flag, ``:`` is not available, ``: c`` confidential. The period is a dimension like the others.
-
-    Raises:
-        SourceError: The first column is another.
     """
     sheet = text_sheet(document, "\t")
     packed, *periods = sheet.head[0]
@@ -147,9 +140,6 @@ def _read_json_stat(
 
     Real files of version 1 list more dimensions than sizes: those that have no place in ``size``
     have one category.
-
-    Raises:
-        SourceError: It is no such object, or says that it has another number of values.
     """
     cube = _cube(document)
     names, categories = _dimensions(cube, document.label)

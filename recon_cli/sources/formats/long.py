@@ -47,11 +47,7 @@ def _recognises(document: Document) -> bool:
 
 
 def _read(document: Document, _beside: Sequence[Document], mapping: FileMapping) -> CountSheet:
-    """Every other column is a dimension; one that names the places is passed over.
-
-    Raises:
-        SourceError: No column is one of values, or of places.
-    """
+    """Every other column is a dimension; one that names the places is passed over."""
     sheet = read_sheet(document)
     rows = header_rows(sheet, mapping.header)
     headers = sheet.head[rows[-1]]

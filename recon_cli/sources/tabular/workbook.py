@@ -158,11 +158,7 @@ def _read(data: bytes, label: str) -> Workbook:
 
 
 def _check_extent(data: bytes, label: str) -> None:
-    """Refuse a workbook that would fill memory: its reader makes room up to the last cell.
-
-    Raises:
-        SourceError: It is damaged, or its sheets are too large.
-    """
+    """Refuse a workbook that would fill memory: its reader makes room up to the last cell."""
     unpacked = cells = 0
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
