@@ -18,13 +18,16 @@ SYNTH = Stage(
     section="synth",
     function="recon_cli.stages.synth:synth",
     purpose="Generate a synthetic population like that of the 2010 Census.",
+    words="data synth",
 )
 ATTACKER = Stage(
-    "synth attacker",
+    "attacker",
     reads=("persons", "places"),
     folders=("comrcl", "cef_atkr"),
     section="synth",
     function="recon_cli.stages.attacker:attacker",
+    purpose="Make the files that attackers hold of a synthetic population.",
+    words="data attacker",
 )
 #: The stages of the protections, in their order.
 PROTECT = tuple(
@@ -48,6 +51,7 @@ TABULATE = Stage(
     section="tabulate",
     function="recon_cli.stages.tabulate:tabulate",
     purpose="Count records in every published cell.",
+    words="data tabulate",
 )
 CAPACITY = Stage(
     "capacity",
@@ -56,6 +60,7 @@ CAPACITY = Stage(
     section="capacity",
     function="recon_cli.stages.capacity:capacity",
     purpose="State what the tables carry, and how much noise they would need, before any attack.",
+    words="plan capacity",
 )
 #: It needs no reconstruction: it asks about all of them.
 AUDIT = Stage(
@@ -82,6 +87,7 @@ FRONTIER = Stage(
     section="frontier",
     function="recon_cli.stages.frontier:frontier",
     purpose="State what noise would cost the users of each table, against the privacy loss.",
+    words="plan frontier",
 )
 RECONSTRUCT = Stage(
     "reconstruct",
@@ -196,11 +202,11 @@ ATTRIBUTE = Stage(
 )
 #: It reads what its section names.
 RISK = Stage(
-    "risk release",
+    "risk",
     folders=("risk", "risk_sums"),
     section="risk",
     function="recon_cli.stages.risk:risk",
-    called="risk",
+    words="plan risk release",
 )
 SCORE = Stage(
     "score",
