@@ -19,17 +19,17 @@ class Stage:
     """A stage of a run, declared once: what it reads and makes, and which function runs it.
 
     Attributes:
-        name: What manifests and messages call it; its last word is what options call it.
+        name: The words of its command, after ``recon``.
         folders: Folders of the work folder that it publishes together.
         reads: Folders of the work folder that it reads, where they are there.
         section: The config section that asks for it; what the section's own files are, it says
             itself (`recon_cli.config.model.Section.inputs`).
         function: ``module:function``, so that only a stage that runs is imported.
         can_shard: Whether its pieces can be divided among processes with ``--shard``.
+        called: What options call it; default the last word of its command.
         options: Keys of its section that its command has an option for.
         purpose: What the help of its command says that it does, in a sentence; the docstring of its
             section's module says more, unless `recon_cli.cli` has a module for the command.
-        words: Those of its command, after ``recon``, where they are not its name.
         public: Those of its folders that are made to be given away, or to be shown: their manifests
             say nothing of the records that they were made from.
     """
@@ -40,20 +40,20 @@ class Stage:
     section: str = ""
     function: str = ""
     can_shard: bool = False
+    called: str = ""
     options: tuple[str, ...] = ()
     purpose: str = ""
-    words: str = ""
     public: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
         """What a user types."""
-        return f"recon {self.words or self.name}"
+        return f"recon {self.name}"
 
     @property
     def short_name(self) -> str:
         """What ``--from``, ``--until`` and ``--only`` call it."""
-        return self.name.rpartition(" ")[2]
+        return self.called or self.name.rpartition(" ")[2]
 
     @property
     def moved(self) -> tuple[str, ...]:

@@ -13,21 +13,19 @@ from recon_cli.protections import PROTECTIONS
 from recon_cli.stage import INGEST, Stage, private_folder
 
 SYNTH = Stage(
-    "synth",
+    "data synth",
     folders=("persons", "households", "places"),
     section="synth",
     function="recon_cli.stages.synth:synth",
     purpose="Generate a synthetic population like that of the 2010 Census.",
-    words="data synth",
 )
 ATTACKER = Stage(
-    "attacker",
+    "data attacker",
     reads=("persons", "places"),
     folders=("comrcl", "cef_atkr"),
     section="synth",
     function="recon_cli.stages.attacker:attacker",
     purpose="Make the files that attackers hold of a synthetic population.",
-    words="data attacker",
 )
 #: The stages of the protections, in their order.
 PROTECT = tuple(
@@ -45,22 +43,20 @@ PROTECT = tuple(
 )
 #: It reads and writes what its section names.
 TABULATE = Stage(
-    "tabulate",
+    "data tabulate",
     folders=("tabulated",),
     public=("tabulated",),
     section="tabulate",
     function="recon_cli.stages.tabulate:tabulate",
     purpose="Count records in every published cell.",
-    words="data tabulate",
 )
 CAPACITY = Stage(
-    "capacity",
+    "plan capacity",
     reads=("tables", "geounits"),
     folders=("capacity", "capacity_sums"),
     section="capacity",
     function="recon_cli.stages.capacity:capacity",
     purpose="State what the tables carry, and how much noise they would need, before any attack.",
-    words="plan capacity",
 )
 #: It needs no reconstruction: it asks about all of them.
 AUDIT = Stage(
@@ -82,12 +78,11 @@ SLIVERS = Stage(
 )
 #: It reads the release's schema alone.
 FRONTIER = Stage(
-    "frontier",
+    "plan frontier",
     folders=("frontier",),
     section="frontier",
     function="recon_cli.stages.frontier:frontier",
     purpose="State what noise would cost the users of each table, against the privacy loss.",
-    words="plan frontier",
 )
 RECONSTRUCT = Stage(
     "reconstruct",
@@ -202,11 +197,11 @@ ATTRIBUTE = Stage(
 )
 #: It reads what its section names.
 RISK = Stage(
-    "risk",
+    "plan risk release",
     folders=("risk", "risk_sums"),
     section="risk",
     function="recon_cli.stages.risk:risk",
-    words="plan risk release",
+    called="risk",
 )
 SCORE = Stage(
     "score",

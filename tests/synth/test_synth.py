@@ -131,7 +131,7 @@ def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
 
 def test_up_to_date_and_other_sizes(tmp_path: Path) -> None:
     path = config(tmp_path)
-    assert "synth: done" in recon("data", "synth", "-c", path).output
+    assert "data synth: done" in recon("data", "synth", "-c", path).output
     assert "up to date" in recon("data", "synth", "-c", path).output
     assert "3,000" in recon("data", "synth", "-c", path, "--people", 3000).output
     blocks = recon("data", "synth", "-c", path, "--blocks", 50).output
