@@ -1,7 +1,7 @@
 """The compositions of a place: households with all their members.
 
 A composition is a household's record with a multiset of people for which all links between
-households and people hold, and of which the place's own counts allow one: Eq. (composition) of
+households and people hold, and of which the place's own counts allow one: Eq. (household) of
 docs/method.md. Households of which links ask the same are of one *pattern*; the members of a
 pattern are listed together, smallest households first. What a pattern has too many of is not
 listed: its households and people then stay records, linked as those of a whole place are, which
@@ -49,7 +49,7 @@ class Listing:
 
 
 def list_compositions(records: PlaceRecords, rows: LinearConstraints, limit: int) -> Listing:
-    """The compositions of a place, of as many patterns as the limit allows.
+    """The compositions of a place, Eq. (household), of as many patterns as the limit allows.
 
     Args:
         records: The candidates of all parts.

@@ -88,7 +88,7 @@ class PlaceDivision:
 def find_divisions(
     joint: JointRelease, parts: Sequence[Part], found: JointCertainty, options: JointOptions
 ) -> list[PlaceDivision]:
-    """For each place its households that are in every division with all their members.
+    """For each place its households with all their members in every division, Eq. (division).
 
     Nothing is asked where no compositions may be listed.
 
