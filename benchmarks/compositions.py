@@ -20,7 +20,7 @@ from recon_cli.markdown import markdown_table
 #: The most households of a block.
 SIZES = (8, 10, 30)
 #: Compositions of each block that are listed, and its budget in deterministic seconds.
-LISTED, BUDGET = 4_000, 5
+LISTED, BUDGET = 4_000, 2
 SETS = {"persons, households": "sf1_2010", "and members": "sf1_2010_with_members"}
 HOME = ["vacancy", "tenure_class", "household_size", "household_type", "householder_origin"]
 HOME += ["householder_age", "householder_race", "minors", "oldest", "own_children"]

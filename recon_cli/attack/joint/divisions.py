@@ -163,6 +163,8 @@ class _Search:
     def division(self) -> PlaceDivision | None:
         """What is in every division; None if there is none."""
         listing, E = self.listing, self.listing.expansion
+        if not listing.compositions and not listing.is_complete:
+            return PlaceDivision(STATUSES[BOUNDED])
         A = sparse.csr_array(self.rows.A @ E)
         A.eliminate_zeros()
         rows = LinearConstraints(A, self.rows.least, self.rows.most)
