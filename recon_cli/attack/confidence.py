@@ -21,7 +21,7 @@ from recon_cli.attack.options import ConfidenceOptions
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.sampling import between_vertices, sample_batch
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_of
-from recon_cli.attack.variability.partition import make_variability_plan
+from recon_cli.attack.variability.question import make_variability_plan
 from recon_cli.coverage import Coverage
 from recon_cli.model.components import PACK
 from recon_cli.model.counts import arrange_counts

@@ -15,7 +15,9 @@ import polars as pl
 
 from recon_cli.arrays import IntArray
 from recon_cli.model.components import Component
+from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.program import connected_parts
+from recon_cli.model.system import System
 
 
 def _unwatched(_geoid: str, _region: str) -> None:
@@ -44,8 +46,9 @@ class Quarantine:
         """Whether anything is split or excluded."""
         return bool(self.split_regions or self.excluded)
 
-    def of_batch(self, units: pl.Series, regions: pl.Series) -> BatchQuarantine:
-        """The same for one batch; see `BatchQuarantine`."""
+    def of_batch(self, counts: PartitionCounts, system: System) -> BatchQuarantine:
+        """The same for one batch of a partition."""
+        units, regions = counts.geoids[system.units], counts.region_geoids[system.regions]
         return BatchQuarantine(self, units, regions)
 
 

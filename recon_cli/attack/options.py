@@ -90,7 +90,7 @@ class AuditOptions:
         effort: Deterministic seconds for each region; where they end first, an interval is valid
             and may be too wide.
         safety: How far apart two possible counts of a safe cell are at least; None for what its
-            law requires, see `recon_cli.attack.audit.safety_ranges`.
+            law requires, see `recon_cli.attack.audit.statuses`.
         ask: Levels of whose geounits every cell of the tables in use is asked for, published there
             or not.
         among: Columns ``geoid, table, cell``: only these counts are asked, and only whether they

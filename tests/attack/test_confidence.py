@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recon_cli.attack.confidence import measure_confidence
 from recon_cli.attack.options import ConfidenceOptions
-from recon_cli.attack.reconstruction.partition import reconstruct
+from recon_cli.attack.reconstruction.question import reconstruct
 from recon_cli.attack.sampling import between_vertices, vertices
 from recon_cli.attack.variability.histogram import histogram_columns
 from recon_cli.model.bounds import propagate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
@@ -35,6 +36,29 @@ class CountEnds:
     upper: IntArray
     least: IntArray
     greatest: IntArray
+
+
+@dataclass(frozen=True)
+class EndsSoFar:
+    """What is known of some counts while their ends are looked for.
+
+    Attributes:
+        moved: The places of those that the present part of the work is about.
+        lower: No solution has less, for each count.
+        upper: No solution has more.
+        least: The least in a known solution of the parts that were looked at.
+        greatest: Likewise.
+    """
+
+    moved: IntArray
+    lower: IntArray
+    upper: IntArray
+    least: IntArray
+    greatest: IntArray
+
+
+#: Hears of ends while they are found.
+OnEnds = Callable[[EndsSoFar], None]
 
 
 @dataclass(frozen=True)

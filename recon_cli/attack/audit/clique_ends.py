@@ -16,8 +16,8 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.audit.cells import CountEnds, StatedCounts
-from recon_cli.attack.audit.functionals import EndsSoFar, FindEnds, OnEnds, SummedEnds
+from recon_cli.attack.audit.cells import CountEnds, EndsSoFar, OnEnds, StatedCounts
+from recon_cli.attack.audit.ends import FindEnds, SummedEnds
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks

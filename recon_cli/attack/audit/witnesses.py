@@ -94,7 +94,7 @@ def find_witnesses(
             the sets.
 
     Yields:
-        Records as of `recon_cli.attack.reconstruction.partition.reconstruct`. Counts that never
+        Records as of `recon_cli.attack.reconstruction.question.reconstruct`. Counts that never
         differ may be recovered or not; nothing is said of them.
     """
     published = with_left_out(release, published)

@@ -13,8 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.claims.disclosure import KINDS, disclosed_groups, disclosing_groups
-from recon_cli.attack.claims.groups import Groups, UnitGroups, distinct_rows, make_groups
+from recon_cli.attack.claims.groups import (
+    KINDS,
+    Groups,
+    UnitGroups,
+    disclosed_groups,
+    disclosing_groups,
+    distinct_rows,
+    make_groups,
+)
 from recon_cli.attack.claims.settle import Sets, SettledSets, greatest, settle
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.options import ClaimOptions

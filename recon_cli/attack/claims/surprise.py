@@ -61,7 +61,7 @@ def with_surprise(
     """Claims with the probability that guessing gives them: Eq. (guess).
 
     Args:
-        claims: Of `recon_cli.attack.claims.partition.VerifiedClaims`.
+        claims: Of `recon_cli.attack.claims.question.VerifiedClaims`.
         units: Likewise.
         here: Of `count_records`: all records of the regions of these units.
         everybody: Of `count_records`: all records of the publication.

@@ -11,20 +11,24 @@ from typing import Self
 
 import polars as pl
 
-from recon_cli.attack.claims.columns import claim_columns, require_columns
-from recon_cli.attack.claims.partition import (
+from recon_cli.attack.claims.groups import claim_columns, require_columns
+from recon_cli.attack.claims.question import (
     ClaimPlans,
     VerifiedClaims,
     find_with_plans,
     make_claim_plans,
 )
-from recon_cli.attack.contributions.measures import Proven
 from recon_cli.attack.contributions.parts import Part, PartKind, parts_of, restrict, without
-from recon_cli.attack.contributions.ranking import LeftOut, attacks_needed, rank_contributions
-from recon_cli.attack.contributions.shapley import draw_orders
+from recon_cli.attack.contributions.ranking import (
+    LeftOut,
+    Proven,
+    attacks_needed,
+    draw_orders,
+    rank_contributions,
+)
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import RegionData
-from recon_cli.attack.reconstruction.partition import reconstruct_plan
+from recon_cli.attack.reconstruction.question import reconstruct_plan
 from recon_cli.coverage import Coverage
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan

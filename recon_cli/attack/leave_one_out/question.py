@@ -1,26 +1,300 @@
-"""What do the counts tell of people who are not in them? The question of `recon leave-one-out`."""
+"""What do the counts tell of people who are not in them? The question of `recon leave-one-out`.
+
+See *leave-one-out* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 import polars as pl
 
-from recon_cli.attack.excluded_units import Quarantine
-from recon_cli.attack.leave_one_out.modes import gain_codes
-from recon_cli.attack.leave_one_out.partition import compared_columns, leave_out_with_plan
-from recon_cli.attack.leave_one_out.reference import gained_columns
+from recon_cli.arrays import IntArray
+from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
+from recon_cli.attack.known_batch import encode_incumbent, errors_naming
+from recon_cli.attack.leave_one_out.batch import BatchComparison, compare_batch
+from recon_cli.attack.leave_one_out.reference import (
+    ModalValues,
+    gain_codes,
+    gained_columns,
+    make_classes,
+)
 from recon_cli.attack.linkage.baselines import most_frequent
 from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.attack.question import Answer, Question, RegionData
-from recon_cli.attack.variability.partition import make_variability_plan
+from recon_cli.attack.sampling import sample_batch, vertices
+from recon_cli.attack.variability.histogram import HistogramCells, histogram_columns, histogram_of
+from recon_cli.attack.variability.question import make_variability_plan
 from recon_cli.coverage import Coverage
+from recon_cli.errors import ConfigError, SourceError, StageError
+from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
-from recon_cli.progress import OnProgress
+from recon_cli.model.system import System, build_systems
+from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
+from recon_cli.seeding import digest_seed, generator
+
+#: What is known of a record: everything or something; nothing, because its unit is open or
+#: quarantined.
+KNOWN, OPEN, QUARANTINED = 0, 2, 3
+_STATUSES = ("complete", "partial", "open", "quarantined")
+_DECISIONS = ("settled", "settled_without", "certain", "certain_without")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """People who were left out, a row for each record.
+
+    Attributes:
+        geoids: Of their units.
+        groups: (rows × histogram columns) the places of their values.
+        gain: Their gained values as one number.
+        people: How many have the record.
+        unknown: `KNOWN`, or why nothing is.
+    """
+
+    geoids: pl.Series
+    groups: IntArray
+    gain: IntArray
+    people: IntArray
+    unknown: IntArray
+
+
+def left_out_schema(release: Release, columns: Sequence[str]) -> pl.Schema:
+    """The columns of `recon_cli.attack.leave_one_out.question.leave_out_with_plan`."""
+    schema = pl.Schema({release.geoid_column: pl.String})
+    schema.update({name: release.column_groups(name).dtype() for name in columns})
+    schema.update({"people": pl.Int32(), "population": pl.Int32(), "modal": pl.Boolean()})
+    schema.update(dict.fromkeys(("chance", "chance_without"), pl.Float64()))
+    schema.update(dict.fromkeys(_DECISIONS, pl.Boolean()))
+    schema.update({"status": pl.String(), "seconds": pl.Float64()})
+    return schema
+
+
+def left_out_frame(
+    left_out: LeftOut, comparison: BatchComparison, columns: Sequence[str], modes: ModalValues
+) -> pl.DataFrame:
+    """One row for each record.
+
+    Args:
+        left_out: Who was left out.
+        comparison: What is concluded, in the same order; ignored where nothing is known.
+        columns: The histogram columns.
+        modes: The gained values of the units.
+    """
+    release = modes.release
+    is_known = left_out.unknown == KNOWN
+    both = (comparison.included, comparison.left_out)
+    decisions = np.stack([*(each.is_settled for each in both), *(each.is_certain for each in both)])
+    undecided = (decisions < 0).any(axis=0)
+    status = np.where(is_known, undecided.astype(np.int64), left_out.unknown)
+    values: dict[str, Any] = {
+        release.geoid_column: left_out.geoids,
+        "people": left_out.people,
+        "population": modes.population(left_out.geoids),
+        "modal": modes.are_modal(left_out.geoids, left_out.gain),
+        "status": pl.Series(_STATUSES).gather(status),
+        "seconds": comparison.deterministic_time.round(6),
+    }
+    for name, each in zip(("chance", "chance_without"), both, strict=True):
+        values[name] = pl.Series(each.chance).set(pl.Series(~is_known), None)
+    answers = pl.Series([False, True, None])
+    for name, row in zip(_DECISIONS, decisions, strict=True):
+        values[name] = answers.gather(np.where(is_known & (row >= 0), row, 2))
+    for at, name in enumerate(columns):
+        groups = release.column_groups(name)
+        labels = pl.Series(name, list(groups.labels), dtype=groups.dtype)
+        values[name] = labels.gather(left_out.groups[:, at])
+    schema = left_out_schema(release, columns)
+    return pl.DataFrame(
+        [pl.Series(name, values[name]).cast(dtype) for name, dtype in schema.items()]
+    )
+
+
+def leave_out(
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    records: pl.DataFrame,
+    options: LeaveOneOutOptions,
+) -> pl.DataFrame:
+    """What is concluded about people, with them in the counts and without.
+
+    Args:
+        published: Exact counts of one partition.
+        tables: The tables to attack.
+        records: The records that were tabulated: the unit's geoid and the features.
+        options: Who is left out.
+
+    Returns:
+        One row for each unit and record: see `leave_out_with_plan`.
+
+    Raises:
+        ConfigError: Nothing is gained from these tables.
+        SourceError: The counts are not exact, or not those of the records.
+    """
+    plan = make_variability_plan(release, tables, published.coverage, "exact")
+    return leave_out_with_plan(plan, published, records, options)
+
+
+def solution_seeds(options: LeaveOneOutOptions, region: str) -> list[int]:
+    """The seeds of the solutions that are sampled in a region, with each person and without."""
+    return [
+        digest_seed(options.seed, "solution", region, str(number))
+        for number in range(options.solutions)
+    ]
+
+
+def compared_columns(
+    release: Release, tables: Sequence[Table], coverage: Coverage, gains: Sequence[str]
+) -> tuple[str, ...]:
+    """The histogram columns that the tables tell apart, known ones and gained ones.
+
+    Raises:
+        ConfigError: None of them is gained.
+    """
+    columns = histogram_columns(release, tables, coverage)
+    if not gained_columns(release, columns, gains):
+        raise ConfigError(
+            f"leave_one_out.gains: the tables in use tell nothing of {', '.join(gains)} "
+            f"(histogram columns that they tell apart: {', '.join(columns) or 'none'})"
+        )
+    return columns
+
+
+def leave_out_with_plan(
+    plan: Plan,
+    published: Publication,
+    records: pl.DataFrame,
+    options: LeaveOneOutOptions,
+    on_progress: OnProgress = ignore_progress,
+    *,
+    mode: int | None = None,
+    quarantine: Quarantine = NO_QUARANTINE,
+) -> pl.DataFrame:
+    """`leave_out` with a plan already made; see there.
+
+    Args:
+        published: Exact counts of one partition, or of some of its regions.
+        records: The records of all of the partition.
+        options: Who is left out.
+        on_progress: Told of units and people done since the last call.
+        mode: The most frequent gained value of all partitions, as from `gain_codes`; default
+            that of ``records``.
+        quarantine: For attempts that died.
+
+    Returns:
+        Columns: the unit's geoid, the histogram columns that the tables tell apart, ``people``
+        (how many with this record are left out, one at a time), ``population`` of the unit,
+        ``modal`` (whether the gained values are the unit's modal guess), ``chance`` and
+        ``chance_without`` (that the attack says what is true), ``settled`` and
+        ``settled_without`` (whether the gained values follow from the known ones in every
+        solution; null where undecided), ``certain`` and ``certain_without`` (whether the record
+        is in every solution; likewise), ``status`` (``complete``, ``partial``: something is
+        undecided, ``open``: the tables do not bound the unit's people, ``quarantined``) and
+        ``seconds``, deterministic, for each record.
+    """
+    release = plan.release
+    published.require_exact("leaving one out")
+    columns = compared_columns(release, plan.tables, published.coverage, options.gains)
+    counts = arrange_counts(plan, published)
+    modes = ModalValues.of(release, records, gained_columns(release, columns, options.gains), mode)
+    frames = [pl.DataFrame(schema=left_out_schema(release, columns))]
+    for system in build_systems(plan, counts):
+        truth = _encoded(plan, counts, system, records)
+        histogram = histogram_of(plan, system.candidates, columns)
+        people = _chosen(plan.release, counts, system, truth, options)
+        batch = _Batch(counts, system, histogram, people, modes)
+        frame = batch.compare(options, quarantine.of_batch(counts, system))
+        frames.append(frame)
+        statuses = dict(frame["status"].value_counts().iter_rows())
+        on_progress(len(system.units), int(truth.sum()), statuses)
+    return pl.concat(frames)
+
+
+def _encoded(
+    plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame
+) -> IntArray:
+    try:
+        none = np.zeros(len(system.units), dtype=bool)
+        return encode_incumbent(plan, counts, system, records, none)
+    except StageError as error:
+        raise SourceError(
+            f"leave_one_out.records: the published counts of {plan.release.region.name} "
+            f"{counts.region_geoids[int(system.regions[0])]} or one that follows are not those of "
+            "these records; give the records that were tabulated"
+        ) from error
+
+
+def _chosen(
+    release: Release,
+    counts: PartitionCounts,
+    system: System,
+    truth: IntArray,
+    options: LeaveOneOutOptions,
+) -> IntArray:
+    """For each candidate how many people with that record are left out."""
+    unit = system.candidates.unit
+    inside = release.geography.inside(counts.geoids.gather(system.units), options.within)
+    chosen = np.where(inside.to_numpy()[unit], truth, 0)
+    if options.share < 1:
+        for region in np.unique(system.regions).tolist():
+            here = np.flatnonzero(system.regions[unit] == region)
+            random = generator(options.seed, "leave one out", counts.region_geoids[region])
+            chosen[here] = random.binomial(chosen[here], options.share)
+    return chosen
+
+
+class _Batch:
+    """The people of one batch, and what is concluded about them."""
+
+    def __init__(
+        self,
+        counts: PartitionCounts,
+        system: System,
+        histogram: HistogramCells,
+        people: IntArray,
+        modes: ModalValues,
+    ) -> None:
+        self.release = modes.release
+        self.system, self.histogram, self.people, self.modes = system, histogram, people, modes
+        self.geoids = counts.geoids.gather(system.units)
+        self.region_geoids = counts.region_geoids
+        self.unit = system.candidates.unit
+        self.candidates = np.flatnonzero(people > 0)
+        self.classes = make_classes(
+            self.release, histogram, system.regions[self.unit], modes.columns
+        )
+
+    def compare(self, options: LeaveOneOutOptions, quarantine: BatchQuarantine) -> pl.DataFrame:
+        """One row for each of the candidates."""
+        names = {region: self.region_geoids[region] for region in self.system.regions.tolist()}
+        seeds = {region: solution_seeds(options, name) for region, name in names.items()}
+        with errors_naming(f"{self.release.region.name}s from", next(iter(names.values()))):
+            sampled = sample_batch(
+                self.system, seeds, quarantine, vertices, together=self.classes.whole[0], pack=1
+            )
+            is_known = self.system.is_bounded & ~sampled.is_missing
+            of_unit = self.unit[self.candidates]
+            asked = np.flatnonzero(is_known[of_unit])
+            compared = compare_batch(
+                self.system, sampled, self.classes, self.candidates[asked], options.seconds
+            )
+        unknown = np.where(sampled.is_missing[of_unit], QUARANTINED, OPEN)
+        left_out = LeftOut(
+            geoids=self.geoids.gather(of_unit),
+            groups=self.histogram.groups[self.histogram.of_cell[self.candidates]],
+            gain=self.classes.gain[self.candidates],
+            people=self.people[self.candidates],
+            unknown=np.where(is_known[of_unit], KNOWN, unknown),
+        )
+        whole = compared.spread(asked, len(self.candidates))
+        return left_out_frame(left_out, whole, self.histogram.columns, self.modes)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ See *modal* and *guesser* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,8 +20,19 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.attack.linkage.record_order import place_in_unit, record_hashes, uniform, unit_salts
+from recon_cli.attack.linkage.key_encoding import (
+    KeyEncoder,
+    place_in_unit,
+    record_hashes,
+    uniform,
+    unit_salts,
+)
+from recon_cli.attack.linkage.published_margins import PublishedMargins
+from recon_cli.attack.linkage.specification import TABLES, LinkageSpecification
 from recon_cli.schema import Level
+
+#: Origin → packed gained value → people who have it.
+GainCounts = Mapping[str, Mapping[int, int]]
 
 
 @dataclass(frozen=True)
@@ -323,3 +335,39 @@ def chance_of(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
         .join(shares, on=["unit", "true_gain"], how="left", maintain_order="left")["chance"]
         .fill_null(0.0)
     )
+
+
+def count_gains(
+    spec: LinkageSpecification,
+    records: Mapping[str, pl.DataFrame],
+    margins: PublishedMargins | None,
+) -> GainCounts:
+    """Count one partition's gained values in every origin that is guessed from.
+
+    Args:
+        spec: What is linked with what.
+        records: Origin → its records.
+        margins: For guessers from published tables.
+
+    Raises:
+        SourceError: A column is missing, or holds a value that the schema does not know.
+    """
+    encoder = KeyEncoder(spec.release, spec.keys, pl.Series([], dtype=pl.String))
+    counts = {}
+    for origin in spec.guessed_from:
+        if origin != TABLES:
+            counts[origin] = encoder.gain_counts(records[origin], origin)
+        elif margins is not None:
+            gains = margins.gains
+            counts[origin] = encoder.gain_counts(gains, origin, gains["n"])
+    return counts
+
+
+def with_modes(spec: LinkageSpecification, counts: Iterable[GainCounts]) -> LinkageSpecification:
+    """The specification with the modes over all partitions."""
+    totals: dict[str, Counter[int]] = {}
+    for partition in counts:
+        for origin, values in partition.items():
+            totals.setdefault(origin, Counter()).update(values)
+    modes = {origin: most_frequent(values) for origin, values in totals.items()}
+    return replace(spec, modes=modes)

@@ -16,7 +16,7 @@ from recon_cli.attack.linkage.baselines import (
     modal_guess,
     proportional_guess,
 )
-from recon_cli.attack.linkage.dedup import (
+from recon_cli.attack.linkage.files import (
     FLAGS,
     is_set,
     one_per_id,
@@ -25,6 +25,10 @@ from recon_cli.attack.linkage.dedup import (
 )
 from recon_cli.attack.linkage.key_encoding import KeyEncoder, require
 from recon_cli.attack.linkage.links import (
+    GROUPS,
+    NO_CHANCES,
+    attach_truth,
+    confirmed_chances,
     count_agreement,
     count_links,
     count_links_by_pass,
@@ -39,8 +43,6 @@ from recon_cli.attack.linkage.specification import (
     LinkageSpecification,
     parent_level,
 )
-from recon_cli.attack.linkage.ties import NO_CHANCES, confirmed_chances
-from recon_cli.attack.linkage.truth import GROUPS, attach_truth
 from recon_cli.errors import SourceError
 
 #: Called with the links of one attacker and source: one row per link, in the release's columns.

@@ -13,10 +13,10 @@ import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
+from recon_cli.attack.known_batch import encode_incumbent, errors_naming
 from recon_cli.attack.reconstruction.clique_solution import solve_by_cliques
 from recon_cli.attack.reconstruction.priced import PricedSolution, solve_priced
-from recon_cli.attack.variability.incumbent import encode_incumbent
-from recon_cli.errors import ContradictionError, DisagreementError, SolverError
+from recon_cli.errors import ContradictionError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.candidates import Candidates
@@ -33,21 +33,6 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
-
-
-@contextmanager
-def errors_naming(level: str, geoid: str) -> Iterator[None]:
-    """Say in a solver's error which geounit it is about.
-
-    Raises:
-        SolverError: As raised inside, with the geounit in front.
-    """
-    try:
-        yield
-    except DisagreementError as error:
-        raise DisagreementError(f"{level} {geoid}: {error}", error.model) from error
-    except SolverError as error:
-        raise SolverError(f"{level} {geoid}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -103,7 +88,7 @@ def solve_system(
     Raises:
         ContradictionError: The batch has no solution; names the cells.
     """
-    watched = quarantine_of_batch(quarantine, counts, system)
+    watched = quarantine.of_batch(counts, system)
     batch = _Batch(plan, published, counts, system, seed, watched)
     batch.require_solution(system.suspects)
     bounds = propagate(system.rows)
@@ -327,11 +312,3 @@ class _DenseRegions:
             geounits = np.concatenate([each.stratum.geounits for each in strata])
             raise self.batch.contradiction(np.unique(geounits))
         return found
-
-
-def quarantine_of_batch(
-    quarantine: Quarantine, counts: PartitionCounts, system: System
-) -> BatchQuarantine:
-    """The quarantine over one batch."""
-    units, regions = counts.geoids[system.units], counts.region_geoids[system.regions]
-    return quarantine.of_batch(units, regions)

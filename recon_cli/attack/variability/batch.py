@@ -27,7 +27,6 @@ from recon_cli.attack.variability.distance import (
     DistanceMeasure,
     Distances,
 )
-from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.attack.variability.largest_distance import (
     LargestDistances,
@@ -36,7 +35,12 @@ from recon_cli.attack.variability.largest_distance import (
     maximize_each_unit,
     maximize_jointly,
 )
-from recon_cli.attack.variability.unit_search import UNWATCHED, UnitSearch
+from recon_cli.attack.variability.unit_search import (
+    UNWATCHED,
+    EffortAccount,
+    EffortBudget,
+    UnitSearch,
+)
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.cliques import nested_blocks

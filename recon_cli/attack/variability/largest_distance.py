@@ -25,7 +25,7 @@ from recon_cli.attack.variability.distance import (
     ComponentHistogram,
     DistanceMeasure,
 )
-from recon_cli.attack.variability.effort import EffortAccount
+from recon_cli.attack.variability.unit_search import EffortAccount
 from recon_cli.model.program import fix_others, relax_others, with_rows
 from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value

@@ -1,197 +1,47 @@
-"""Solution variability of a partition: from reconstructed records to frames.
-
-See *solution variability* in docs/glossary.md.
-"""
+"""Batches of regions, measured: where candidates are listed, and where they are too many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.checkpoint import KeptSearch
-from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
-from recon_cli.attack.known_batch import KnownBatch
-from recon_cli.attack.options import Mode, VariabilityOptions
+from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.known_batch import KnownBatch, count_records
+from recon_cli.attack.options import VariabilityOptions
 from recon_cli.attack.question import RegionData
-from recon_cli.attack.reconstruction.partition import count_statuses
 from recon_cli.attack.variability.batch import (
     SolutionSpace,
     measure_batch,
 )
 from recon_cli.attack.variability.dense import DenseRegion
 from recon_cli.attack.variability.distance import LOST, Distances
-from recon_cli.attack.variability.effort import EffortBudget
 from recon_cli.attack.variability.frames import (
-    REGIONS,
     BatchFrames,
-    interval_schema,
-    unit_schema,
 )
 from recon_cli.attack.variability.histogram import (
     histogram_columns,
     histogram_masks,
     histogram_of,
 )
-from recon_cli.attack.variability.incumbent import count_records
-from recon_cli.attack.variability.unit_search import UnitSearch
-from recon_cli.attack.variability.units_alone import narrow
-from recon_cli.coverage import Coverage
+from recon_cli.attack.variability.unit_search import EffortBudget, UnitSearch
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan, plan_of_units
+from recon_cli.model.interval_plan import plan_of_units
 from recon_cli.model.plan import Plan
-from recon_cli.model.planning import make_plan, make_relaxed_plan
-from recon_cli.model.system import System, build_system, build_systems
-from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
-from recon_cli.publication import Publication
-from recon_cli.schema import Release, Table
+from recon_cli.model.system import System, build_system
+from recon_cli.progress import ProgressSoFar, ignore_progress
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 
 
 @dataclass(frozen=True)
-class Variability:
-    """The variability of one partition.
-
-    Attributes:
-        columns: The histogram columns in use: those that the tables say something about.
-        units: One row per unit: its geoid, ``population``, ``solvar_pct`` and
-            ``solvar_upper_pct`` (a distance that a solution reaches, and one that none exceeds),
-            ``diameter_pct`` and ``diameter_upper_pct`` if asked for, ``certain_records`` and
-            ``certain_upper`` (people in every solution, at least and at most), ``status``
-            (``proven``: the two solvar columns agree; ``bounded``; ``open``: the tables in use
-            do not bound the number of people, so there is no upper bound; ``undecided``: the
-            search was stopped, and only what was proven until then is said), ``method``
-            (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
-        intervals: One row per histogram cell that varies or is never empty: the unit's geoid, the
-            histogram columns, ``lower``, ``upper``, and ``exact``, whether solutions reach both.
-        regions: One row per region in exact mode: ``geoid``, ``population`` and the solvar columns
-            for all its units at once.
-    """
-
-    columns: tuple[str, ...]
-    units: pl.DataFrame
-    intervals: pl.DataFrame
-    regions: pl.DataFrame
-
-    def only(self, geoid: str) -> Variability:
-        """The part of one unit."""
-        name = self.units.columns[0]
-        return Variability(
-            self.columns,
-            self.units.filter(pl.col(name) == geoid),
-            self.intervals.filter(pl.col(name) == geoid),
-            self.regions.clear(),
-        )
-
-
-def measure_variability(
-    release: Release,
-    published: Publication,
-    tables: Sequence[Table],
-    microdata: pl.DataFrame,
-    options: VariabilityOptions,
-) -> Variability:
-    """How far other solutions can be from ``microdata``, and what is in all of them.
-
-    Args:
-        tables: The tables that ``microdata`` was reconstructed from.
-        microdata: Reconstructed records of the partition.
-
-    Raises:
-        StageError: The records do not reproduce the published counts.
-    """
-    plan = make_variability_plan(
-        release, tables, published.coverage, options.mode, is_exact=published.is_exact
-    )
-    return measure_with_plan(plan, RegionData(published, microdata), options)
-
-
-def flag_certain(
-    release: Release, microdata: pl.DataFrame, measurement: Variability
-) -> pl.DataFrame:
-    """Which records are in every solution: the first ``lower`` of each cell, Eq. (certain).
-
-    Args:
-        microdata: The records that were measured.
-        measurement: What was found.
-
-    Returns:
-        The rows of ``microdata`` in their order: the unit's geoid, the histogram columns that
-        the tables see, and ``certain``.
-    """
-    key = [release.geoid_column, *measurement.columns]
-    ranked = microdata.select(*key, rank=pl.int_range(pl.len()).over(key))
-    lower = measurement.intervals.select(*key, "lower")
-    # A null, where the tables of a unit do not see a feature, is certain of nothing.
-    joined = ranked.join(lower, on=key, how="left", maintain_order="left")
-    certain = (pl.col("rank") < pl.col("lower")).fill_null(value=False)
-    return joined.select(*key, certain=certain)
-
-
-def make_variability_plan(
-    release: Release,
-    tables: Sequence[Table],
-    coverage: Coverage,
-    mode: Mode,
-    *,
-    is_exact: bool = True,
-) -> Plan:
-    """A plan for one mode, whose grain resolves the histogram as far as the tables see it."""
-    columns = histogram_columns(release, tables, coverage)
-    make = make_relaxed_plan if mode == "relaxed" else make_plan
-    if not is_exact:
-        make = make_interval_plan
-    return make(release, tables, coverage, histogram_masks(release, columns))
-
-
-def measure_with_plan(
-    plan: Plan,
-    data: RegionData,
-    options: VariabilityOptions,
-    on_progress: OnProgress = ignore_progress,
-    quarantine: Quarantine = NO_QUARANTINE,
-) -> Variability:
-    """`measure_variability` with a plan already made; ``quarantine`` is for attempts that died."""
-    published = data.published
-    columns = histogram_columns(plan.release, plan.tables, published.coverage)
-    if options.diameter:
-        published.require_exact("the diameter")
-    counts = arrange_counts(plan, published)
-    units = [pl.DataFrame(schema=unit_schema(plan, diameter=options.diameter))]
-    intervals = [pl.DataFrame(schema=interval_schema(plan, columns))]
-    regions = [pl.DataFrame(schema=REGIONS)]
-    alone = _UnitsAlone(plan, data, replace(options, mode="relaxed"), quarantine)
-    batches = KnownBatch.each(plan, counts, _systems(plan, counts), data, quarantine)
-    for number, known in enumerate(batches):
-        system, told = known.system, ProgressSoFar(on_progress)
-        frames = _Batch(known, options, f"batch-{number:05d}", told).measured(columns)
-        if counts.intervals is not None:
-            frames = narrow(frames, partial(alone.measured, system, columns, f"alone-{number:05d}"))
-        batch_units = frames.units(unit_schema(plan, diameter=options.diameter))
-        units.append(batch_units)
-        intervals.append(frames.intervals(interval_schema(plan, columns)))
-        regions.append(frames.regions())
-        told.tell(len(system.units), int(frames.people.sum()), count_statuses(batch_units))
-    return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
-
-
-def _systems(plan: Plan, counts: PartitionCounts) -> Iterator[System]:
-    """Batches of regions; of intervals one region at a time, whose candidates may be too many."""
-    if counts.intervals is None:
-        return build_systems(plan, counts)
-    return build_systems(plan, counts, 1, must_list=False)
-
-
-@dataclass(frozen=True)
-class _UnitsAlone:
+class UnitsAlone:
     """The units of a partition by their own tables.
 
     Attributes:
@@ -224,11 +74,13 @@ class _UnitsAlone:
         region = slice(int(inside[0]), int(inside[-1]) + 1)
         alone = build_system(plan, counts, region, must_list=False)
         (known,) = KnownBatch.each(plan, counts, [alone], self.data, self.quarantine)
-        return _Batch(known, self.options, name, ProgressSoFar(ignore_progress)).measured(columns)
+        return MeasuredRegions(known, self.options, name, ProgressSoFar(ignore_progress)).measured(
+            columns
+        )
 
 
 @dataclass(frozen=True)
-class _Batch:
+class MeasuredRegions:
     """A batch to be measured.
 
     Attributes:
