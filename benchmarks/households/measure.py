@@ -9,7 +9,7 @@ import polars as pl
 
 from benchmarks.households.study import Sample
 from recon_cli.api.reconstruction import inside
-from recon_cli.attack.claims.question import ClaimPlans, find_with_plans, make_claim_plans
+from recon_cli.attack.claims.question import ClaimPlans
 from recon_cli.attack.claims.surprise import count_records, matching, subset_of, with_labels
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import RegionData
@@ -42,7 +42,7 @@ def measure(release: Release, sample: Sample) -> Measured:
     """Find the claims of every block for itself, on one core."""
     published = sample.published
     records = make_plan(release, release.tables, published.coverage)
-    claimed = make_claim_plans(release, release.tables, published.coverage, is_exact=True)
+    claimed = ClaimPlans.of(release, release.tables, published.coverage, is_exact=True)
     plans = ClaimPlans(claimed.assuming, None, claimed.trivial)
     seconds: list[float] = []
     claims, units = [], []
@@ -51,7 +51,7 @@ def measure(release: Release, sample: Sample) -> Measured:
         started = time.process_time()
         part = inside(release, published, block)
         microdata = reconstruct_plan(records, part, seed=1).microdata
-        found = find_with_plans(plans, RegionData(part, microdata), OPTIONS)
+        found = plans.find(RegionData(part, microdata), OPTIONS)
         seconds.append(time.process_time() - started)
         claims.append(found.claims)
         units.append(found.units)

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import polars as pl
 
 from recon_cli.model.ledger import Arrays
 
 
-class Checkpoint(Protocol):
-    """Keeps what is found out of parts of the work, each under a name."""
+class Checkpoint:
+    """Keeps what is found out of parts of the work, each under a name; this one keeps nothing.
 
-    @property
-    def is_over(self) -> bool:
-        """Whether nobody looks for more: what is not kept is undecided."""
+    Attributes:
+        is_over: Whether nobody looks for more: what is not kept is undecided.
+    """
+
+    is_over: bool = False
 
     def finished(self, name: str) -> pl.DataFrame | None:
         """The rows of a part that was finished before."""
@@ -44,11 +45,7 @@ class Checkpoint(Protocol):
 
 @dataclass(frozen=True)
 class KeptSearch:
-    """Keeps one search under a name.
-
-    Attributes:
-        checkpoint: Where.
-    """
+    """Keeps one search under a name."""
 
     checkpoint: Checkpoint
     name: str
@@ -65,27 +62,3 @@ class KeptSearch:
     def save(self, state: Callable[[], Arrays]) -> None:
         """Keep it, if it is time."""
         self.checkpoint.save(self.name, state)
-
-
-class NoCheckpoint:
-    """Nothing is kept, and nothing was."""
-
-    is_over = False
-
-    def finished(self, name: str) -> pl.DataFrame | None:
-        """Nothing."""
-
-    def so_far(self, name: str) -> pl.DataFrame | None:
-        """Nothing."""
-
-    def finish(self, name: str, rows: pl.DataFrame) -> None:
-        """Drop it."""
-
-    def tell(self, name: str, rows: Callable[[], pl.DataFrame]) -> None:
-        """Drop it."""
-
-    def load(self, name: str) -> Arrays | None:
-        """Nothing."""
-
-    def save(self, name: str, state: Callable[[], Arrays]) -> None:
-        """Drop it."""

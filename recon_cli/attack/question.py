@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from recon_cli.attack.checkpoint import Checkpoint, NoCheckpoint
+from recon_cli.attack.checkpoint import Checkpoint
 from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
@@ -25,12 +26,11 @@ MISSING: Final = (QUARANTINED, UNDECIDED)
 
 @dataclass(frozen=True)
 class RegionData:
-    """What is known of some regions.
+    """What is known of some regions of one partition.
 
     Attributes:
         microdata: Their reconstructed records; None where a question starts from counts alone.
         missing: Geoids of the units that were not solved when the records were made.
-        partition: Geoid of the partition that they are of.
         partners: What is published of other kinds of records there.
         checkpoint: What was found out of them before, and where more is kept.
     """
@@ -40,7 +40,7 @@ class RegionData:
     missing: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String))
     partition: str = ""
     partners: tuple[Publication, ...] = ()
-    checkpoint: Checkpoint = field(default_factory=NoCheckpoint)
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
     @property
     def records(self) -> pl.DataFrame:
@@ -56,13 +56,7 @@ class RegionData:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question finds out about a part.
-
-    Attributes:
-        frames: Rows by folder.
-        statuses: Counts by outcome, in the question's own words.
-        totals: Further counts, which add up over parts.
-    """
+    """Rows by folder, counts by outcome, and further counts, which add up over parts."""
 
     frames: Mapping[str, pl.DataFrame]
     statuses: Mapping[str, int] = field(default_factory=dict)
@@ -105,6 +99,18 @@ class Question(ABC):
         return {}
 
 
+@dataclass(frozen=True)
+class PlannedQuestion(Question):
+    """A question about candidates; what follows from the release and its coverage is planned."""
+
+    plan: Plan
+
+    @property
+    def release(self) -> Release:
+        """The schema, with the structural zeros that may be assumed."""
+        return self.plan.release
+
+
 def missing_units(blocks: pl.DataFrame) -> pl.Series:
     """Geoids of the units that were not solved: not all of their people are among the records.
 
@@ -112,3 +118,8 @@ def missing_units(blocks: pl.DataFrame) -> pl.Series:
         blocks: Rows of ``blocks/``.
     """
     return blocks.filter(pl.col("status").is_in(MISSING)).to_series(0)
+
+
+def count_statuses(units: pl.DataFrame) -> dict[str, int]:
+    """``status`` → how many rows have it."""
+    return dict(units["status"].value_counts().iter_rows())

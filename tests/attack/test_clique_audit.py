@@ -25,8 +25,10 @@ from benchmarks.office.publication import (
     stars,
 )
 from recon_cli.attack.audit import joint_ends, question
+from recon_cli.attack.audit.question import AuditQuestion
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.options import AuditOptions
+from recon_cli.attack.question import RegionData
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.progress import NO_STATUSES
@@ -125,7 +127,7 @@ def test_counts_are_told_as_they_are_decided(
         told.update(statuses)
         seen.append((done, told.copy()))
 
-    audited = question.audit_with_plan(plan, published, AuditOptions(1, 0.3), tell)
+    audited = AuditQuestion(plan, AuditOptions(1, 0.3)).audited(RegionData(published), tell)
     end = dict(audited["status"].value_counts().iter_rows())
     assert {name: number for name, number in told.items() if number} == end
     assert done == OFFICE.units
@@ -141,7 +143,7 @@ def test_a_region_where_a_solver_died_is_asked_as_before() -> None:
     options = AuditOptions(seed=1, effort=5.0)
     cautious = Quarantine(split_regions=frozenset("W"))
     with mock.patch.object(question, "clique_ends", side_effect=AssertionError):
-        audited = question.audit_with_plan(plan, published, options, quarantine=cautious)
+        audited = AuditQuestion(plan, options).audited(RegionData(published), quarantine=cautious)
     assert audited.height
 
 

@@ -16,9 +16,7 @@ from recon_cli.attack.audit.ends import SummedEnds, find_ends, find_settled
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.known_batch import errors_naming
 from recon_cli.attack.options import AuditOptions
-from recon_cli.attack.reconstruction.solution import (
-    BatchSolution,
-)
+from recon_cli.attack.reconstruction.solution import BatchSolution
 from recon_cli.frames import OPEN
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts

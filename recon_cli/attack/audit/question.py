@@ -20,26 +20,20 @@ from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.cells import CountEnds, EndsSoFar, OnEnds, StatedCounts
 from recon_cli.attack.audit.clique_ends import AskedEnds, clique_ends
 from recon_cli.attack.audit.joint_ends import joint_ends
-from recon_cli.attack.audit.left_out import (
-    coverage_with_left_out,
-    left_out_counts,
-    with_left_out,
-)
+from recon_cli.attack.audit.left_out import coverage_with_left_out, left_out_counts, with_left_out
 from recon_cli.attack.audit.statuses import OF_NO_INTEREST, AuditProgress, Withheld, statuses
-from recon_cli.attack.checkpoint import Checkpoint, KeptSearch, NoCheckpoint
+from recon_cli.attack.checkpoint import Checkpoint, KeptSearch
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.options import AuditOptions
-from recon_cli.attack.question import Answer, Question, RegionData
-from recon_cli.attack.reconstruction.solution import (
-    solve_system,
-)
+from recon_cli.attack.question import Answer, PlannedQuestion, RegionData, count_statuses
+from recon_cli.attack.reconstruction.solution import solve_system
 from recon_cli.coverage import Coverage
 from recon_cli.frames import OPEN, is_place
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan, plan_of_units
 from recon_cli.model.plan import Plan
-from recon_cli.model.system import build_system, whole_regions_of
+from recon_cli.model.system import System, build_system, whole_regions_of
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
@@ -66,6 +60,7 @@ AUDIT: Final = pl.Schema(
         "status": pl.String,
     }
 )
+_KEY = ["geoid", "table", "cell"]
 
 
 def audit_counts(
@@ -79,41 +74,8 @@ def audit_counts(
     Returns:
         Columns of `AUDIT`; nothing where all counts are exact and none is left out.
     """
-    published = with_left_out(release, published, dict.fromkeys(options.ask, tables))
-    if published.is_exact:
-        return AUDIT.to_frame()
-    plan = make_interval_plan(release, tables, published.coverage)
-    return audit_with_plan(plan, published, options)
-
-
-def audit_with_plan(
-    plan: Plan,
-    published: Publication,
-    options: AuditOptions,
-    on_progress: OnProgress = ignore_progress,
-    quarantine: Quarantine = NO_QUARANTINE,
-    *,
-    checkpoint: Checkpoint | None = None,
-) -> pl.DataFrame:
-    """As `audit_counts`, with a plan for intervals that many partitions share.
-
-    Counts that are left out are in both, see `with_left_out`. Of the cells of regions in
-    ``quarantine`` nothing is said. What ``checkpoint`` has is taken from there.
-    """
-    counts = arrange_counts(plan, published)
-    partition = _Partition(
-        plan, published, counts, options, quarantine, checkpoint or NoCheckpoint()
-    )
-    frames = list(partition.audit_empty_places())
-    for number, batch in enumerate(whole_regions_of(counts)):
-        told = AuditProgress(on_progress, batch.stop - batch.start)
-        audited = partition.audited(number, batch, told)
-        told.finish([audited["status"]])
-        frames.append(audited)
-    rows = pl.concat(frames)
-    if options.among is not None:
-        rows = rows.join(options.among, on=["geoid", "table", "cell"], how="semi")
-    return rows.sort("geoid", "table", "cell", maintain_order=True)
+    question = AuditQuestion.of(release, tables, published.coverage, options)
+    return question.audited(RegionData(published))
 
 
 @dataclass(frozen=True)
@@ -243,30 +205,36 @@ class _Partition:
         return np.full(len(low), self.options.safety, dtype=np.int64)
 
     def _audit_jointly(self, batch: slice, told: AuditProgress) -> Iterator[pl.DataFrame]:
-        plan, counts = self.plan, self.counts
-        system = build_system(plan, counts, batch, must_list=False)
+        system = build_system(self.plan, self.counts, batch, must_list=False)
         if not system.strata:
             return
         # Candidates that are not listed leave nothing but solutions and margins.
+        kinds = (False,) if system.is_listed.all() else (False, True)
+        names, ends = self._joint_ends(system, told, kinds)
+        if self.units_alone is not None and not system.is_listed.all():
+            ends = self.units_alone.narrowed(batch, names, ends, told)
+        yield self._rated(names, ends)
+
+    def _joint_ends(
+        self, system: System, told: AuditProgress, kinds: Sequence[bool]
+    ) -> tuple[pl.DataFrame, CountEnds]:
+        """By a solution for each kind: whether a likely one."""
+        plan, counts, options = self.plan, self.counts, self.options
         solved = [
             solve_system(
                 plan,
                 self.published,
                 counts,
                 system,
-                seed=self.options.seed,
+                seed=options.seed,
                 quarantine=self.quarantine,
                 is_likely=is_likely,
             )
-            for is_likely in ((False,) if system.is_listed.all() else (False, True))
+            for is_likely in kinds
         ]
         watched = self.quarantine.of_batch(counts, system)
-        names, ends = joint_ends(
-            plan, counts, solved, self.options, watched, follow=partial(self._follow, told)
-        )
-        if self.units_alone is not None and not system.is_listed.all():
-            ends = self.units_alone.narrowed(batch, names, ends, told)
-        yield self._rated(names, ends)
+        follow = partial(self._follow, told)
+        return joint_ends(plan, counts, solved, options, watched, follow=follow)
 
     @cached_property
     def units_alone(self) -> _Partition | None:
@@ -286,23 +254,10 @@ class _Partition:
         system = build_system(self.plan, self.counts, batch, must_list=False)
         if not system.is_listed.any():
             return ends
-        solved = solve_system(
-            self.plan,
-            self.published,
-            self.counts,
-            system,
-            seed=self.options.seed,
-            quarantine=self.quarantine,
-        )
-        watched = self.quarantine.of_batch(self.counts, system)
-        follow = partial(self._follow, told)
-        known, own = joint_ends(
-            self.plan, self.counts, [solved], self.options, watched, follow=follow
-        )
-        key = ["geoid", "table", "cell"]
-        proven = names.select(key).join(
-            known.select(key).with_columns(lower=pl.Series(own.lower), upper=pl.Series(own.upper)),
-            on=key,
+        known, own = self._joint_ends(system, told, (False,))
+        proven = names.select(_KEY).join(
+            known.select(_KEY).with_columns(lower=pl.Series(own.lower), upper=pl.Series(own.upper)),
+            on=_KEY,
             how="left",
             maintain_order="left",
         )
@@ -313,11 +268,7 @@ class _Partition:
         )
 
     def _rated(self, names: pl.DataFrame, ends: CountEnds) -> pl.DataFrame:
-        """Columns of `AUDIT`.
-
-        Args:
-            names: Of the counts.
-        """
+        """Columns of `AUDIT`."""
         withheld = Withheld.of(self.published, names, ends.high)
         required = self._required(withheld, ends.low, ends.high)
         least, greatest = ends.lower, ends.upper
@@ -348,15 +299,9 @@ def _or_open(ends: IntArray) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class AuditQuestion(Question):
-    """Between which values do all other counts leave each one that is not published exactly?
+class AuditQuestion(PlannedQuestion):
+    """Between which values do all other counts leave each one that is not published exactly?"""
 
-    Attributes:
-        plan: The static half, of all cells, those left out among them.
-        options: What is asked.
-    """
-
-    plan: Plan
     options: AuditOptions
 
     @classmethod
@@ -367,7 +312,7 @@ class AuditQuestion(Question):
         coverage: Coverage,
         options: AuditOptions,
     ) -> Self:
-        """For some tables."""
+        """For some tables; planned for all cells, those left out among them."""
         asked = dict.fromkeys(options.ask, tables)
         whole = coverage_with_left_out(release, coverage, asked)
         return cls(make_interval_plan(release, tables, whole), options)
@@ -377,38 +322,45 @@ class AuditQuestion(Question):
         """Counts."""
         return "counts"
 
-    @property
-    def release(self) -> Release:
-        """The schema."""
-        return self.plan.release
+    def audited(
+        self,
+        part: RegionData,
+        on_progress: OnProgress = ignore_progress,
+        quarantine: Quarantine = NO_QUARANTINE,
+    ) -> pl.DataFrame:
+        """See `audit_counts`; of the cells of regions in ``quarantine`` nothing is said."""
+        asked = dict.fromkeys(self.options.ask, self.plan.tables)
+        published = with_left_out(self.release, part.published, asked)
+        if published.is_exact:
+            return AUDIT.to_frame()
+        counts, among = arrange_counts(self.plan, published), self.options.among
+        partition = _Partition(
+            self.plan, published, counts, self.options, quarantine, part.checkpoint
+        )
+        frames = list(partition.audit_empty_places())
+        for number, batch in enumerate(whole_regions_of(counts)):
+            told = AuditProgress(on_progress, batch.stop - batch.start)
+            frames.append(partition.audited(number, batch, told))
+            told.finish(frames[-1]["status"])
+        rows = pl.concat(frames)
+        if among is not None:
+            rows = rows.join(among, on=_KEY, how="semi")
+        return rows.sort(_KEY, maintain_order=True)
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``audit/``."""
         release, given = self.release, part.published
         left_out = left_out_counts(given, coverage_with_left_out(release, given.coverage))
-        asked = dict.fromkeys(self.options.ask, self.plan.tables)
-        published = with_left_out(release, given, asked)
-        audited = AUDIT.to_frame()
-        if not published.is_exact:
-            audited = audit_with_plan(
-                self.plan,
-                published,
-                self.options,
-                on_progress,
-                quarantine,
-                checkpoint=part.checkpoint,
-            )
-        is_unit = is_place("geoid")
-        units = published.geounits.filter(is_unit, level=release.geography.unit.name)
-        key = ["geoid", "table", "cell"]
+        audited = self.audited(part, on_progress, quarantine)
+        units = given.geounits.filter(is_place("geoid"), level=release.geography.unit.name)
         return Answer(
             {"audit": audited},
-            statuses=dict(audited["status"].value_counts().iter_rows()),
+            statuses=count_statuses(audited),
             totals={
                 "units": units.height,
                 "people": 0,
                 "cells": audited.height,
                 "exact": int(audited["is_exact"].sum()),
-                "left_out": audited.join(left_out, on=key, how="semi").height,
+                "left_out": audited.join(left_out, on=_KEY, how="semi").height,
             },
         )

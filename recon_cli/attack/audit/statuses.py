@@ -12,7 +12,6 @@ See *safety range* in docs/glossary.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -147,12 +146,7 @@ class AuditProgress:
     """
 
     def __init__(self, on_progress: OnProgress, units: int) -> None:
-        """Nothing is told yet.
-
-        Args:
-            on_progress: Who is told.
-            units: How many there are.
-        """
+        """Nothing is told yet, of ``units`` units."""
         self._so_far, self._units = ProgressSoFar(on_progress), units
 
     def of(self, units: pl.Series, required: IntArray, is_settled: BoolArray) -> OnEnds:
@@ -178,13 +172,6 @@ class AuditProgress:
 
         return hear
 
-    def finish(self, found: Iterable[pl.Series]) -> None:
-        """All counts are there.
-
-        Args:
-            found: Their statuses.
-        """
-        now: Counter[str] = Counter()
-        for each in found:
-            now.update(dict(each.value_counts().iter_rows()))
-        self._so_far.tell(self._units, 0, now)
+    def finish(self, found: pl.Series) -> None:
+        """All counts are there; ``found`` are their statuses."""
+        self._so_far.tell(self._units, 0, dict(found.value_counts().iter_rows()))

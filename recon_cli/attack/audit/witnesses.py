@@ -32,11 +32,7 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
-from recon_cli.model.program import (
-    IntegerProgram,
-    deviation_program,
-    with_rows,
-)
+from recon_cli.model.program import IntegerProgram, deviation_program, with_rows
 from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,9 +15,7 @@ from recon_cli.attack.claims.batch import BatchClaims, UnitPrograms
 from recon_cli.attack.claims.groups import KINDS
 from recon_cli.attack.claims.trivial import StatedZeros, TrivialGroups, least_absences
 from recon_cli.attack.options import ClaimOptions
-from recon_cli.attack.variability.histogram import (
-    HistogramCells,
-)
+from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.ledger import GROUNDS
 from recon_cli.model.plan import Plan
@@ -25,30 +24,32 @@ from recon_cli.model.system import System
 
 def claim_schema(plan: Plan, columns: tuple[str, ...], options: ClaimOptions) -> pl.Schema:
     """Columns of ``claims/``, but for what claims rest on and their chances."""
-    schema = pl.Schema({plan.release.geoid_column: pl.String, "k": pl.Int8})
-    schema.update({name: plan.release.column_groups(name).dtype() for name in columns})
-    schema.update({"count": pl.Int32()})
-    if options.at_most:
-        schema.update({"at_most": pl.Int32()})
-    schema.update(dict.fromkeys(("exact", "singleton", "maximal", "trivial"), pl.Boolean()))
-    schema.update({"proof": pl.String()})
-    return schema
+    release = plan.release
+    of_columns = {name: release.column_groups(name).dtype() for name in columns}
+    return pl.Schema(
+        {
+            release.geoid_column: pl.String(),
+            "k": pl.Int8(),
+            **of_columns,
+            "count": pl.Int32(),
+            **({"at_most": pl.Int32()} if options.at_most else {}),
+            **dict.fromkeys(("exact", "singleton", "maximal", "trivial"), pl.Boolean()),
+            "proof": pl.String(),
+        }
+    )
 
 
 def unit_schema(plan: Plan) -> pl.Schema:
     """Columns of ``claim_units/``."""
-    schema = pl.Schema({plan.release.geoid_column: pl.String})
     numbers = ("population", "claims", "exact_claims", "undecided")
-    schema.update(dict.fromkeys(numbers, pl.Int32()))
-    schema.update({"status": pl.String(), "seconds": pl.Float64()})
-    return schema
+    of_units = {plan.release.geoid_column: pl.String(), **dict.fromkeys(numbers, pl.Int32())}
+    return pl.Schema({**of_units, "status": pl.String(), "seconds": pl.Float64()})
 
 
 def disclosure_schema(plan: Plan) -> pl.Schema:
     """Columns of ``disclosures/``."""
-    schema = pl.Schema({plan.release.geoid_column: pl.String, "known": pl.Int8})
-    schema.update(dict.fromkeys(KINDS, pl.Int32()))
-    return schema
+    key = {plan.release.geoid_column: pl.String(), "known": pl.Int8()}
+    return pl.Schema({**key, **dict.fromkeys(KINDS, pl.Int32())})
 
 
 @dataclass(frozen=True)
@@ -88,71 +89,78 @@ class BatchFrames:
         """Rows of ``claims/``: those of some people, then those of nobody."""
         found = [self._of_people(trivial)]
         if self.options.absent:
-            found.append(self._of_nobody(trivial))
+            found += self._of_nobody(trivial)
         return pl.concat(found)
 
     def _of_people(self, trivial: TrivialGroups) -> pl.DataFrame:
         verified, groups, claimed = self.verified, self.verified.groups, self.claimed
         subset, unit = groups.subset[claimed], groups.unit[claimed]
         values = self.histogram.groups[groups.cell[claimed]]
-        count, exact = verified.lower[claimed], verified.lower[claimed] == verified.upper[claimed]
         pattern = self.counts.pattern[self.system.units][unit]
-        columns: dict[str, Any] = {
-            self.plan.release.geoid_column: self.geoids.gather(unit),
-            "k": groups.size[claimed],
-            "count": count,
-            "at_most": verified.upper[claimed],
-            "exact": exact,
-            "singleton": exact & (count == 1),
-            "maximal": self._is_maximal()[claimed],
-            "trivial": trivial.flags(pattern, subset, values),
-            "proof": pl.Series([grounds.value for grounds in GROUNDS]).gather(
-                verified.proof[claimed]
-            ),
-        }
-        return _frame(
-            columns | self._labels(subset, values),
-            claim_schema(self.plan, self.histogram.columns, self.options),
+        return self._rows(
+            unit,
+            subset,
+            values,
+            verified.proof[claimed],
+            count=verified.lower[claimed],
+            at_most=verified.upper[claimed],
+            maximal=self._is_maximal()[claimed],
+            trivial=trivial.flags(pattern, subset, values),
         )
 
-    def _of_nobody(self, trivial: TrivialGroups) -> pl.DataFrame:
+    def _of_nobody(self, trivial: TrivialGroups) -> Iterator[pl.DataFrame]:
         """The least groups that nobody is in and that no cell of the unit says so of."""
         release, histogram, counts = self.plan.release, self.histogram, self.counts
         recodes = [release.column_groups(name) for name in histogram.columns]
         labels = [len(each.labels) for each in recodes]
         pattern = counts.pattern[self.system.units]
         stated: dict[int, StatedZeros] = {}
-        frames = [pl.DataFrame(schema=claim_schema(self.plan, histogram.columns, self.options))]
         is_claimed = ~(self.programs.is_open | self.programs.is_excluded) & (self.people > 0)
         for unit in np.flatnonzero(is_claimed).tolist():
             cells = slice(*np.searchsorted(histogram.unit, [unit, unit + 1]).tolist())
-            is_possible = self.verified.possible[cells]
-            here = histogram.groups[cells]
+            possible = histogram.groups[cells][self.verified.possible[cells]]
             number = int(pattern[unit])
             if number not in stated:
                 told = trivial.cells(number) if counts.intervals is None else ()
                 stated[number] = StatedZeros.of(release, recodes, told)
-            found = least_absences(here[is_possible], labels, stated[number].features)
-            is_news = ~stated[number].hold(found, here[is_possible])
+            found = least_absences(possible, labels, stated[number].features)
+            is_news = ~stated[number].hold(found, possible)
             if counts.intervals is None:
                 patterns = np.full(len(found.subset), number)
                 is_news &= ~trivial.flags(patterns, found.subset, found.values)
             subset, values = found.subset[is_news], found.values[is_news]
-            proof = self._proof_of_absence(cells, subset, values)
-            no = np.zeros(len(subset), dtype=np.int64)
-            columns: dict[str, Any] = {
-                release.geoid_column: self.geoids.gather(no + unit),
-                "k": np.bitwise_count(subset),
-                "count": no,
-                "at_most": no,
-                "exact": no == 0,
-                "singleton": no > 0,
-                "maximal": no > 0,
-                "trivial": no > 0,
-                "proof": pl.Series([grounds.value for grounds in GROUNDS]).gather(proof),
-            }
-            frames.append(_frame(columns | self._labels(subset, values), frames[0].schema))
-        return pl.concat(frames)
+            proof, no = self._proof_of_absence(cells, subset, values), np.zeros_like(subset)
+            yield self._rows(
+                no + unit, subset, values, proof, count=no, at_most=no, maximal=no, trivial=no
+            )
+
+    def _rows(
+        self,
+        unit: IntArray,
+        subset: IntArray,
+        values: IntArray,
+        proof: IntArray,
+        *,
+        count: IntArray,
+        at_most: IntArray,
+        maximal: IntArray | BoolArray,
+        trivial: IntArray | BoolArray,
+    ) -> pl.DataFrame:
+        """A row a claim: its unit, columns as bits, (claims × columns) values, and what it says."""
+        exact = count == at_most
+        columns: dict[str, Any] = {
+            self.plan.release.geoid_column: self.geoids.gather(unit),
+            "k": np.bitwise_count(subset),
+            "count": count,
+            "at_most": at_most,
+            "exact": exact,
+            "singleton": exact & (count == 1),
+            "maximal": maximal,
+            "trivial": trivial,
+            "proof": pl.Series([grounds.value for grounds in GROUNDS]).gather(proof),
+        }
+        schema = claim_schema(self.plan, self.histogram.columns, self.options)
+        return _frame(columns | self._labels(subset, values), schema)
 
     def _proof_of_absence(self, cells: slice, subset: IntArray, values: IntArray) -> IntArray:
         """The most that the zeros of each group's cells rest on."""
@@ -224,6 +232,4 @@ class BatchFrames:
 
 
 def _frame(columns: dict[str, Any], schema: pl.Schema) -> pl.DataFrame:
-    return pl.DataFrame(
-        [pl.Series(name, columns[name]).cast(dtype) for name, dtype in schema.items()]
-    )
+    return pl.DataFrame({name: columns[name] for name in schema}).cast(schema)

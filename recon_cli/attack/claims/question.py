@@ -21,8 +21,7 @@ from recon_cli.attack.claims.trivial import TrivialGroups
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import ClaimOptions
-from recon_cli.attack.question import UNDECIDED, Answer, Question, RegionData
-from recon_cli.attack.reconstruction.question import count_statuses
+from recon_cli.attack.question import UNDECIDED, Answer, Question, RegionData, count_statuses
 from recon_cli.attack.variability.histogram import (
     histogram_masks,
     histogram_of,
@@ -60,7 +59,7 @@ def claims_with_foundations(
     Args:
         claims: Proven under all structural zeros: ``key``, ``count``, ``exact``.
         tables_alone: Proven without those that are assumptions.
-        key: The columns that name the group of a claim, null where it does not speak of one.
+        key: The columns that name the group of a claim.
 
     Returns:
         ``rests_on`` besides: ``tables`` where the same, or more, is proven without assumptions,
@@ -115,15 +114,13 @@ def find_claims(
     """Every claim that holds in all solutions of each unit alone: Eq. (claim).
 
     Args:
-        tables: The tables that ``microdata`` was reconstructed from.
-        microdata: Reconstructed records of the partition.
-        options: What to verify.
+        tables: The tables that ``microdata``, records of the partition, was reconstructed from.
 
     Raises:
         StageError: The records do not reproduce the published counts.
     """
-    plans = make_claim_plans(release, tables, published.coverage, is_exact=published.is_exact)
-    return find_with_plans(plans, RegionData(published, microdata), options)
+    plans = ClaimPlans.of(release, tables, published.coverage, is_exact=published.is_exact)
+    return plans.find(RegionData(published, microdata), options)
 
 
 @dataclass(frozen=True)
@@ -140,46 +137,45 @@ class ClaimPlans:
     tables_alone: Plan | None
     trivial: TrivialGroups
 
+    @classmethod
+    def of(
+        cls, release: Release, tables: Sequence[Table], coverage: Coverage, *, is_exact: bool
+    ) -> Self:
+        """Plans whose grain resolves the columns of claims; of exact counts or of intervals."""
+        columns = claim_columns(release, tables, coverage)
+        make = make_relaxed_plan if is_exact else make_interval_plan
 
-def make_claim_plans(
-    release: Release, tables: Sequence[Table], coverage: Coverage, *, is_exact: bool
-) -> ClaimPlans:
-    """Plans whose grain resolves the columns of claims; of exact counts or of intervals."""
-    columns = claim_columns(release, tables, coverage)
-    make = make_relaxed_plan if is_exact else make_interval_plan
+        def plan_of(described: Release) -> Plan:
+            return make(described, tables, coverage, histogram_masks(described, columns))
 
-    def plan_of(described: Release) -> Plan:
-        return make(described, tables, coverage, histogram_masks(described, columns))
+        alone = plan_of(release.without_assumptions()) if release.has_assumptions else None
+        trivial = TrivialGroups(release, tuple(tables), coverage, columns)
+        return cls(plan_of(release), alone, trivial)
 
-    alone = plan_of(release.without_assumptions()) if release.has_assumptions else None
-    trivial = TrivialGroups(release, tuple(tables), coverage, columns)
-    return ClaimPlans(plan_of(release), alone, trivial)
+    def find(
+        self,
+        data: RegionData,
+        options: ClaimOptions,
+        on_progress: OnProgress = ignore_progress,
+        quarantine: Quarantine = NO_QUARANTINE,
+    ) -> VerifiedClaims:
+        """See `find_claims`; ``quarantine`` is for attempts that died."""
+        quarantine = replace(quarantine, is_over=data.checkpoint.is_over)
 
+        def find(plan: Plan, name: str, on_progress: OnProgress) -> VerifiedClaims:
+            partition = _Partition(plan, data, options, self.trivial, quarantine, name)
+            return partition.verified(on_progress)
 
-def find_with_plans(
-    plans: ClaimPlans,
-    data: RegionData,
-    options: ClaimOptions,
-    on_progress: OnProgress = ignore_progress,
-    quarantine: Quarantine = NO_QUARANTINE,
-) -> VerifiedClaims:
-    """`find_claims` with plans already made; ``quarantine`` is for attempts that died."""
-    quarantine = replace(quarantine, is_over=data.checkpoint.is_over)
-
-    def find(plan: Plan, name: str, on_progress: OnProgress) -> VerifiedClaims:
-        partition = _Partition(plan, data, options, plans.trivial, quarantine, name)
-        return partition.verified(on_progress)
-
-    found = find(plans.assuming, "", on_progress)
-    if plans.tables_alone is None:
-        return replace(found, claims=found.claims.with_columns(rests_on=pl.lit(TABLES)))
-    alone = find(plans.tables_alone, "tables-alone-", ignore_progress)
-    key = [plans.assuming.release.geoid_column, *found.columns]
-    return replace(
-        found,
-        claims=claims_with_foundations(found.claims, alone.claims, key),
-        units=found.units.with_columns(seconds=found.units["seconds"] + alone.units["seconds"]),
-    )
+        found = find(self.assuming, "", on_progress)
+        if self.tables_alone is None:
+            return replace(found, claims=found.claims.with_columns(rests_on=pl.lit(TABLES)))
+        alone = find(self.tables_alone, "tables-alone-", ignore_progress)
+        key = [self.assuming.release.geoid_column, *found.columns]
+        return replace(
+            found,
+            claims=claims_with_foundations(found.claims, alone.claims, key),
+            units=found.units.with_columns(seconds=found.units["seconds"] + alone.units["seconds"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -187,7 +183,6 @@ class _Partition:
     """The claims of a partition under one plan; all but what they rest on.
 
     Attributes:
-        quarantine: For attempts that died.
         name: How the names begin that batches are kept under.
     """
 
@@ -292,8 +287,6 @@ class ClaimsQuestion(Question):
     """What is true in every solution of people with some values, on any of their columns?
 
     Attributes:
-        plans: What claims are verified under.
-        options: What to verify.
         everybody: All records, counted by the columns of claims.
         laws: By which the counts were published, in words; none where all are exact.
     """
@@ -316,7 +309,7 @@ class ClaimsQuestion(Question):
         is_exact: bool,
     ) -> Self:
         """For some tables."""
-        plans = make_claim_plans(release, tables, coverage, is_exact=is_exact)
+        plans = ClaimPlans.of(release, tables, coverage, is_exact=is_exact)
         columns = claim_columns(release, tables, coverage)
         everybody = _count_everybody(release, read_records, columns)
         return cls(plans, options, everybody, laws)
@@ -338,7 +331,7 @@ class ClaimsQuestion(Question):
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``claims/``, ``claim_units/`` and ``disclosures/``."""
-        verified = find_with_plans(self.plans, part, self.options, on_progress, quarantine)
+        verified = self.plans.find(part, self.options, on_progress, quarantine)
         release, units = self.release, verified.units
         here = count_records(release, part.records, verified.columns)
         claims = with_surprise(release, verified.claims, units, here, self.everybody)
@@ -352,7 +345,7 @@ class ClaimsQuestion(Question):
                 "claim_units": units,
                 "disclosures": verified.disclosures,
             },
-            statuses=dict(places["status"].value_counts().iter_rows()),
+            statuses=count_statuses(places),
             totals={
                 "units": places.height,
                 "open": units.filter(pl.col("status") == "open").height,

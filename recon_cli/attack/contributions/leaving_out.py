@@ -12,12 +12,7 @@ from typing import Self
 import polars as pl
 
 from recon_cli.attack.claims.groups import claim_columns, require_columns
-from recon_cli.attack.claims.question import (
-    ClaimPlans,
-    VerifiedClaims,
-    find_with_plans,
-    make_claim_plans,
-)
+from recon_cli.attack.claims.question import ClaimPlans, VerifiedClaims
 from recon_cli.attack.contributions.parts import Part, PartKind, parts_of, restrict, without
 from recon_cli.attack.contributions.ranking import (
     LeftOut,
@@ -162,7 +157,7 @@ class Attack:
         make = make_plan if is_exact else make_interval_plan
         return cls(
             make(release, tables, coverage),
-            make_claim_plans(release, tables, coverage, is_exact=is_exact),
+            ClaimPlans.of(release, tables, coverage, is_exact=is_exact),
             columns,
             options,
         )
@@ -176,7 +171,7 @@ class Attack:
         total = Proven()
         for part in published:
             made = reconstruct_plan(self.reconstruction, part, seed=self.options.seed)
-            verified = find_with_plans(self.claims, RegionData(part, made.microdata), self.options)
+            verified = self.claims.find(RegionData(part, made.microdata), self.options)
             total += self._sums(verified)
         return total
 

@@ -11,12 +11,7 @@ import polars as pl
 
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.joint.part import Part, PartInput, PartPlan
-from recon_cli.attack.joint.units import (
-    STATUSES,
-    JointCertainty,
-    certain_records,
-    find_certain,
-)
+from recon_cli.attack.joint.units import STATUSES, JointCertainty, certain_records, find_certain
 from recon_cli.attack.options import JointOptions
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.progress import OnProgress, ignore_progress

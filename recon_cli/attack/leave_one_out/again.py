@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -44,10 +45,9 @@ from recon_cli.attack.leave_one_out.reference import (
 from recon_cli.attack.linkage.key_encoding import column_codes
 from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.attack.sampling import SampledSolutions, sample_batch, vertices
-from recon_cli.attack.variability.histogram import HistogramCells, histogram_masks, histogram_of
+from recon_cli.attack.variability.histogram import HistogramCells, histogram_of
 from recon_cli.attack.variability.question import make_variability_plan
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
@@ -56,8 +56,6 @@ from recon_cli.solve.cp_sat import Effort
 
 #: What an agency publishes of the records of a partition; the same coverage for any records.
 Publish = Callable[[pl.DataFrame], Publication]
-
-
 #: What is published without the person of a row, in one or several ways.
 Without = Callable[[int], Sequence[Publication]]
 _COMPARED = ("chance", "settled", "certain")
@@ -79,7 +77,7 @@ def attack_again(
         options: How to attack; ``share`` and ``within`` say who is left out.
 
     Returns:
-        As `recon_cli.attack.leave_one_out.question.leave_out_with_plan`.
+        As `recon_cli.attack.leave_one_out.question.leave_out`.
 
     Raises:
         ConfigError: Nothing is gained from these tables.
@@ -100,8 +98,6 @@ class ScratchAttack:
     """An attack that begins anew for each publication.
 
     Attributes:
-        records: The confidential ones.
-        published: What is published of them.
         columns: The histogram columns that the tables tell apart.
         gained: Those of them to be learnt.
     """
@@ -129,7 +125,8 @@ class ScratchAttack:
         """
         columns = compared_columns(release, tables, published.coverage, options.gains)
         gained = gained_columns(release, columns, options.gains)
-        plan = _plan(release, tables, published, columns)
+        coverage, is_exact = published.coverage, published.is_exact
+        plan = make_variability_plan(release, tables, coverage, "exact", is_exact=is_exact)
         return cls(plan, records, published, columns, gained, options)
 
     def people(self, *same: str) -> pl.DataFrame:
@@ -175,38 +172,30 @@ class ScratchAttack:
         found: list[list[_Conclusion]] = []
         codes = people.select(f"_{name}" for name in self.columns).to_numpy()
         is_gained = np.array([name in self.gained for name in self.columns])
-        for at, (row, geoid) in enumerate(people.select("_row", place).iter_rows()):
+        for values, (row, geoid) in zip(
+            codes, people.select("_row", place).iter_rows(), strict=True
+        ):
             region = release.region.enclosing(str(geoid))
             if region not in worlds:
                 worlds[region] = self._world(self.published, region, ())
             known = [worlds[region]]
             for others in without(row):
                 known.append(self._world(others, region, known))
-            person = _Person(str(geoid), codes[at], is_gained)
-            found.append([world.conclude(person) for world in known])
+            found.append([world.conclude(str(geoid), values, is_gained) for world in known])
         modes = ModalValues.of(release, self.records, self.gained, None)
-        columns = [_stack(each) for each in zip(*found, strict=True)]
-        return [
-            left_out_frame(
-                LeftOut(
-                    geoids=people[place],
-                    groups=codes,
-                    gain=people["gain"].to_numpy(),
-                    people=people["people"].to_numpy(),
-                    unknown=np.where(
-                        [each[0].is_open or each[number].is_open for each in found], OPEN, KNOWN
-                    ),
-                ),
-                BatchComparison(
-                    columns[0],
-                    other,
-                    np.array([each[0].seconds + each[number].seconds for each in found]),
-                ),
-                self.columns,
-                modes,
-            )
-            for number, other in enumerate(columns[1:], start=1)
+        ways = [
+            [np.array(each) for each in zip(*way, strict=True)] for way in zip(*found, strict=True)
         ]
+        frames = []
+        for way in ways[1:]:
+            (*first, is_open, seconds), (*other, is_open_without, seconds_without) = ways[0], way
+            unknown = np.where(is_open | is_open_without, OPEN, KNOWN)
+            gain, number = (people[name].to_numpy() for name in ("gain", "people"))
+            who = LeftOut(people[place], codes, gain, number, unknown)
+            both = Conclusions(*first), Conclusions(*other)
+            compared = BatchComparison(*both, seconds + seconds_without)
+            frames.append(left_out_frame(who, compared, self.columns, modes))
+        return frames
 
     def _world(self, published: Publication, region: str, known: Sequence[_World]) -> _World:
         """What is published of a region, attacked; nothing is where the same is known."""
@@ -221,32 +210,7 @@ class ScratchAttack:
         return _World(self.plan, part, region, self.columns, self.options)
 
 
-def _plan(
-    release: Release, tables: Sequence[Table], published: Publication, columns: tuple[str, ...]
-) -> Plan:
-    if published.is_exact:
-        return make_variability_plan(release, tables, published.coverage, "exact")
-    masks = histogram_masks(release, columns)
-    return make_interval_plan(release, tables, published.coverage, masks)
-
-
-@dataclass(frozen=True)
-class _Person:
-    """Somebody's record, as an attacker splits it.
-
-    Attributes:
-        geoid: The unit.
-        groups: For each histogram column the place of its value.
-        is_gained: For each whether it is to be learnt.
-    """
-
-    geoid: str
-    groups: IntArray
-    is_gained: BoolArray
-
-
-@dataclass(frozen=True)
-class _Conclusion:
+class _Conclusion(NamedTuple):
     """What is concluded about one person; see `Conclusions`."""
 
     chance: float
@@ -254,14 +218,6 @@ class _Conclusion:
     is_certain: int
     is_open: bool
     seconds: float
-
-
-def _stack(found: Sequence[_Conclusion]) -> Conclusions:
-    return Conclusions(
-        np.array([each.chance for each in found]),
-        np.array([each.is_settled for each in found], dtype=np.int64),
-        np.array([each.is_certain for each in found], dtype=np.int64),
-    )
 
 
 class _World:
@@ -293,14 +249,18 @@ class _World:
         )
         self.seconds = options.seconds
 
-    def conclude(self, person: _Person) -> _Conclusion:
-        """What the attack says of somebody, who need not be in the counts."""
-        unit = self.geoids.index(person.geoid)
-        groups = self.histogram.groups[self.histogram.of_cell]
-        same = groups == person.groups
+    def conclude(self, geoid: str, values: IntArray, is_gained: BoolArray) -> _Conclusion:
+        """What the attack says of somebody of a unit, who need not be in the counts.
+
+        Args:
+            values: For each histogram column the place of the person's value.
+            is_gained: For each whether it is to be learnt.
+        """
+        unit = self.geoids.index(geoid)
+        same = self.histogram.groups[self.histogram.of_cell] == values
         in_unit = self.system.candidates.unit == unit
-        alike = in_unit & same[:, ~person.is_gained].all(axis=1)
-        true = same[:, person.is_gained].all(axis=1)
+        alike = in_unit & same[:, ~is_gained].all(axis=1)
+        true = same[:, is_gained].all(axis=1)
         wholes = np.stack([alike, in_unit, np.ones_like(in_unit)])
         parts = wholes & true
         counted = [masks.astype(np.int64) @ self.sampled.values.T for masks in (parts, wholes)]
@@ -316,12 +276,7 @@ class _World:
     def _ends(self, record: BoolArray, others: BoolArray) -> tuple[RecordEnds, float]:
         masks = np.stack([record, others]).astype(np.int64)
         counts = masks @ self.sampled.values.T
-        ends = RecordEnds(
-            counts[0].min(keepdims=True),
-            counts[0].min(keepdims=True),
-            counts[1].max(keepdims=True),
-            counts[1].max(keepdims=True),
-        )
+        ends = RecordEnds.of_known(counts[0, None], counts[1, None])
         elapsed = 0.0
         for component in self.sampled.components:
             functionals = masks[:, None, component.columns]
@@ -361,11 +316,10 @@ def attack_swapped(
 
     Args:
         persons: The confidential records: the unit's geoid, ``household``, the features.
-        swap: The swap, and the publication.
         options: How to attack; ``share`` and ``within`` say who is left out.
 
     Returns:
-        As `recon_cli.attack.leave_one_out.question.leave_out_with_plan`, a row for each distinct
+        As `recon_cli.attack.leave_one_out.question.leave_out`, a row for each distinct
         record of a ``household``; without the person the swap is drawn again. Besides
         ``chance_fixed``, ``settled_fixed`` and ``certain_fixed``, without the person and with the
         pairs that were drawn with everybody, and ``units_changed`` (Int32), units whose swapped

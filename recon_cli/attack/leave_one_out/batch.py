@@ -52,6 +52,12 @@ class RecordEnds:
     most_others: IntArray
     most_known: IntArray
 
+    @classmethod
+    def of_known(cls, record: IntArray, others: IntArray) -> RecordEnds:
+        """As (people × solutions) known ones have the counts: proven of whom no component holds."""
+        least, most = record.min(axis=1), others.max(axis=1)
+        return cls(least, least.copy(), most, most.copy())
+
     def at_least(self, people: int) -> IntArray:
         """Whether so many people have the record in every solution: 1, 0, or −1: undecided."""
         return np.where(self.least >= people, 1, np.where(self.least_known < people, 0, -1))
@@ -145,11 +151,9 @@ class Conclusions:
 
 @dataclass(frozen=True)
 class BatchComparison:
-    """What is concluded about the people of a batch.
+    """What is concluded about people from the counts, and from those without each of them.
 
     Attributes:
-        included: From the counts.
-        left_out: From the counts without the person.
         deterministic_time: For each person the solver's seconds for both.
     """
 
@@ -210,10 +214,9 @@ class _Comparison:
         self.part_without, self.whole_without = self.part.copy(), self.whole.copy()
         self.elapsed = np.zeros(len(people))
         others = self.whole[0] - self.part[0]
-        self.ends = RecordEnds(
-            self.part[0].min(axis=0), self.part[0].min(axis=0), others.max(axis=0), others.max(0)
+        self.ends, self.ends_without = (
+            RecordEnds.of_known(self.part[0].T, others.T) for _ in range(2)
         )
-        self.ends_without = RecordEnds(*(array.copy() for array in vars(self.ends).values()))
 
     def add(self, component: Component, seconds: float) -> None:
         """Whoever's reference class is in one component."""

@@ -25,9 +25,14 @@ from recon_cli.attack.leave_one_out.reference import (
 )
 from recon_cli.attack.linkage.baselines import most_frequent
 from recon_cli.attack.options import LeaveOneOutOptions
-from recon_cli.attack.question import Answer, Question, RegionData
+from recon_cli.attack.question import Answer, PlannedQuestion, RegionData, count_statuses
 from recon_cli.attack.sampling import sample_batch, vertices
-from recon_cli.attack.variability.histogram import HistogramCells, histogram_columns, histogram_of
+from recon_cli.attack.variability.histogram import (
+    HistogramCells,
+    histogram_columns,
+    histogram_of,
+    histogram_schema,
+)
 from recon_cli.attack.variability.question import make_variability_plan
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError, SourceError, StageError
@@ -66,27 +71,23 @@ class LeftOut:
 
 
 def left_out_schema(release: Release, columns: Sequence[str]) -> pl.Schema:
-    """The columns of `recon_cli.attack.leave_one_out.question.leave_out_with_plan`."""
-    schema = pl.Schema({release.geoid_column: pl.String})
-    schema.update({name: release.column_groups(name).dtype() for name in columns})
-    schema.update({"people": pl.Int32(), "population": pl.Int32(), "modal": pl.Boolean()})
-    schema.update(dict.fromkeys(("chance", "chance_without"), pl.Float64()))
-    schema.update(dict.fromkeys(_DECISIONS, pl.Boolean()))
-    schema.update({"status": pl.String(), "seconds": pl.Float64()})
-    return schema
+    """The columns of `leave_out`."""
+    further: dict[str, pl.DataType] = {
+        "people": pl.Int32(),
+        "population": pl.Int32(),
+        "modal": pl.Boolean(),
+        **dict.fromkeys(("chance", "chance_without"), pl.Float64()),
+        **dict.fromkeys(_DECISIONS, pl.Boolean()),
+        "status": pl.String(),
+        "seconds": pl.Float64(),
+    }
+    return histogram_schema(release, columns, further)
 
 
 def left_out_frame(
     left_out: LeftOut, comparison: BatchComparison, columns: Sequence[str], modes: ModalValues
 ) -> pl.DataFrame:
-    """One row for each record.
-
-    Args:
-        left_out: Who was left out.
-        comparison: What is concluded, in the same order; ignored where nothing is known.
-        columns: The histogram columns.
-        modes: The gained values of the units.
-    """
+    """One row for each record; ``comparison`` is in their order, ignored where nothing is known."""
     release = modes.release
     is_known = left_out.unknown == KNOWN
     both = (comparison.included, comparison.left_out)
@@ -111,9 +112,7 @@ def left_out_frame(
         labels = pl.Series(name, list(groups.labels), dtype=groups.dtype)
         values[name] = labels.gather(left_out.groups[:, at])
     schema = left_out_schema(release, columns)
-    return pl.DataFrame(
-        [pl.Series(name, values[name]).cast(dtype) for name, dtype in schema.items()]
-    )
+    return pl.DataFrame({name: values[name] for name in schema}).cast(schema)
 
 
 def leave_out(
@@ -129,17 +128,24 @@ def leave_out(
         published: Exact counts of one partition.
         tables: The tables to attack.
         records: The records that were tabulated: the unit's geoid and the features.
-        options: Who is left out.
 
     Returns:
-        One row for each unit and record: see `leave_out_with_plan`.
+        One row for each unit and record: the unit's geoid, the histogram columns that the tables
+        tell apart, ``people`` (how many with this record are left out, one at a time),
+        ``population`` of the unit, ``modal`` (whether the gained values are the unit's modal
+        guess), ``chance`` and ``chance_without`` (that the attack says what is true), ``settled``
+        and ``settled_without`` (whether the gained values follow from the known ones in every
+        solution; null where undecided), ``certain`` and ``certain_without`` (whether the record is
+        in every solution; likewise), ``status`` (``complete``, ``partial``: something is undecided,
+        ``open``: the tables do not bound the unit's people, ``quarantined``) and ``seconds``,
+        deterministic, for each record.
 
     Raises:
         ConfigError: Nothing is gained from these tables.
         SourceError: The counts are not exact, or not those of the records.
     """
     plan = make_variability_plan(release, tables, published.coverage, "exact")
-    return leave_out_with_plan(plan, published, records, options)
+    return LeaveOneOutQuestion(plan, options, None).left_out(RegionData(published, records))
 
 
 def solution_seeds(options: LeaveOneOutOptions, region: str) -> list[int]:
@@ -165,56 +171,6 @@ def compared_columns(
             f"(histogram columns that they tell apart: {', '.join(columns) or 'none'})"
         )
     return columns
-
-
-def leave_out_with_plan(
-    plan: Plan,
-    published: Publication,
-    records: pl.DataFrame,
-    options: LeaveOneOutOptions,
-    on_progress: OnProgress = ignore_progress,
-    *,
-    mode: int | None = None,
-    quarantine: Quarantine = NO_QUARANTINE,
-) -> pl.DataFrame:
-    """`leave_out` with a plan already made; see there.
-
-    Args:
-        published: Exact counts of one partition, or of some of its regions.
-        records: The records of all of the partition.
-        options: Who is left out.
-        on_progress: Told of units and people done since the last call.
-        mode: The most frequent gained value of all partitions, as from `gain_codes`; default
-            that of ``records``.
-        quarantine: For attempts that died.
-
-    Returns:
-        Columns: the unit's geoid, the histogram columns that the tables tell apart, ``people``
-        (how many with this record are left out, one at a time), ``population`` of the unit,
-        ``modal`` (whether the gained values are the unit's modal guess), ``chance`` and
-        ``chance_without`` (that the attack says what is true), ``settled`` and
-        ``settled_without`` (whether the gained values follow from the known ones in every
-        solution; null where undecided), ``certain`` and ``certain_without`` (whether the record
-        is in every solution; likewise), ``status`` (``complete``, ``partial``: something is
-        undecided, ``open``: the tables do not bound the unit's people, ``quarantined``) and
-        ``seconds``, deterministic, for each record.
-    """
-    release = plan.release
-    published.require_exact("leaving one out")
-    columns = compared_columns(release, plan.tables, published.coverage, options.gains)
-    counts = arrange_counts(plan, published)
-    modes = ModalValues.of(release, records, gained_columns(release, columns, options.gains), mode)
-    frames = [pl.DataFrame(schema=left_out_schema(release, columns))]
-    for system in build_systems(plan, counts):
-        truth = _encoded(plan, counts, system, records)
-        histogram = histogram_of(plan, system.candidates, columns)
-        people = _chosen(plan.release, counts, system, truth, options)
-        batch = _Batch(counts, system, histogram, people, modes)
-        frame = batch.compare(options, quarantine.of_batch(counts, system))
-        frames.append(frame)
-        statuses = dict(frame["status"].value_counts().iter_rows())
-        on_progress(len(system.units), int(truth.sum()), statuses)
-    return pl.concat(frames)
 
 
 def _encoded(
@@ -298,18 +254,16 @@ class _Batch:
 
 
 @dataclass(frozen=True)
-class LeaveOneOutQuestion(Question):
+class LeaveOneOutQuestion(PlannedQuestion):
     """What is concluded about each of some people, with them in the counts and without?
 
     Attributes:
-        plan: The static half, of exact counts.
-        options: Who is left out.
-        mode: The most frequent gained value of all records.
+        mode: The most frequent gained value of all records, as from `gain_codes`; None for that of
+            each partition.
     """
 
-    plan: Plan
     options: LeaveOneOutOptions
-    mode: int
+    mode: int | None
 
     @classmethod
     def of(
@@ -325,7 +279,6 @@ class LeaveOneOutQuestion(Question):
         """For some tables.
 
         Args:
-            tables: Those in use.
             options: Who is left out; the share is that of ``people``.
             people: How many to leave out, about; None for all.
             read_records: All records that were tabulated, part by part.
@@ -346,10 +299,29 @@ class LeaveOneOutQuestion(Question):
         plan = make_variability_plan(release, tables, coverage, "exact")
         return cls(plan, replace(options, share=share), most_frequent(values))
 
-    @property
-    def release(self) -> Release:
-        """The schema."""
-        return self.plan.release
+    def left_out(
+        self,
+        part: RegionData,
+        on_progress: OnProgress = ignore_progress,
+        quarantine: Quarantine = NO_QUARANTINE,
+    ) -> pl.DataFrame:
+        """See `leave_out`; ``part`` may be some regions, and the records of all the partition."""
+        plan, options, published = self.plan, self.options, part.published
+        published.require_exact("leaving one out")
+        columns = compared_columns(self.release, plan.tables, published.coverage, options.gains)
+        counts = arrange_counts(plan, published)
+        gained = gained_columns(self.release, columns, options.gains)
+        modes = ModalValues.of(self.release, part.records, gained, self.mode)
+        frames = [left_out_schema(self.release, columns).to_frame()]
+        for system in build_systems(plan, counts):
+            truth = _encoded(plan, counts, system, part.records)
+            histogram = histogram_of(plan, system.candidates, columns)
+            people = _chosen(self.release, counts, system, truth, options)
+            batch = _Batch(counts, system, histogram, people, modes)
+            frame = batch.compare(options, quarantine.of_batch(counts, system))
+            frames.append(frame)
+            on_progress(len(system.units), int(truth.sum()), count_statuses(frame))
+        return pl.concat(frames)
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """The rows of ``leave_one_out/``.
@@ -357,15 +329,7 @@ class LeaveOneOutQuestion(Question):
         Raises:
             SourceError: The counts are not those of the records.
         """
-        rows = leave_out_with_plan(
-            self.plan,
-            part.published,
-            part.records,
-            self.options,
-            on_progress,
-            mode=self.mode,
-            quarantine=quarantine,
-        )
+        rows = self.left_out(part, on_progress, quarantine)
         by_status = rows.group_by("status").agg(pl.col("people").sum())
         return Answer(
             {"leave_one_out": rows},

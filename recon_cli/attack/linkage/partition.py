@@ -16,13 +16,7 @@ from recon_cli.attack.linkage.baselines import (
     modal_guess,
     proportional_guess,
 )
-from recon_cli.attack.linkage.files import (
-    FLAGS,
-    is_set,
-    one_per_id,
-    unique_on,
-    with_order,
-)
+from recon_cli.attack.linkage.files import FLAGS, is_set, one_per_id, unique_on, with_order
 from recon_cli.attack.linkage.key_encoding import KeyEncoder, require
 from recon_cli.attack.linkage.links import (
     GROUPS,

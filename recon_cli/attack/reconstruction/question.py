@@ -15,8 +15,9 @@ from recon_cli.attack.question import (
     QUARANTINED,
     UNDECIDED,
     Answer,
-    Question,
+    PlannedQuestion,
     RegionData,
+    count_statuses,
     missing_units,
 )
 from recon_cli.attack.reconstruction.person_records import histogram_resolved, person_records
@@ -47,16 +48,14 @@ class Reconstruction:
             ``certain``, true when propagation shows that the record's histogram columns are in
             every solution of the same tables (``recon solvar`` finds all such records).
         blocks: One row per unit: its geoid, ``population`` (null where unknown),
-            ``candidates``, ``free`` (candidates
-            that propagation left open), ``status`` (``unique``: proven the only solution on the
-            release's histogram; ``likely``: no other solution makes the published counts likelier
-            (see `Objective`); ``solved``: neither is proven; ``open``: the tables in use do
-            not bound the number of people, so there may be more; ``undecided``: neither a solution
-            was found in time nor a proof that there is none, so that people are missing;
-            ``quarantined``: no solver was started on it, likewise, see
-            `recon_cli.attack.excluded_units`),
-            ``method`` (``propagation``, ``solver``) and ``seconds``, the
-            solver's deterministic effort.
+            ``candidates``, ``free`` (candidates that propagation left open), ``status``
+            (``unique``: proven the only solution on the release's histogram; ``likely``: no other
+            solution makes the published counts likelier (see `Objective`); ``solved``: neither is
+            proven; ``open``: the tables in use do not bound the number of people, so there may be
+            more; ``undecided``: neither a solution was found in time nor a proof that there is
+            none, so that people are missing; ``quarantined``: no solver was started on it,
+            likewise, see `recon_cli.attack.excluded_units`), ``method`` (``propagation``,
+            ``solver``) and ``seconds``, the solver's deterministic effort.
     """
 
     microdata: pl.DataFrame
@@ -105,10 +104,7 @@ def reconstruct_plan(
     on_progress: OnProgress = ignore_progress,
     quarantine: Quarantine = NO_QUARANTINE,
 ) -> Reconstruction:
-    """`reconstruct` with a plan already made; see there.
-
-    ``quarantine`` is for attempts that died.
-    """
+    """`reconstruct` with a plan already made; ``quarantine`` is for attempts that died."""
     counts = arrange_counts(plan, published)
     microdata, blocks = [], []
     is_likely = objective == "likely" or (objective is None and counts.costs is not None)
@@ -135,13 +131,8 @@ def reconstruct_plan(
         blocks.append(units)
         told.tell(len(system.units), len(records), count_statuses(units))
     if not blocks:
-        return Reconstruction(_no_records(plan), pl.DataFrame(schema=_unit_schema(plan)))
+        return Reconstruction(_no_records(plan), _unit_schema(plan).to_frame())
     return Reconstruction(pl.concat(microdata), pl.concat(blocks))
-
-
-def count_statuses(units: pl.DataFrame) -> dict[str, int]:
-    """``status`` → how many rows of ``units`` have it."""
-    return dict(units["status"].value_counts().iter_rows())
 
 
 def _no_records(plan: Plan) -> pl.DataFrame:
@@ -151,16 +142,12 @@ def _no_records(plan: Plan) -> pl.DataFrame:
     )
 
 
-def _unit_schema(plan: Plan) -> dict[str, type[pl.DataType]]:
-    return {
-        plan.release.geoid_column: pl.String,
-        "population": pl.Int32,
-        "candidates": pl.Int32,
-        "free": pl.Int32,
-        "status": pl.String,
-        "method": pl.String,
-        "seconds": pl.Float64,
-    }
+def _unit_schema(plan: Plan) -> pl.Schema:
+    counts = dict.fromkeys(("population", "candidates", "free"), pl.Int32())
+    names = dict.fromkeys(("status", "method"), pl.String())
+    return pl.Schema(
+        {plan.release.geoid_column: pl.String(), **counts, **names, "seconds": pl.Float64()}
+    )
 
 
 def _unit_records(
@@ -188,25 +175,19 @@ def _unit_records(
         pl.Series(["propagation", "solver"])[solved.used_solver.astype(np.int64)],
         solved.deterministic_time.round(6),
     ]
-    return pl.DataFrame(
-        [
-            pl.Series(name, column).cast(dtype)
-            for (name, dtype), column in zip(_unit_schema(plan).items(), columns, strict=True)
-        ]
-    )
+    schema = _unit_schema(plan)
+    return pl.DataFrame(dict(zip(schema, columns, strict=True))).cast(schema)
 
 
 @dataclass(frozen=True)
-class ReconstructionQuestion(Question):
+class ReconstructionQuestion(PlannedQuestion):
     """Which records have the published counts, and are there others?
 
     Attributes:
         seed: Which of several solutions.
-        objective: Which kind of solution.
         verify: Whether every published cell is counted again on the records.
     """
 
-    plan: Plan
     seed: int
     objective: Objective | None
     verify: bool
@@ -226,11 +207,6 @@ class ReconstructionQuestion(Question):
         """For some tables."""
         make = make_plan if is_exact else make_interval_plan
         return cls(make(release, tables, coverage), seed, objective, verify)
-
-    @property
-    def release(self) -> Release:
-        """The schema."""
-        return self.plan.release
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``microdata/`` and ``blocks/``.
@@ -253,19 +229,19 @@ class ReconstructionQuestion(Question):
         unlisted = blocks.height - places.height
         placed = result.microdata[place].unique().implode()
         inhabited = places.filter((pl.col("population") > 0) | pl.col(place).is_in(placed))
-        unique = places.filter(pl.col("status") == "unique")
+        is_unique = pl.col("status") == "unique"
         methods = blocks["method"].value_counts().iter_rows()
         return Answer(
             {"microdata": result.microdata, "blocks": blocks},
-            statuses=dict(places["status"].value_counts().iter_rows()),
+            statuses=count_statuses(places),
             totals={
                 "units": places.height,
                 **({"unlisted": unlisted} if unlisted else {}),
                 "inhabited": inhabited.height,
-                "unique": inhabited.filter(pl.col("status") == "unique").height,
+                "unique": inhabited.filter(is_unique).height,
                 "people": result.microdata.height,
                 "certain": int(result.microdata["certain"].sum()),
-                "people_in_unique": int(unique["population"].sum()),
+                "people_in_unique": int(places.filter(is_unique)["population"].sum()),
                 "uncounted": blocks["population"].null_count(),
                 "candidates": int(blocks["candidates"].sum()),
                 "free": int(blocks["free"].sum()),

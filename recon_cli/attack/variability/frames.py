@@ -20,7 +20,7 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.question import UNDECIDED
 from recon_cli.attack.variability.batch import BatchVariability
 from recon_cli.attack.variability.distance import Distances
-from recon_cli.attack.variability.histogram import HistogramCells, with_open_ends
+from recon_cli.attack.variability.histogram import HistogramCells, histogram_schema, with_open_ends
 from recon_cli.frames import OPEN
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
@@ -53,10 +53,8 @@ def unit_schema(plan: Plan, *, diameter: bool) -> pl.Schema:
 
 def interval_schema(plan: Plan, columns: tuple[str, ...]) -> pl.Schema:
     """Columns of `Variability.intervals`."""
-    schema = pl.Schema({plan.release.geoid_column: pl.String})
-    schema.update({name: plan.release.column_groups(name).dtype() for name in columns})
-    schema.update({"lower": pl.Int32(), "upper": pl.Int32(), "exact": pl.Boolean()})
-    return schema
+    ends = {"lower": pl.Int32(), "upper": pl.Int32(), "exact": pl.Boolean()}
+    return histogram_schema(plan.release, columns, ends)
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ class BatchFrames:
         frame = frame.filter((pl.col("lower") > 0) | (pl.col("lower") < pl.col("upper")))
         columns = self.histogram.columns
         frame = with_open_ends(frame, self.plan, self.counts, self.system, columns)
-        return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+        return frame.select(schema.names()).cast(schema)
 
     def regions(self) -> pl.DataFrame:
         """A row a region, with the columns of `REGIONS`; none where units were taken alone."""

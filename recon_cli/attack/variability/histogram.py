@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,12 +55,19 @@ def histogram_masks(release: Release, columns: tuple[str, ...]) -> list[Masks]:
     return predicates
 
 
+def histogram_schema(
+    release: Release, columns: Sequence[str], further: Mapping[str, pl.DataType]
+) -> pl.Schema:
+    """The unit's geoid, histogram columns, and what is said of each cell."""
+    of_cell = {name: release.column_groups(name).dtype() for name in columns}
+    return pl.Schema({release.geoid_column: pl.String(), **of_cell, **further})
+
+
 @dataclass(frozen=True)
 class HistogramCells:
     """The histogram cells that a batch's candidates fall into.
 
     Attributes:
-        columns: HistogramCells columns in use.
         of_cell: For each candidate its histogram cell; numbered by unit, then by group.
         unit: For each histogram cell its unit.
         groups: (histogram cells × columns) group numbers.
@@ -185,10 +192,8 @@ def propagated_intervals(
     make = make_plan if published.is_exact else make_interval_plan
     plan = make(release, tables, published.coverage, histogram_masks(release, columns))
     counts = arrange_counts(plan, published)
-    schema: dict[str, type[pl.DataType]] = {release.geoid_column: pl.String}
-    schema |= {name: release.column_groups(name).dtype for name in columns}
-    schema |= {"lower": pl.Int32, "upper": pl.Int32}
-    frames = [pl.DataFrame(schema=schema)]
+    schema = histogram_schema(release, columns, {"lower": pl.Int32(), "upper": pl.Int32()})
+    frames = [schema.to_frame()]
     most_listed = None if published.is_exact else MOST_LISTED
     for system in build_systems(plan, counts, most_listed=most_listed):
         candidates, *ends = _bounded_candidates(plan, system)
@@ -202,7 +207,7 @@ def propagated_intervals(
         )
         frame = frame.filter(pl.col("upper") > 0)
         frame = with_open_ends(frame, plan, counts, system, columns)
-        frames.append(frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items()))
+        frames.append(frame.select(schema.names()).cast(schema))
     return pl.concat(frames)
 
 

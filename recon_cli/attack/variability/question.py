@@ -5,7 +5,7 @@ See *solution variability* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
@@ -15,26 +15,17 @@ import polars as pl
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import Mode, VariabilityOptions
-from recon_cli.attack.question import Answer, Question, RegionData, Rows
-from recon_cli.attack.reconstruction.question import count_statuses
-from recon_cli.attack.variability.frames import (
-    REGIONS,
-    interval_schema,
-    narrow,
-    unit_schema,
-)
-from recon_cli.attack.variability.histogram import (
-    histogram_columns,
-    histogram_masks,
-)
+from recon_cli.attack.question import Answer, PlannedQuestion, RegionData, Rows, count_statuses
+from recon_cli.attack.variability.frames import REGIONS, interval_schema, narrow, unit_schema
+from recon_cli.attack.variability.histogram import histogram_columns, histogram_masks
 from recon_cli.attack.variability.regions import MeasuredRegions, UnitsAlone
 from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place
-from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.counts import arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_plan, make_relaxed_plan
-from recon_cli.model.system import System, build_systems
+from recon_cli.model.system import build_systems
 from recon_cli.plurals import plural
 from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.publication import Publication
@@ -89,19 +80,14 @@ def measure_variability(
     microdata: pl.DataFrame,
     options: VariabilityOptions,
 ) -> Variability:
-    """How far other solutions can be from ``microdata``, and what is in all of them.
-
-    Args:
-        tables: The tables that ``microdata`` was reconstructed from.
-        microdata: Reconstructed records of the partition.
+    """How far other solutions can be from records that ``tables`` imply, and what all of them have.
 
     Raises:
         StageError: The records do not reproduce the published counts.
     """
-    plan = make_variability_plan(
-        release, tables, published.coverage, options.mode, is_exact=published.is_exact
-    )
-    return measure_with_plan(plan, RegionData(published, microdata), options)
+    coverage, is_exact = published.coverage, published.is_exact
+    question = VariabilityQuestion.of(release, tables, coverage, options, is_exact=is_exact)
+    return question.measured(RegionData(published, microdata))
 
 
 def flag_certain(
@@ -109,13 +95,9 @@ def flag_certain(
 ) -> pl.DataFrame:
     """Which records are in every solution: the first ``lower`` of each cell, Eq. (certain).
 
-    Args:
-        microdata: The records that were measured.
-        measurement: What was found.
-
     Returns:
-        The rows of ``microdata`` in their order: the unit's geoid, the histogram columns that
-        the tables see, and ``certain``.
+        The measured records in their order: the unit's geoid, the histogram columns that the
+        tables see, and ``certain``.
     """
     key = [release.geoid_column, *measurement.columns]
     ranked = microdata.select(*key, rank=pl.int_range(pl.len()).over(key))
@@ -142,53 +124,10 @@ def make_variability_plan(
     return make(release, tables, coverage, histogram_masks(release, columns))
 
 
-def measure_with_plan(
-    plan: Plan,
-    data: RegionData,
-    options: VariabilityOptions,
-    on_progress: OnProgress = ignore_progress,
-    quarantine: Quarantine = NO_QUARANTINE,
-) -> Variability:
-    """`measure_variability` with a plan already made; ``quarantine`` is for attempts that died."""
-    published = data.published
-    columns = histogram_columns(plan.release, plan.tables, published.coverage)
-    if options.diameter:
-        published.require_exact("the diameter")
-    counts = arrange_counts(plan, published)
-    units = [pl.DataFrame(schema=unit_schema(plan, diameter=options.diameter))]
-    intervals = [pl.DataFrame(schema=interval_schema(plan, columns))]
-    regions = [pl.DataFrame(schema=REGIONS)]
-    alone = UnitsAlone(plan, data, replace(options, mode="relaxed"), quarantine)
-    batches = KnownBatch.each(plan, counts, _systems(plan, counts), data, quarantine)
-    for number, known in enumerate(batches):
-        system, told = known.system, ProgressSoFar(on_progress)
-        frames = MeasuredRegions(known, options, f"batch-{number:05d}", told).measured(columns)
-        if counts.intervals is not None:
-            frames = narrow(frames, partial(alone.measured, system, columns, f"alone-{number:05d}"))
-        batch_units = frames.units(unit_schema(plan, diameter=options.diameter))
-        units.append(batch_units)
-        intervals.append(frames.intervals(interval_schema(plan, columns)))
-        regions.append(frames.regions())
-        told.tell(len(system.units), int(frames.people.sum()), count_statuses(batch_units))
-    return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
-
-
-def _systems(plan: Plan, counts: PartitionCounts) -> Iterator[System]:
-    """Batches of regions; of intervals one region at a time, whose candidates may be too many."""
-    if counts.intervals is None:
-        return build_systems(plan, counts)
-    return build_systems(plan, counts, 1, must_list=False)
-
-
 @dataclass(frozen=True)
-class VariabilityQuestion(Question):
-    """How far can any other solution be, and which records do all of them share?
+class VariabilityQuestion(PlannedQuestion):
+    """How far can any other solution be, and which records do all of them share?"""
 
-    Attributes:
-        options: What is measured.
-    """
-
-    plan: Plan
     options: VariabilityOptions
 
     @classmethod
@@ -210,14 +149,41 @@ class VariabilityQuestion(Question):
         """Units."""
         return plural(release.geography.unit.name).replace("_", " ")
 
-    @property
-    def release(self) -> Release:
-        """The schema."""
-        return self.plan.release
+    def measured(
+        self,
+        part: RegionData,
+        on_progress: OnProgress = ignore_progress,
+        quarantine: Quarantine = NO_QUARANTINE,
+    ) -> Variability:
+        """See `measure_variability`."""
+        plan, options, published = self.plan, self.options, part.published
+        columns = histogram_columns(plan.release, plan.tables, published.coverage)
+        if options.diameter:
+            published.require_exact("the diameter")
+        counts = arrange_counts(plan, published)
+        systems = build_systems(plan, counts)
+        if counts.intervals is not None:  # one region at a time: candidates may be too many
+            systems = build_systems(plan, counts, 1, must_list=False)
+        of_units = unit_schema(plan, diameter=options.diameter)
+        of_cells = interval_schema(plan, columns)
+        units, intervals, regions = ([each.to_frame()] for each in (of_units, of_cells, REGIONS))
+        alone = UnitsAlone(plan, part, replace(options, mode="relaxed"), quarantine)
+        for number, known in enumerate(KnownBatch.each(plan, counts, systems, part, quarantine)):
+            system, told = known.system, ProgressSoFar(on_progress)
+            found = MeasuredRegions(known, options, f"batch-{number:05d}", told).measured(columns)
+            if counts.intervals is not None:
+                name = f"alone-{number:05d}"
+                found = narrow(found, partial(alone.measured, system, columns, name))
+            units.append(found.units(of_units))
+            intervals.append(found.intervals(of_cells))
+            regions.append(found.regions())
+            statuses = count_statuses(units[-1])
+            told.tell(len(system.units), int(found.people.sum()), statuses)
+        return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``solvar/``, ``intervals/``, ``certainty/`` and ``regions/``."""
-        found = measure_with_plan(self.plan, part, self.options, on_progress, quarantine)
+        found = self.measured(part, on_progress, quarantine)
         units = _with_uniques(self.release, found.units, part.records)
         methods = units["method"].value_counts().iter_rows()
         places = units.filter(is_place(self.release.geoid_column))
@@ -230,7 +196,7 @@ class VariabilityQuestion(Question):
                 "certainty": flag_certain(self.release, part.records, found),
                 "regions": found.regions,
             },
-            statuses=dict(places["status"].value_counts().iter_rows()),
+            statuses=count_statuses(places),
             totals={
                 "units": places.height,
                 "inhabited": inhabited.height,

@@ -14,20 +14,11 @@ from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.known_batch import KnownBatch, count_records
 from recon_cli.attack.options import VariabilityOptions
 from recon_cli.attack.question import RegionData
-from recon_cli.attack.variability.batch import (
-    SolutionSpace,
-    measure_batch,
-)
+from recon_cli.attack.variability.batch import SolutionSpace, measure_batch
 from recon_cli.attack.variability.dense import DenseRegion
-from recon_cli.attack.variability.distance import LOST, Distances
-from recon_cli.attack.variability.frames import (
-    BatchFrames,
-)
-from recon_cli.attack.variability.histogram import (
-    histogram_columns,
-    histogram_masks,
-    histogram_of,
-)
+from recon_cli.attack.variability.distance import FROM_INCUMBENT, LOST, Distances
+from recon_cli.attack.variability.frames import BatchFrames
+from recon_cli.attack.variability.histogram import histogram_columns, histogram_masks, histogram_of
 from recon_cli.attack.variability.unit_search import EffortBudget, UnitSearch
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import relax
@@ -42,12 +33,7 @@ from recon_cli.solve.cp_sat import Effort
 
 @dataclass(frozen=True)
 class UnitsAlone:
-    """The units of a partition by their own tables.
-
-    Attributes:
-        plan: Of all tables.
-        options: With units taken alone.
-    """
+    """The units of a partition by their own tables; ``plan`` is that of all tables."""
 
     plan: Plan
     data: RegionData
@@ -62,11 +48,7 @@ class UnitsAlone:
         return None if own is None else (own, arrange_counts(own, self.data.published))
 
     def measured(self, system: System, columns: tuple[str, ...], name: str) -> BatchFrames | None:
-        """The units of a region, by their own tables; None where that says no more.
-
-        Args:
-            name: That the search is kept under.
-        """
+        """The units of a region; None where that says no more. The search is kept by ``name``."""
         if self._own is None:
             return None
         plan, counts = self._own
@@ -74,20 +56,13 @@ class UnitsAlone:
         region = slice(int(inside[0]), int(inside[-1]) + 1)
         alone = build_system(plan, counts, region, must_list=False)
         (known,) = KnownBatch.each(plan, counts, [alone], self.data, self.quarantine)
-        return MeasuredRegions(known, self.options, name, ProgressSoFar(ignore_progress)).measured(
-            columns
-        )
+        told = ProgressSoFar(ignore_progress)
+        return MeasuredRegions(known, self.options, name, told).measured(columns)
 
 
 @dataclass(frozen=True)
 class MeasuredRegions:
-    """A batch to be measured.
-
-    Attributes:
-        options: What to measure.
-        name: That its search is kept under.
-        told: Hears of units that are done.
-    """
+    """A batch to be measured; its search is kept by ``name``, and ``told`` hears of units done."""
 
     known: KnownBatch
     options: VariabilityOptions
@@ -95,11 +70,7 @@ class MeasuredRegions:
     told: ProgressSoFar
 
     def search(self, people: IntArray) -> UnitSearch:
-        """Keeps the search, and tells of units that are done.
-
-        Args:
-            people: Of each unit.
-        """
+        """Keeps the search, and tells of units that are done; ``people`` is by unit."""
 
         def tell(is_done: BoolArray, distances: Distances) -> None:
             is_proven = distances.reached == distances.bound
@@ -140,10 +111,22 @@ class MeasuredRegions:
         histogram = histogram_of(plan, system.candidates, columns)
         people = _people(counts, system, incumbent, missing)
         (inside,) = np.nonzero(np.isin(counts.units, system.units))
-        space = _space(system, incumbent, options, people, missing)
-        space = replace(space, lying_in=counts.lying_in(inside))
-        if counts.intervals is not None:
-            space = replace(space, measure=LOST)
+        unit, is_split = system.candidates.unit, options.mode == "relaxed"
+        rows = system.rows
+        if is_split:
+            rows = relax(rows, np.isin(system.row_geounit, system.units), unit)
+        space = SolutionSpace(
+            rows,
+            incumbent,
+            unit,
+            len(system.units),
+            is_split,
+            system.has_total,
+            people,
+            missing,
+            counts.lying_in(inside),
+            FROM_INCUMBENT if counts.intervals is None else LOST,
+        )
         budget = EffortBudget(
             self.seeds,
             options.unit_seconds,
@@ -204,26 +187,3 @@ def _people(
     published = counts.population.gather(system.units).fill_null(0).to_numpy()
     people: IntArray = np.where(missing, np.maximum(published, placed), placed).astype(np.int64)
     return people
-
-
-def _space(
-    system: System,
-    incumbent: IntArray,
-    options: VariabilityOptions,
-    people: IntArray,
-    missing: BoolArray,
-) -> SolutionSpace:
-    unit = system.candidates.unit
-    is_split = options.mode == "relaxed"
-    own = np.isin(system.row_geounit, system.units)
-    rows = relax(system.rows, own, unit) if is_split else system.rows
-    return SolutionSpace(
-        rows,
-        incumbent,
-        unit,
-        len(system.units),
-        is_split,
-        system.has_total,
-        people,
-        missing,
-    )
