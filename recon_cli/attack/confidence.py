@@ -133,11 +133,7 @@ class ConfidenceQuestion(PlannedQuestion):
         }
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """The rows of ``confidence/``.
-
-        Raises:
-            StageError: The records do not have the published counts.
-        """
+        """The rows of ``confidence/``."""
         rows = self.measured(part, on_progress, quarantine)
         totals = {
             "people": rows.height,

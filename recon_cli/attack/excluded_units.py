@@ -61,8 +61,6 @@ class BatchQuarantine:
     """A quarantine over one batch.
 
     Attributes:
-        quarantine: That of the partition.
-        units: Geoids of the batch's units.
         regions: For each unit the geoid of its region.
     """
 
@@ -74,7 +72,6 @@ class BatchQuarantine:
         """The component; its connected parts where its region is split.
 
         Args:
-            component: Of one region.
             unit: For each variable of the component its unit.
             groups: For each variable a label; variables with equal labels stay together.
         """

@@ -55,7 +55,6 @@ def encode_incumbent(
     """People in each candidate of a batch, counted from reconstructed records.
 
     Args:
-        counts: The partition's counts.
         microdata: Records; those of other units are passed over.
         missing: For each unit whether it was quarantined, so that people may be missing.
         rows: What they must meet; None for the rows of the system.
@@ -155,12 +154,7 @@ def _atoms(plan: Plan, f: int, dtype: pl.DataType) -> pl.Expr:
 
 @dataclass(frozen=True)
 class KnownBatch:
-    """A batch, and records that have its counts.
-
-    Attributes:
-        counts: Those of the partition.
-        data: What is known of the partition.
-    """
+    """A batch, and records that have its counts."""
 
     plan: Plan
     counts: PartitionCounts
@@ -198,9 +192,6 @@ class KnownBatch:
 
         Args:
             rows: What they must meet; None for the rows of the system.
-
-        Raises:
-            StageError: The records are not a solution.
         """
         return encode_incumbent(
             self.plan, self.counts, self.system, self.data.records, self.missing, rows=rows

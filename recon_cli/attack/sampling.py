@@ -69,7 +69,6 @@ def sample_batch(
 
     Args:
         seeds: For each of its regions the seeds, as many for each.
-        quarantine: Units that no solver may be started on.
         draw: How solutions are drawn: `vertices`, or `between_vertices`.
         together: For each candidate a label; candidates with equal labels stay in one component.
         pack: Candidates of unconnected components to put together; 1 keeps all apart.

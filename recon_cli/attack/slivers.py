@@ -87,9 +87,7 @@ def find_slivers(release: Release, published: Publication, below: int) -> list[S
     Areas that are small themselves are none: they are published.
 
     Args:
-        release: The schema.
         published: Counts of whole regions. Only exact totals are used.
-        below: People.
 
     Raises:
         ContradictionError: An area has fewer people than those inside it.
@@ -181,7 +179,6 @@ def _between(
     """Slivers that parts of one chain leave without parts of another.
 
     Args:
-        units: The geoids.
         regions: Of each unit the number of its region.
         one: Its parts are added.
         other: Its parts are taken off.
@@ -247,7 +244,6 @@ def sliver_counts(published: Publication, slivers: Sequence[Sliver]) -> pl.DataF
     Only cells that are published of all its areas.
 
     Args:
-        published: The counts.
         slivers: Each with another first unit.
     """
     terms = pl.DataFrame(
@@ -316,8 +312,6 @@ class SliverQuestion(Question):
     """Which small groups of people do overlapping areas give away?
 
     Attributes:
-        schema: The release.
-        tables: What is added up.
         below: A group of fewer people is small.
     """
 

@@ -83,11 +83,7 @@ class StatedCounts:
     def of(
         cls, plan: Plan, counts: PartitionCounts, pattern: PatternPlan, geounits: IntArray
     ) -> StatedCounts:
-        """Of geounits with one coverage pattern.
-
-        Raises:
-            ValueError: The plan is not one for intervals.
-        """
+        """Of geounits with one coverage pattern."""
         if counts.intervals is None:
             raise ValueError("an audit needs a plan for intervals")
         columns = np.array([plan.columns[cell] for cell in pattern.margins.columns], dtype=np.int64)
@@ -109,11 +105,8 @@ class IntervalCells:
     """Cells published as intervals.
 
     Attributes:
-        stratum: Of each cell.
         geounit: Row number of its geounit in the partition.
         column: Its place among the published cells of the pattern.
-        low: Its statement.
-        high: Likewise.
         least: What propagation over the margins leaves.
         most: Likewise, `OPEN` where there is none.
         is_bounded: Whether all records that it counts are listed, and some row bounds each.
@@ -140,11 +133,7 @@ class IntervalCells:
         system: System,
         among: Literal["intervals", "all"] = "intervals",
     ) -> IntervalCells:
-        """Those of a batch, or all its published cells.
-
-        Raises:
-            ValueError: The plan is not one for intervals.
-        """
+        """Those of a batch, or all its published cells."""
         endless = _endless(plan, system)
         parts = [
             _of_stratum(plan, counts, system, endless, at, among=among)

@@ -39,8 +39,6 @@ class AskedEnds:
 
     Attributes:
         names: Columns ``geoid, level, table, cell``.
-        low: The statement of each.
-        high: Likewise, `OPEN` where there is none.
         is_settled: Whether propagation leaves one value.
     """
 
@@ -81,10 +79,7 @@ def clique_ends(
 
     Args:
         form: Narrow cliques of the plan.
-        seed: Of the solvers.
         effort: Deterministic seconds for each region.
-        follow: Whoever hears of the ends while they are found.
-        searches: Keeps them.
         among: Columns ``geoid, table, cell``: whether these are settled is asked, and nothing else;
             None for all ends.
         sizes: Least and greatest count that matters; None for any.
@@ -181,8 +176,6 @@ class AskedCounts:
     Attributes:
         names: Columns ``geoid, level, table, cell``.
         row: The row of each in the system.
-        low: Its statement.
-        high: Likewise, `OPEN` where there is none.
     """
 
     names: pl.DataFrame

@@ -92,7 +92,6 @@ class SummedEnds:
 
         Args:
             counts: Sparse (cells × variables).
-            lower: The least of each variable.
             free: Whether it is in a component.
             upper: The greatest of each variable; `OPEN` where there is none.
         """
@@ -108,7 +107,6 @@ class SummedEnds:
         """What a component adds.
 
         Args:
-            find: Finds the ends of functionals of its program.
             on_ends: Hears of the counts, as far as components were added; None: nobody does.
         """
         here = sparse.csr_array(self._by_variable[:, component.columns])
@@ -178,9 +176,7 @@ def find_ends(
 
     Args:
         functionals: Sparse (functionals × variables), each over one connected part, none empty.
-        known: A solution.
         effort: Its limit is for everything together.
-        watch: Is shown the ledger after every step.
     """
     ledger = Ledger(program, functionals, [known])
     search = EndSearch(ledger, effort, ConnectedParts.of(program))

@@ -153,7 +153,6 @@ class WeightedCount:
     """A published count in a proof.
 
     Attributes:
-        cell: Which.
         weight: How often it is added; negative: taken off.
         count: What it states at the end that counts: the least if added, else the most.
     """
@@ -168,7 +167,6 @@ class EndProof:
     """Published counts that bound a count.
 
     Attributes:
-        counts: Those with a weight.
         multiple: Of the count that they bound.
         total: Their weighted sum: ``multiple`` times the count is at least, or at most, so much.
     """
@@ -178,12 +176,7 @@ class EndProof:
     total: int
 
     def words(self, here: str, name: Callable[[str], str] = str) -> str:
-        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place.
-
-        Args:
-            here: A geoid.
-            name: What geoids are called.
-        """
+        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place."""
         text = ""
         for each in self.counts:
             geoid, table, cell = each.cell
@@ -201,8 +194,6 @@ class Forcing:
     """Why a count is recovered.
 
     Attributes:
-        cell: The count.
-        value: The only one possible.
         at_least: The proof that it is no less; None if none was found.
         at_most: Likewise, that it is no more.
         zeros: Published zeros that rule out whoever would break the sums; None if they were not
@@ -216,12 +207,7 @@ class Forcing:
     zeros: tuple[CellName, ...] | None = ()
 
     def words(self, here: str, name: Callable[[str], str] = str) -> str:
-        """What follows the count: one sum where it proves both ends, else one for each.
-
-        Args:
-            here: A geoid, whose own counts are given without it.
-            name: What geoids are called.
-        """
+        """What follows the count: one sum where it proves both ends, else one for each."""
         if self.at_least is None or self.at_most is None:
             return ""
         low, high = self.at_least.words(here, name), self.at_most.words(here, name)
@@ -254,7 +240,6 @@ def forcing_counts(
 
     Args:
         published: The counts of whole regions.
-        tables: What the audit used.
         recovered: Cells with the value that the audit found.
     """
     geoids = pl.Series([geoid for geoid, _, _ in recovered], dtype=pl.String)

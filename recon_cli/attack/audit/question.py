@@ -68,9 +68,6 @@ def audit_counts(
 ) -> pl.DataFrame:
     """Feasibility intervals of the cells that are not published exactly, or left out.
 
-    Args:
-        tables: What an attacker uses.
-
     Returns:
         Columns of `AUDIT`; nothing where all counts are exact and none is left out.
     """

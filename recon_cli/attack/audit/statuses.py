@@ -115,12 +115,7 @@ class Withheld:
         return cls(threshold, is_flag.to_numpy())
 
     def safety_ranges(self, low: IntArray, high: IntArray) -> IntArray:
-        """How far apart two possible counts must lie at least, 1 or more.
-
-        Args:
-            low: The statement of each: at least.
-            high: At most, `OPEN` where there is no end.
-        """
+        """How far apart two possible counts must lie at least, 1 or more."""
         admitted = np.where(high < OPEN, high - low, self.threshold)
         return np.maximum(np.where(self.threshold > 0, admitted, 1), 1)
 
@@ -154,7 +149,6 @@ class AuditProgress:
 
         Args:
             units: The unit of each; null: its geounit is a coarser one.
-            required: The safety range of each.
             is_settled: Those that propagation leaves one value.
         """
         unit = units.rank("dense").fill_null(0).to_numpy().astype(np.int64)

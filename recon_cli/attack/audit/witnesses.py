@@ -62,7 +62,6 @@ class WitnessOptions:
     """How witnesses are looked for.
 
     Attributes:
-        seed: Of the solvers.
         effort: Deterministic seconds for each solution that is looked for.
         safety: How far apart counts are to be in two sets.
         most: No more sets than that; None: as many as show something.
@@ -84,7 +83,6 @@ def find_witnesses(
     """Sets of records that have all published counts, and differ in given ones.
 
     Args:
-        published: Counts of one partition, some of them intervals.
         tables: Those that the records are to have the counts of.
         cells: ``geoid, table, cell``: counts that are to differ by the safety range in two of
             the sets.
@@ -125,9 +123,6 @@ def differing_records(
         plan: A plan for the counts, those left out among them.
         functionals: Gives those of a batch, over its candidates.
         known: Records that have all counts; the first set, if they are given.
-
-    Yields:
-        As `find_witnesses`.
     """
     counts = arrange_counts(plan, published)
     batches: list[list[pl.DataFrame]] = []
@@ -214,10 +209,7 @@ class _Part:
 
     Attributes:
         program: The component, within the safety range of the known solution.
-        known: The known solution.
         functionals: Sparse (functionals × candidates).
-        transposed: Likewise.
-        relaxation: Of the program.
     """
 
     component: Component

@@ -78,9 +78,7 @@ class Groups:
     Attributes:
         held: The histogram cells with somebody in the known solution, rising.
         of_held: (subsets × held cells) the group that each is in.
-        subset: For each group its subset.
         place: For each group the place of one of its cells in `held`.
-        unit: For each group its unit.
     """
 
     held: IntArray
@@ -136,12 +134,7 @@ class Groups:
     def in_unit(
         self, unit: int, histogram: HistogramCells, others: HistogramCells | None = None
     ) -> UnitGroups:
-        """The groups of one unit, over its histogram cells, or over others of it.
-
-        Args:
-            histogram: Has the held cells.
-            others: Further histogram cells.
-        """
+        """The groups of one unit, over its histogram cells, or over others of it."""
         among = histogram if others is None else others
         groups = self.of_unit(unit)
         places, of_group = np.unique(self.place[groups], return_inverse=True)
@@ -161,8 +154,6 @@ class UnitGroups:
 
     Attributes:
         groups: Their numbers.
-        cells: The unit's histogram cells.
-        subset: For each group its subset.
         held: For each group a held cell that is in it.
         alike: (held cells × cells) the columns on which two have the same values, as bits.
     """

@@ -78,7 +78,6 @@ class VerifiedClaims:
     """What every solution says about some columns, unit by unit.
 
     Attributes:
-        columns: The columns that claims speak of.
         claims: One row a claim: the unit's geoid, ``k`` (how many columns it has), the columns
             (null where it does not speak of one), ``count`` and ``exact``: exactly, or at least,
             so many people have these values, with ``at_most`` if asked for; ``singleton`` (exactly

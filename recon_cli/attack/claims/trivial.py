@@ -275,7 +275,6 @@ class StatedZeros:
         """For each absence whether one predicate that is zero has all of its group.
 
         Args:
-            absences: Of one unit.
             possible: As of `least_absences`.
         """
         is_zero = np.ones(len(self.is_full[0]), dtype=bool)

@@ -40,8 +40,6 @@ class LeavingOut:
     Attributes:
         tables: Those of the whole publication.
         columns: Of a whole record.
-        options: How claims are verified.
-        is_exact: Whether the counts are.
         parts: Each is left out alone.
         sets: Name → what is left out together.
         orders: In which parts join, for Shapley values.
@@ -98,11 +96,7 @@ class LeavingOut:
         return attacks_needed(self.parts, self.sets, self.orders)
 
     def attack(self, left_out: LeftOut, published: Iterable[Publication]) -> Proven:
-        """What is proven of what is left of all partitions.
-
-        Raises:
-            ContradictionError: No records have the counts.
-        """
+        """What is proven of what is left of all partitions."""
         rest = without(self.release, self.tables, self.coverage, left_out)
         attack = Attack.of(self.release, rest, self.columns, self.options, is_exact=self.is_exact)
         if attack is None:
@@ -121,13 +115,7 @@ class LeavingOut:
 
 @dataclass(frozen=True)
 class Attack:
-    """Reconstruction and claims under one coverage, ready for any partition.
-
-    Attributes:
-        claims: Those of claims.
-        columns: The columns of a whole record.
-        options: How to verify.
-    """
+    """Reconstruction and claims under one coverage, ready for any partition."""
 
     reconstruction: Plan
     claims: ClaimPlans
@@ -148,8 +136,6 @@ class Attack:
 
         Args:
             columns: Of a whole record: those of the whole publication.
-            options: How to verify.
-            is_exact: Whether the counts are.
         """
         tables = published_tables(release, coverage)
         if not claim_columns(release, tables, coverage):

@@ -45,7 +45,6 @@ class SampledMean:
     """A mean over sampled orders.
 
     Attributes:
-        value: The mean.
         error: Its standard error; None for fewer than two orders.
     """
 
@@ -149,8 +148,6 @@ def rank_contributions(
     """Put the list together.
 
     Args:
-        parts: Each was left out alone.
-        sets: Name → what was left out together.
         orders: In which parts join; none for no Shapley values.
         proven: Of each of `attacks_needed`.
 

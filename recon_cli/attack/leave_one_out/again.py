@@ -118,11 +118,7 @@ class ScratchAttack:
         published: Publication,
         options: LeaveOneOutOptions,
     ) -> ScratchAttack:
-        """Plan it.
-
-        Raises:
-            ConfigError: Nothing is gained from these tables.
-        """
+        """Plan it."""
         columns = compared_columns(release, tables, published.coverage, options.gains)
         gained = gained_columns(release, columns, options.gains)
         coverage, is_exact = published.coverage, published.is_exact
@@ -160,7 +156,6 @@ class ScratchAttack:
         """What is concluded with each of some people and without.
 
         Args:
-            people: As from `people`.
             without: What is published without one of them, as often for each.
 
         Returns:
@@ -316,7 +311,6 @@ def attack_swapped(
 
     Args:
         persons: The confidential records: the unit's geoid, ``household``, the features.
-        options: How to attack; ``share`` and ``within`` say who is left out.
 
     Returns:
         As `recon_cli.attack.leave_one_out.question.leave_out`, a row for each distinct

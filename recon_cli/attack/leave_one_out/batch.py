@@ -95,11 +95,7 @@ def settle_ends(
     """Find the ends of some people's counts, in place, as far as they matter; the seconds.
 
     Args:
-        ends: Of all people.
-        people: The numbers of some.
-        questions: About them.
         known: (solutions × variables) solutions.
-        effort: For each of them.
     """
     program, fixed = questions.program, questions.fixed
     # As least values: of the record, and of the negative of the others.
@@ -188,7 +184,6 @@ def compare_batch(
     Args:
         system: The batch; its counts are exact.
         sampled: Its solutions; reference classes are not split between components.
-        classes: What people are compared with.
         people: The candidates of their records, rising, each once.
         seconds: Deterministic seconds to settle what is certain about one person.
     """

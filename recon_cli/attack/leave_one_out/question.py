@@ -56,7 +56,6 @@ class LeftOut:
     """People who were left out, a row for each record.
 
     Attributes:
-        geoids: Of their units.
         groups: (rows × histogram columns) the places of their values.
         gain: Their gained values as one number.
         people: How many have the record.
@@ -126,7 +125,6 @@ def leave_out(
 
     Args:
         published: Exact counts of one partition.
-        tables: The tables to attack.
         records: The records that were tabulated: the unit's geoid and the features.
 
     Returns:
@@ -324,11 +322,7 @@ class LeaveOneOutQuestion(PlannedQuestion):
         return pl.concat(frames)
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """The rows of ``leave_one_out/``.
-
-        Raises:
-            SourceError: The counts are not those of the records.
-        """
+        """The rows of ``leave_one_out/``."""
         rows = self.left_out(part, on_progress, quarantine)
         by_status = rows.group_by("status").agg(pl.col("people").sum())
         return Answer(

@@ -41,7 +41,6 @@ class ReferenceClasses:
 
         Args:
             values: (solutions × candidates) people.
-            candidates: Whose classes.
 
         Returns:
             Two arrays (3 × solutions × `candidates`).
@@ -62,7 +61,6 @@ class ReferenceClasses:
         Args:
             columns: The candidates that change.
             change: (solutions × `columns`) by how many people.
-            candidate: Whose classes.
 
         Returns:
             Two arrays (3 × solutions), of the parts and of the whole classes.
@@ -86,7 +84,6 @@ def make_classes(
     """The reference classes of a batch.
 
     Args:
-        histogram: The histogram cells of the batch's candidates.
         regions: For each candidate its region.
         gains: The columns that an attacker wants to know; all others are known.
     """
@@ -144,7 +141,6 @@ class ModalValues:
     """The gained values of a partition's units.
 
     Attributes:
-        columns: The gained columns.
         values: Their counts by unit.
     """
 
@@ -160,7 +156,6 @@ class ModalValues:
 
         Args:
             records: All records of the partition.
-            columns: The gained columns.
             mode: The most frequent value anywhere, as from `gain_codes`; default that of these.
         """
         people = records.select(
@@ -196,7 +191,6 @@ class ModalValues:
         """Whether people have the modal guess of their unit.
 
         Args:
-            geoids: Their units.
             gains: Their gained values, as from `gain_codes`.
         """
         people = pl.DataFrame({"unit": self._units(geoids), "gain": gains})

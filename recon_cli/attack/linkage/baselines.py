@@ -125,7 +125,6 @@ def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
     nonmodal.
 
     Args:
-        values: The gained values of these people.
         people: ``unit`` and ``gain``.
     """
     modes = pl.Series(values.modes).gather(people["unit"])
@@ -166,9 +165,7 @@ def modal_guess(values: ValueCounts, records: pl.DataFrame, *, leave_one_out: bo
     """MDG: a value for every record.
 
     Args:
-        values: Of the source that the records come from.
         records: ``unit``, and to leave one out ``gain``, the record's own value.
-        leave_one_out: Make each guess from everybody but the record.
     """
     unit = records["unit"].to_numpy()
     if not leave_one_out:
@@ -230,7 +227,6 @@ def proportional_guess(
     else, and for people who live alone, somebody else of the parent.
 
     Args:
-        values: Of the source that the records come from.
         records: ``unit``, and ``exact, binned`` and perhaps ``gain`` and ``id``, which tell records
             apart.
         purpose: Keeps the draws apart from other uses of the seed.
@@ -322,7 +318,6 @@ def chance_of(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
     """The chance that PRG says of each person what is true: p of his value in his unit.
 
     Args:
-        values: Of the guesser's source.
         people: ``unit`` and ``true_gain`` (null: nothing is true of them, chance 0).
     """
     shares = values.counts.select(
@@ -345,7 +340,6 @@ def count_gains(
     """Count one partition's gained values in every origin that is guessed from.
 
     Args:
-        spec: What is linked with what.
         records: Origin → its records.
         margins: For guessers from published tables.
 

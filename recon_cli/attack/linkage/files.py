@@ -49,7 +49,6 @@ def with_order(encoder: KeyEncoder, records: pl.DataFrame, seed: int, purpose: s
     """Add ``order`` (UInt64), a random number that belongs to the record.
 
     Args:
-        encoder: Of the partition.
         records: Columns ``unit, exact, binned``, and if there are any ``gain`` and ``id``.
         purpose: Files with different purposes get unrelated orders.
     """
@@ -124,7 +123,6 @@ class AttackerUsage:
         """Refuse a file that cannot be what it is taken for.
 
         Args:
-            id_column: Of the truth.
             may_leave_out: Largest share of records that may be left out.
 
         Raises:
@@ -171,10 +169,8 @@ def count_usage(
     """Count what one partition of an attacker's file is good for.
 
     Args:
-        spec: Names the columns.
         truth: The geoid column and the identifier.
         records: The attacker's, with the columns that are linked on.
-        name: What messages call the file.
 
     Raises:
         SourceError: A column is missing, or holds a value that the schema does not know.

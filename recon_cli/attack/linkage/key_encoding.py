@@ -55,7 +55,6 @@ class KeyEncoder:
     """Encodes the records of one partition.
 
     Attributes:
-        keys: Its linking columns.
         geoids: The geounits of the truth, sorted, each once (String).
         passes: Those with columns of their own are encoded for.
     """
@@ -143,11 +142,7 @@ class KeyEncoder:
         )
 
     def pack(self, records: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Series:
-        """Several columns as one number (Int64); null where one of them is.
-
-        Raises:
-            SourceError: See `column_codes`.
-        """
+        """Several columns as one number (Int64); null where one of them is."""
         number = pl.Series([0], dtype=pl.Int64).new_from_index(0, records.height)
         for column in columns:
             codes = column_codes(self.release, records, column, name)
@@ -160,12 +155,7 @@ class KeyEncoder:
         """Packed gained value → how many people have it; nulls are not counted.
 
         Args:
-            records: The gained columns.
-            name: What messages call the file.
             people: How many people each row counts; default one.
-
-        Raises:
-            SourceError: See `column_codes`.
         """
         values = self.pack(records, self.keys.gains, name)
         if people is None:
@@ -311,8 +301,6 @@ def place_in_unit(records: pl.DataFrame, unit: str, identity: Sequence[str]) -> 
     """The place of every record within its unit, once sorted by ``identity``.
 
     Args:
-        records: Any order of rows.
-        unit: The column with the unit.
         identity: Columns that tell records apart; records equal in all of them are equal.
 
     Returns:

@@ -65,7 +65,6 @@ def attach_truth(attackers: pl.DataFrame, truth: pl.DataFrame, encoder: KeyEncod
     Args:
         attackers: ``unit, id`` and the keys of the passes.
         truth: ``unit, id, order, gain, modal, unique`` and those keys, no id twice in a unit.
-        encoder: Of the partition, with the passes.
 
     Returns:
         The attackers, with ``modal`` and ``unique``, null where the truth has no such person in the
@@ -188,7 +187,6 @@ def putative_links(
     Args:
         source: The key columns of the passes, and ``order``.
         attackers: Likewise; another order than the source's.
-        passes: In the order they are made.
 
     Returns:
         ``source`` and ``attacker``, row numbers in the two, and ``pass``.
@@ -206,7 +204,6 @@ def gained_values(
         pairs: As from `putative_links`.
         gain: Of each pair the ``gain``; sources that differ in nothing else share pairs.
         attackers: ``unit, id, exact, binned, modal, unique`` and the `TrueColumns`.
-        passes: All of them.
 
     Returns:
         One row per pair: ``unit, id, exact, binned, gain, pass, confirmed, modal, unique``, and

@@ -109,9 +109,7 @@ class PartitionLinkage:
     """The linkage of one partition.
 
     Attributes:
-        spec: What is linked with what.
         records: Origin → its records, as its file has them.
-        files: Attacker → its records, likewise.
         margins: For guessers from published tables.
         left_out: Grows as files are read.
     """

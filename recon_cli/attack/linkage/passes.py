@@ -176,7 +176,6 @@ def passes_by_weight(
     pairs agrees as it says and in no stricter way.
 
     Args:
-        release: The schema.
         comparisons: By name the ways to agree, from strict to lax; not to agree is what is left
             of m and u.
         at_least: The least weight of a link, in bits.

@@ -137,11 +137,7 @@ def likely_records(measurements: Measurements, fitted: LikelyHistograms) -> pl.D
 
 @dataclass(frozen=True)
 class LikelyRecordsQuestion(Question):
-    """Which records fit noisy counts best? Of whole partitions: coarse noise speaks of all units.
-
-    Attributes:
-        tables: Those in use.
-    """
+    """Which records fit noisy counts best? Of whole partitions: coarse noise is of all units."""
 
     schema: Release
     tables: tuple[Table, ...]

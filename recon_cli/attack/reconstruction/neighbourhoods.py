@@ -63,7 +63,6 @@ def meet_shared_rows(
     """Solve a few units at a time again, in place, until all rows are met: Eq. (neighbourhood).
 
     Args:
-        rows: The rows of some units.
         lower: (units × cells) least people.
         upper: (units × cells) most.
         people: (units × cells) people to begin with; those that meet the rows of each unit alone,
@@ -162,7 +161,6 @@ def _cost(units: OpenUnits, added: IntArray, people: int, price: IntArray) -> in
     Args:
         units: With what others add to each row.
         added: What the people of the units add.
-        people: How many.
         price: What each person costs whom a row misses.
     """
     rows = units.rows

@@ -89,7 +89,6 @@ class _Pack:
     Attributes:
         lower: (units × cells) least people.
         upper: (units × cells) most.
-        seed: Of the solver.
         on_progress: Told of units done, and of people whom shared rows still miss.
     """
 
@@ -120,9 +119,7 @@ def solve_priced(
     """A solution of some units, of least cost where that can be shown.
 
     Args:
-        rows: The rows of the units.
         lower: (units × cells) least people.
-        upper: (units × cells) most.
         seed: Of the solver.
         on_progress: Told of units done, and as ``people_missed`` of whom shared rows still miss.
 
@@ -204,10 +201,7 @@ def _is_least(
     up to the cost of the people. Units that share rows are proven together.
 
     Args:
-        pack: The units.
         certified: What no cost is below; None where nothing is shown.
-        columns: Of the people.
-        people: Whole ones.
     """
     number = pack.rows.domain.units
     if certified is None:

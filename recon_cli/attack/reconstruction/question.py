@@ -184,7 +184,6 @@ class ReconstructionQuestion(PlannedQuestion):
     """Which records have the published counts, and are there others?
 
     Attributes:
-        seed: Which of several solutions.
         verify: Whether every published cell is counted again on the records.
     """
 

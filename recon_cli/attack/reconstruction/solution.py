@@ -127,12 +127,7 @@ def solution_of_records(
 
 @dataclass(frozen=True)
 class _Batch:
-    """What the regions of a batch have in common.
-
-    Attributes:
-        counts: The same as arrays.
-        seed: Of the solver.
-    """
+    """What the regions of a batch have in common."""
 
     plan: Plan
     published: Publication
@@ -216,7 +211,6 @@ class _DenseRegions:
     Attributes:
         listed: The other regions, solved.
         is_likely: Whether costs count.
-        on_progress: Told of units while they are solved.
     """
 
     batch: _Batch

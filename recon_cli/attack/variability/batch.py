@@ -63,8 +63,6 @@ class SolutionSpace:
     Attributes:
         rows: The system's rows, relaxed or not.
         incumbent: A solution: people in each candidate.
-        unit: For each candidate its unit.
-        units: Number of units.
         is_split: Whether no row couples two units, so that units can be measured together.
         has_total: For each unit whether all solutions have the same number of people in it.
         people: For each unit its people, in `incumbent` or as published.
@@ -107,13 +105,11 @@ class BatchVariability:
     """The variability of a batch.
 
     Attributes:
-        intervals: By histogram cell.
         solvar: Distances from the incumbent, by unit.
         diameter: Distances between any two solutions, by unit, or None.
         region: The same as `solvar` for whole regions (all units at once), or None.
         is_searched: For each unit whether its search was not stopped before its end.
         used_solver: For each unit whether propagation alone did not decide.
-        deterministic_time: For each unit its share of the solver's seconds.
     """
 
     intervals: CellIntervals
@@ -141,7 +137,6 @@ def measure_batch(
     Args:
         histogram: The histogram cells that count.
         regions: For each unit its region, rising.
-        budget: How hard to try.
         quarantine: Keeps solvers from units that kill them; those get what propagation proves.
         search: Goes on where an attempt before ended; where it is over, what is left gets what
             propagation proves.

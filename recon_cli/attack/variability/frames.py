@@ -149,7 +149,6 @@ def narrow(frames: BatchFrames, alone: Callable[[], BatchFrames | None]) -> Batc
     """A region's variability within what its units prove alone; as it is where nothing is open.
 
     Args:
-        frames: Of a region.
         alone: Measures its units by their own tables, for the same columns and records; None where
             that says no more.
     """

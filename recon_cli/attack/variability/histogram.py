@@ -69,7 +69,6 @@ class HistogramCells:
 
     Attributes:
         of_cell: For each candidate its histogram cell; numbered by unit, then by group.
-        unit: For each histogram cell its unit.
         groups: (histogram cells × columns) group numbers.
     """
 
@@ -129,7 +128,6 @@ def with_open_ends(
     Args:
         intervals: The geoid column, ``columns``, ``lower``, ``upper`` (`OPEN` where nothing
             bounds), perhaps ``exact``.
-        columns: Columns of its histogram cells.
     """
     beyond = unbounded_histogram(plan, system, columns).frame(plan, counts, system)
     key = beyond.columns
@@ -179,10 +177,6 @@ def propagated_intervals(
     release: Release, published: Publication, tables: Sequence[Table]
 ) -> pl.DataFrame:
     """Valid intervals of the histogram cells of whole regions, without a solver.
-
-    Args:
-        published: The regions.
-        tables: The tables in use.
 
     Returns:
         One row per histogram cell that may hold people: the unit's geoid, the histogram columns

@@ -105,7 +105,6 @@ def maximize_each_unit(
 
     Args:
         blocks: From fine to coarse the variables of each geounit that has several units.
-        on_distances: Hears of every unit.
 
     Raises:
         SolverError: The solver returned what is no solution.

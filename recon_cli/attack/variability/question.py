@@ -42,7 +42,6 @@ class Variability:
     """The variability of one partition.
 
     Attributes:
-        columns: The histogram columns in use: those that the tables say something about.
         units: One row per unit: its geoid, ``population``, ``solvar_pct`` and
             ``solvar_upper_pct`` (a distance that a solution reaches, and one that none exceeds),
             ``diameter_pct`` and ``diameter_upper_pct`` if asked for, ``certain_records`` and

@@ -26,7 +26,6 @@ class EffortBudget:
     Attributes:
         seeds: For the solver's own choices, by region, so that batches do not matter.
         unit: Deterministic seconds for each problem about one unit, or about all at once.
-        diameter: Whether to measure the diameter, too.
         regions: Deterministic seconds that each region may take in all, or None.
         exact_intervals: Whether to solve for the ends that propagation leaves open.
     """
@@ -42,7 +41,6 @@ class EffortAccount:
     """A budget, being spent.
 
     Attributes:
-        budget: What there was at first.
         spent: For each unit its share of the deterministic seconds so far.
         left: For each region, in the order of their numbers, what is left; infinite without limit.
     """
@@ -106,7 +104,6 @@ class UnitSearch:
     """Who keeps the search of a batch, and who hears of it.
 
     Attributes:
-        kept: Keeps it.
         on_done: Hears which units are done, and how far all units have come.
     """
 
