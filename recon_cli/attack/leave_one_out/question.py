@@ -204,53 +204,6 @@ def _chosen(
     return chosen
 
 
-class _Batch:
-    """The people of one batch, and what is concluded about them."""
-
-    def __init__(
-        self,
-        counts: PartitionCounts,
-        system: System,
-        histogram: HistogramCells,
-        people: IntArray,
-        modes: ModalValues,
-    ) -> None:
-        self.release = modes.release
-        self.system, self.histogram, self.people, self.modes = system, histogram, people, modes
-        self.geoids = counts.geoids.gather(system.units)
-        self.region_geoids = counts.region_geoids
-        self.unit = system.candidates.unit
-        self.candidates = np.flatnonzero(people > 0)
-        self.classes = make_classes(
-            self.release, histogram, system.regions[self.unit], modes.columns
-        )
-
-    def compare(self, options: LeaveOneOutOptions, quarantine: BatchQuarantine) -> pl.DataFrame:
-        """One row for each of the candidates."""
-        names = {region: self.region_geoids[region] for region in self.system.regions.tolist()}
-        seeds = {region: solution_seeds(options, name) for region, name in names.items()}
-        with errors_naming(f"{self.release.region.name}s from", next(iter(names.values()))):
-            sampled = sample_batch(
-                self.system, seeds, quarantine, vertices, together=self.classes.whole[0], pack=1
-            )
-            is_known = self.system.is_bounded & ~sampled.is_missing
-            of_unit = self.unit[self.candidates]
-            asked = np.flatnonzero(is_known[of_unit])
-            compared = compare_batch(
-                self.system, sampled, self.classes, self.candidates[asked], options.seconds
-            )
-        unknown = np.where(sampled.is_missing[of_unit], QUARANTINED, OPEN)
-        left_out = LeftOut(
-            geoids=self.geoids.gather(of_unit),
-            groups=self.histogram.groups[self.histogram.of_cell[self.candidates]],
-            gain=self.classes.gain[self.candidates],
-            people=self.people[self.candidates],
-            unknown=np.where(is_known[of_unit], KNOWN, unknown),
-        )
-        whole = compared.spread(asked, len(self.candidates))
-        return left_out_frame(left_out, whole, self.histogram.columns, self.modes)
-
-
 @dataclass(frozen=True)
 class LeaveOneOutQuestion(PlannedQuestion):
     """What is concluded about each of some people, with them in the counts and without?
@@ -313,13 +266,49 @@ class LeaveOneOutQuestion(PlannedQuestion):
         frames = [left_out_schema(self.release, columns).to_frame()]
         for system in build_systems(plan, counts):
             truth = _encoded(plan, counts, system, part.records)
-            histogram = histogram_of(plan, system.candidates, columns)
             people = _chosen(self.release, counts, system, truth, options)
-            batch = _Batch(counts, system, histogram, people, modes)
-            frame = batch.compare(options, quarantine.of_batch(counts, system))
-            frames.append(frame)
-            on_progress(len(system.units), int(truth.sum()), count_statuses(frame))
+            histogram = histogram_of(plan, system.candidates, columns)
+            watched = quarantine.of_batch(counts, system)
+            frames.append(
+                self._compared(counts, system, histogram, people, modes=modes, watched=watched)
+            )
+            on_progress(len(system.units), int(truth.sum()), count_statuses(frames[-1]))
         return pl.concat(frames)
+
+    def _compared(
+        self,
+        counts: PartitionCounts,
+        system: System,
+        histogram: HistogramCells,
+        people: IntArray,
+        *,
+        modes: ModalValues,
+        watched: BatchQuarantine,
+    ) -> pl.DataFrame:
+        """One row for each candidate of whom somebody is left out; ``people`` are by candidate."""
+        options, unit = self.options, system.candidates.unit
+        classes = make_classes(self.release, histogram, system.regions[unit], modes.columns)
+        candidates = np.flatnonzero(people > 0)
+        of_unit = unit[candidates]
+        names = {region: counts.region_geoids[region] for region in system.regions.tolist()}
+        seeds = {region: solution_seeds(options, name) for region, name in names.items()}
+        with errors_naming(f"{self.release.region.name}s from", next(iter(names.values()))):
+            sampled = sample_batch(
+                system, seeds, watched, vertices, together=classes.whole[0], pack=1
+            )
+            is_known = (system.is_bounded & ~sampled.is_missing)[of_unit]
+            asked = np.flatnonzero(is_known)
+            compared = compare_batch(system, sampled, classes, candidates[asked], options.seconds)
+        unknown = np.where(sampled.is_missing[of_unit], QUARANTINED, OPEN)
+        left_out = LeftOut(
+            geoids=counts.geoids.gather(system.units).gather(of_unit),
+            groups=histogram.groups[histogram.of_cell[candidates]],
+            gain=classes.gain[candidates],
+            people=people[candidates],
+            unknown=np.where(is_known, KNOWN, unknown),
+        )
+        whole = compared.spread(asked, len(candidates))
+        return left_out_frame(left_out, whole, histogram.columns, modes)
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """The rows of ``leave_one_out/``."""

@@ -105,18 +105,6 @@ class ValueCounts:
         lent = np.where((above_ties == 1) & (above_top > 1), above, self.mode)[self.parent]
         return np.where((ties == 1) & (total > 1), own, lent)
 
-    @cached_property
-    def starts(self) -> IntArray:
-        """For each unit where its people begin in `people`; one more entry at the end."""
-        totals = np.zeros(len(self.geoids) + 1, np.int64)
-        np.add.at(totals, self.counts["unit"].to_numpy() + 1, self.counts["n"].to_numpy())
-        return np.cumsum(totals)
-
-    @cached_property
-    def people(self) -> IntArray:
-        """The value of every person, sorted by unit and value."""
-        return np.repeat(self.counts["gain"].to_numpy(), self.counts["n"].to_numpy())
-
 
 def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
     """Whether each person's gained value is the modal guess of the unit (the study's rule).
@@ -239,10 +227,18 @@ def proportional_guess(
     salts = unit_salts(values.geoids.to_list(), seed, purpose)
     chance = uniform(record_hashes(salts[unit], places))
     if not leave_one_out:
-        size = np.diff(values.starts)[unit]
-        picked = values.starts[unit] + (chance * size).astype(np.int64)
-        return pl.Series("gain", values.people[picked])
+        people, starts = _laid_out(values.counts, len(values.geoids))
+        picked = starts[unit] + (chance * np.diff(starts)[unit]).astype(np.int64)
+        return pl.Series("gain", people[picked])
     return pl.Series("gain", _draw_another(values, records, chance))
+
+
+def _laid_out(counts: pl.DataFrame, units: int) -> tuple[IntArray, IntArray]:
+    """The value of every person, by unit and value, and where each unit's begin; an end more."""
+    n = counts["n"].to_numpy()
+    totals = np.zeros(units + 1, np.int64)
+    np.add.at(totals, counts["unit"].to_numpy() + 1, n)
+    return np.repeat(counts["gain"].to_numpy(), n), np.cumsum(totals)
 
 
 def _draw_another(values: ValueCounts, records: pl.DataFrame, chance: FloatArray) -> IntArray:
@@ -259,11 +255,7 @@ def _pick_another(
     counts: pl.DataFrame, units: int, unit: IntArray, own: IntArray, chance: FloatArray
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Somebody's value in ``unit`` who is not one of those with ``own``; and who lives alone."""
-    n = counts["n"].to_numpy()
-    people = np.repeat(counts["gain"].to_numpy(), n)
-    starts = np.zeros(units + 1, np.int64)
-    np.add.at(starts, counts["unit"].to_numpy() + 1, n)
-    starts = np.cumsum(starts)
+    (people, starts), n = _laid_out(counts, units), counts["n"].to_numpy()
     first = (
         pl.DataFrame({"unit": unit, "gain": own})
         .join(

@@ -42,42 +42,30 @@ from recon_cli.errors import SourceError
 #: Called with the links of one attacker and source: one row per link, in the release's columns.
 OnLinks = Callable[[pl.DataFrame], None]
 
-TARGETS: dict[str, type[pl.DataType]] = {
+_Schema = dict[str, type[pl.DataType]]
+TARGETS: _Schema = {
     "attacker": pl.String,
-    "modal": pl.Boolean,
-    "unique": pl.Boolean,
+    **dict.fromkeys(GROUPS, pl.Boolean),
     "records": pl.Int32,
 }
-TALLIES: dict[str, type[pl.DataType]] = {
-    "attacker": pl.String,
-    "source": pl.String,
-    "modal": pl.Boolean,
-    "unique": pl.Boolean,
-    "putative": pl.Int32,
-    "exact": pl.Int32,
-    "confirmed": pl.Int32,
+TALLIES: _Schema = {
+    **dict.fromkeys(("attacker", "source"), pl.String),
+    **dict.fromkeys(GROUPS, pl.Boolean),
+    **dict.fromkeys(("putative", "exact", "confirmed"), pl.Int32),
     "expected": pl.Float64,
 }
+#: What is expected to be confirmed by chance, and by guessers.
+_EXPECTED = ("expected", "expected_confirmed", "modal_confirmed", "proportional_confirmed")
 #: With passes of the user's.
-TALLIES_BY_PASS: dict[str, type[pl.DataType]] = {
-    "attacker": pl.String,
-    "source": pl.String,
-    "pass": pl.String,
-    "modal": pl.Boolean,
-    "unique": pl.Boolean,
-    "putative": pl.Int32,
-    "confirmed": pl.Int32,
-    "same_unit": pl.Int32,
-    "expected": pl.Float64,
-    "expected_confirmed": pl.Float64,
-    "modal_confirmed": pl.Float64,
-    "proportional_confirmed": pl.Float64,
+TALLIES_BY_PASS: _Schema = {
+    **dict.fromkeys(("attacker", "source", "pass"), pl.String),
+    **dict.fromkeys(GROUPS, pl.Boolean),
+    **dict.fromkeys(("putative", "confirmed", "same_unit"), pl.Int32),
+    **dict.fromkeys(_EXPECTED, pl.Float64),
 }
-AGREEMENT: dict[str, type[pl.DataType]] = {
-    "left": pl.String,
-    "right": pl.String,
-    "exact": pl.Int32,
-    "agree": pl.Int32,
+AGREEMENT: _Schema = {
+    **dict.fromkeys(("left", "right"), pl.String),
+    **dict.fromkeys(("exact", "agree"), pl.Int32),
 }
 
 
@@ -137,7 +125,6 @@ class PartitionLinkage:
             for name, people in attackers.items()
         ]
         tallies: list[pl.DataFrame] = []
-        agreements: list[pl.DataFrame] = []
         held = {}
         for origin in self.spec.used:
             people = self._people(origin)
@@ -147,9 +134,10 @@ class PartitionLinkage:
                 held[origin] = people
             if attackers:
                 tallies += self._link(origin, people, attackers, on_links)
-        for left, right in self.spec.comparisons:
-            names = {"left": pl.lit(left), "right": pl.lit(right)}
-            agreements.append(count_agreement(held[left], held[right]).with_columns(**names))
+        agreements = [
+            count_agreement(held[a], held[b]).with_columns(left=pl.lit(a), right=pl.lit(b))
+            for a, b in self.spec.comparisons
+        ]
         return LinkageCounts(
             self._by_geoid(targets, TARGETS),
             self._by_geoid(tallies, TALLIES_BY_PASS if self.spec.own_passes else TALLIES),
@@ -163,7 +151,7 @@ class PartitionLinkage:
         """An empty frame with the columns of links."""
         spec = self.spec
         columns = dict.fromkeys((*spec.keys.exact, *spec.keys.binned, *spec.keys.gains))
-        schema: dict[str, type[pl.DataType]] = {
+        schema: _Schema = {
             "attacker": pl.String,
             "source": pl.String,
             spec.id: pl.String,

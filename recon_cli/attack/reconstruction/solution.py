@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +69,26 @@ class BatchSolution:
     unsolved: npt.NDArray[np.bool_]
     undecided: npt.NDArray[np.bool_]
 
+    @classmethod
+    def propagated(cls, system: System, bounds: Bounds) -> Self:
+        """What propagation alone places in candidates that are listed; its arrays are nobody's."""
+        number, unit = len(system.units), system.candidates.unit
+        nowhere = np.zeros((4, number), dtype=bool)
+        return cls(
+            system=system,
+            bounds=bounds,
+            cells=system.candidates,
+            people=bounds.lower.copy(),
+            lower=bounds.lower,
+            candidates=np.bincount(unit, minlength=number),
+            free=np.bincount(unit[bounds.free], minlength=number),
+            is_least=nowhere[0],
+            deterministic_time=np.zeros(number),
+            used_solver=nowhere[1],
+            unsolved=nowhere[2],
+            undecided=nowhere[3],
+        )
+
 
 def solve_system(
     plan: Plan,
@@ -107,22 +128,9 @@ def solution_of_records(
     Raises:
         StageError: They do not have them.
     """
-    number, bounds, unit = len(system.units), propagate(system.rows), system.candidates.unit
-    nowhere = np.zeros(number, dtype=bool)
-    return BatchSolution(
-        system=system,
-        bounds=bounds,
-        cells=system.candidates,
-        people=encode_incumbent(plan, counts, system, records, nowhere),
-        lower=bounds.lower,
-        candidates=np.bincount(unit, minlength=number),
-        free=np.bincount(unit[bounds.free], minlength=number),
-        is_least=nowhere,
-        deterministic_time=np.zeros(number),
-        used_solver=nowhere,
-        unsolved=nowhere,
-        undecided=nowhere,
-    )
+    nowhere = np.zeros(len(system.units), dtype=bool)
+    known = BatchSolution.propagated(system, propagate(system.rows))
+    return replace(known, people=encode_incumbent(plan, counts, system, records, nowhere))
 
 
 @dataclass(frozen=True)
@@ -168,40 +176,25 @@ def _solve(component: Component, seed: int) -> ProgramSolution:
 
 def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
     """The regions whose candidates are listed; nobody is in the others yet."""
-    system = batch.system
-    n, unit = len(system.units), system.candidates.unit
-    people, seconds = bounds.lower.copy(), np.zeros(n)
-    used_solver, unsolved, undecided = (np.zeros(n, dtype=bool) for _ in range(3))
+    system, unit = batch.system, batch.system.candidates.unit
+    found = BatchSolution.propagated(system, bounds)
     whole = split_components(system.rows, bounds, system.regions[unit])
     for component in (part for each in whole for part in batch.parts(each)):
         units = unit[component.columns]
         if not batch.watched.admits(units):
-            unsolved[units] = True
+            found.unsolved[units] = True
             continue
         with batch.region_of(int(units[0])) as seed:
             solution = _solve(component, seed)
         if solution.outcome is Feasibility.INFEASIBLE:
             raise batch.contradiction(np.unique(system.row_geounit[component.rows]))
-        np.add.at(seconds, units, solution.deterministic_time / len(units))
-        used_solver[units] = True
+        np.add.at(found.deterministic_time, units, solution.deterministic_time / len(units))
+        found.used_solver[units] = True
         if solution.outcome is Feasibility.UNDECIDED:
-            unsolved[units] = undecided[units] = True
+            found.unsolved[units] = found.undecided[units] = True
             continue
-        people[component.columns] = solution.values
-    return BatchSolution(
-        system=system,
-        bounds=bounds,
-        cells=system.candidates,
-        people=people,
-        lower=bounds.lower,
-        candidates=np.bincount(unit, minlength=n),
-        free=np.bincount(unit[bounds.free], minlength=n),
-        is_least=np.zeros(n, dtype=bool),
-        deterministic_time=seconds,
-        used_solver=used_solver,
-        unsolved=unsolved,
-        undecided=undecided,
-    )
+        found.people[component.columns] = solution.values
+    return found
 
 
 @dataclass(frozen=True)
@@ -209,7 +202,7 @@ class _DenseRegions:
     """The regions of a batch whose candidates are not listed.
 
     Attributes:
-        listed: The other regions, solved.
+        listed: The other regions, solved; its arrays by unit become those of all regions.
         is_likely: Whether costs count.
     """
 
@@ -231,43 +224,32 @@ class _DenseRegions:
         bounds = propagate_dense(rows.domain, rows.wanted)
         batch.require_solution(bounds.suspects)
         people = bounds.lower.astype(np.int64)
-        least = listed.is_least.copy()
         region = system.regions[everyone]
         # Where nothing is free there is one solution in these cells: none costs less.
-        least[everyone[~np.isin(region, region[bounds.free > 0])]] = True
-        seconds, used_solver = listed.deterministic_time.copy(), listed.used_solver.copy()
-        unsolved, undecided = listed.unsolved.copy(), listed.undecided.copy()
+        listed.is_least[everyone[~np.isin(region, region[bounds.free > 0])]] = True
         for units in self._parts(everyone, bounds.free):
             inside = everyone[units]
             if not batch.watched.admits(inside):
-                unsolved[inside] = True
+                listed.unsolved[inside] = True
                 continue
             found = self._solve(rows.select(units), bounds, units, inside)
             people[units[found.is_solved]] = 0
             people[units[found.unit], found.cell] = found.people
-            least[inside] = found.is_least
-            seconds[inside] += found.deterministic_time
-            used_solver[inside] = True
-            undecided[inside] |= ~found.is_solved
-            unsolved[inside] |= ~found.is_solved
+            listed.is_least[inside] = found.is_least
+            listed.deterministic_time[inside] += found.deterministic_time
+            listed.used_solver[inside] = True
+            listed.undecided[inside] |= ~found.is_solved
+            listed.unsolved[inside] |= ~found.is_solved
+        listed.candidates[everyone], listed.free[everyone] = bounds.candidates, bounds.free
         unit, cell = np.nonzero(people)
         atoms = unravel(cell, batch.plan.grain.sizes)
         both = np.concatenate([listed.cells.unit, everyone[unit]])
         order = np.argsort(both, kind="stable")
-        candidates, free = listed.candidates.copy(), listed.free.copy()
-        candidates[everyone], free[everyone] = bounds.candidates, bounds.free
         return replace(
             listed,
             cells=Candidates(both[order], np.concatenate([listed.cells.atoms, atoms])[order]),
             people=np.concatenate([listed.people, people[unit, cell]])[order],
             lower=np.concatenate([listed.lower, bounds.lower[unit, cell]])[order],
-            candidates=candidates,
-            free=free,
-            is_least=least,
-            deterministic_time=seconds,
-            used_solver=used_solver,
-            unsolved=unsolved,
-            undecided=undecided,
         )
 
     def _parts(self, everyone: IntArray, free: IntArray) -> Iterator[IntArray]:
