@@ -11,7 +11,7 @@ See *certificate* in docs/glossary.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -55,18 +55,44 @@ _WIDE: Final = 10**9
 
 
 @dataclass(frozen=True)
-class WeightedSum:
-    """Weights on published counts that bound a multiple of another one.
+class WeightedCount:
+    """A published count in a proof.
 
     Attributes:
-        weights: Cell → weight.
-        multiple: Of the bounded count.
-        is_least: Whether the sum is at most that multiple, else at least.
+        weight: How often it is added; negative: taken off.
+        count: What it states at the end that counts: the least if added, else the most.
     """
 
-    weights: Mapping[CellName, int]
+    cell: CellName
+    weight: int
+    count: int
+
+
+@dataclass(frozen=True)
+class EndProof:
+    """Published counts that bound a count.
+
+    Attributes:
+        multiple: Of the count that they bound.
+        total: Their weighted sum: ``multiple`` times the count is at least, or at most, so much.
+    """
+
+    counts: tuple[WeightedCount, ...]
     multiple: int
-    is_least: bool
+    total: int
+
+    def words(self, here: str, name: Callable[[str], str] = str) -> str:
+        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place."""
+        text = ""
+        for each in self.counts:
+            geoid, table, cell = each.cell
+            place = "" if geoid == here else f"{name(geoid)} "
+            times = "" if abs(each.weight) == 1 else f"{abs(each.weight)} × "
+            sign = "−" if each.weight < 0 else "+" if text else ""
+            text += f"{' ' if text else ''}{sign}{' ' if text and sign else ''}"
+            text += f"{times}{place}{table} {cell} ({each.count:,})"
+        text = text or "0"
+        return text if self.multiple == 1 else f"({text}) / {self.multiple}"
 
 
 @dataclass(frozen=True)
@@ -77,14 +103,16 @@ class RulingZeros:
     counts: PartitionCounts
     system: System
 
-    def of(self, target: CellName, sums: list[WeightedSum]) -> tuple[CellName, ...] | None:
+    def of(
+        self, target: CellName, at_least: EndProof, at_most: EndProof
+    ) -> tuple[CellName, ...] | None:
         """Published zeros that rule out whoever would break a sum; few, not proven the fewest.
 
         Returns:
             None where too many histogram cells would have to be looked through, or where zeros that
             only follow from other counts are needed, too.
         """
-        geoids = {target[0], *(geoid for each in sums for geoid, _, _ in each.weights)}
+        geoids = {target[0], *(part.cell[0] for part in (*at_least.counts, *at_most.counts))}
         inside = self.plan.release.geography.inside
         units = [
             number
@@ -98,12 +126,11 @@ class RulingZeros:
         A = sparse.csr_array(cells.coefficients)
         own = np.asarray(A[[number[target]]].toarray()[0], dtype=np.int64)
         breaking = np.zeros(A.shape[1], dtype=bool)
-        for each in sums:
+        for proof, sign in ((at_least, 1), (at_most, -1)):
             weights = np.zeros(A.shape[0], dtype=np.int64)
-            for name, weight in each.weights.items():
-                weights[number[name]] = weight
-            excess = A.T @ weights - each.multiple * own
-            breaking |= excess > 0 if each.is_least else excess < 0
+            for part in proof.counts:
+                weights[number[part.cell]] = part.weight
+            breaking |= sign * (A.T @ weights - proof.multiple * own) > 0
         zeros = np.flatnonzero(cells.high == 0)
         chosen = _cover(sparse.csr_array(A[zeros][:, np.flatnonzero(breaking)]))
         if chosen is None:
@@ -146,47 +173,6 @@ def _cover(holds: sparse.csr_array) -> IntArray | None:
         chosen.append(best)
         left[holds.indices[holds.indptr[best] : holds.indptr[best + 1]]] = 0
     return np.array(chosen, dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class WeightedCount:
-    """A published count in a proof.
-
-    Attributes:
-        weight: How often it is added; negative: taken off.
-        count: What it states at the end that counts: the least if added, else the most.
-    """
-
-    cell: CellName
-    weight: int
-    count: int
-
-
-@dataclass(frozen=True)
-class EndProof:
-    """Published counts that bound a count.
-
-    Attributes:
-        multiple: Of the count that they bound.
-        total: Their weighted sum: ``multiple`` times the count is at least, or at most, so much.
-    """
-
-    counts: tuple[WeightedCount, ...]
-    multiple: int
-    total: int
-
-    def words(self, here: str, name: Callable[[str], str] = str) -> str:
-        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place."""
-        text = ""
-        for each in self.counts:
-            geoid, table, cell = each.cell
-            place = "" if geoid == here else f"{name(geoid)} "
-            times = "" if abs(each.weight) == 1 else f"{abs(each.weight)} × "
-            sign = "−" if each.weight < 0 else "+" if text else ""
-            text += f"{' ' if text else ''}{sign}{' ' if text and sign else ''}"
-            text += f"{times}{place}{table} {cell} ({each.count:,})"
-        text = text or "0"
-        return text if self.multiple == 1 else f"({text}) / {self.multiple}"
 
 
 @dataclass(frozen=True)
@@ -260,20 +246,12 @@ def forcing_counts(
             if name in recovered and cells.is_bounded[number]:
                 proofs = _Proofs(cells, names.drop("level").rows(), number)
                 value = recovered[name]
-                ends = proofs.of(value, 1), proofs.of(value, -1)
-                sums = _sums(*ends)
-                ruled_out = zeros.of(name, sums) if len(sums) == 2 else ()
-                found.append(Forcing(name, value, *ends, ruled_out))
+                low, high = proofs.of(value, 1), proofs.of(value, -1)
+                ruled_out = (
+                    zeros.of(name, low, high) if low is not None and high is not None else ()
+                )
+                found.append(Forcing(name, value, low, high, ruled_out))
     return found
-
-
-def _sums(at_least: EndProof | None, at_most: EndProof | None) -> list[WeightedSum]:
-    """The weights of the proofs that were found."""
-    return [
-        WeightedSum({part.cell: part.weight for part in proof.counts}, proof.multiple, is_least)
-        for proof, is_least in ((at_least, True), (at_most, False))
-        if proof is not None
-    ]
 
 
 class _Proofs:
