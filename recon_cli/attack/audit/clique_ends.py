@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -50,13 +50,8 @@ class AskedEnds:
 
 #: Who hears of the ends of counts while they are found.
 Follow = Callable[[AskedEnds], OnEnds]
-
-
-class Searches(Protocol):
-    """Keeps searches by the number of their part; see `recon_cli.solve.nested_blocks.Keeper`."""
-
-    def __call__(self, part: int) -> Keeper:
-        """Of one part."""
+#: Keeps searches by the number of their part.
+Searches = Callable[[int], Keeper]
 
 
 #: All parts of a region are asked together.

@@ -303,11 +303,7 @@ class AuditQuestion(PlannedQuestion):
 
     @classmethod
     def of(
-        cls,
-        release: Release,
-        tables: Sequence[Table],
-        coverage: Coverage,
-        options: AuditOptions,
+        cls, release: Release, tables: Sequence[Table], coverage: Coverage, options: AuditOptions
     ) -> Self:
         """For some tables; planned for all cells, those left out among them."""
         asked = dict.fromkeys(options.ask, tables)

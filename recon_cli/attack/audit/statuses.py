@@ -48,11 +48,7 @@ _KEY: Final = ("geoid", "table", "cell")
 
 
 def statuses(
-    lower: IntArray,
-    upper: IntArray,
-    seen_lower: IntArray,
-    seen_upper: IntArray,
-    required: IntArray,
+    lower: IntArray, upper: IntArray, seen_lower: IntArray, seen_upper: IntArray, required: IntArray
 ) -> npt.NDArray[np.str_]:
     """One of `STATUSES` for each count; arrays broadcast.
 

@@ -197,11 +197,7 @@ class _Comparison:
     """The counts of the people's classes in both worlds; at first what holds without a solver."""
 
     def __init__(
-        self,
-        system: System,
-        sampled: SampledSolutions,
-        classes: ReferenceClasses,
-        people: IntArray,
+        self, system: System, sampled: SampledSolutions, classes: ReferenceClasses, people: IntArray
     ) -> None:
         self.system, self.sampled, self.classes, self.people = system, sampled, classes, people
         self.part, self.whole = classes.count(sampled.values, people)
@@ -267,9 +263,7 @@ class _Comparison:
 
     def result(self) -> BatchComparison:
         included = Conclusions(
-            chance(self.part, self.whole).mean(axis=0),
-            self.ends.alone(1),
-            self.ends.at_least(1),
+            chance(self.part, self.whole).mean(axis=0), self.ends.alone(1), self.ends.at_least(1)
         )
         left_out = Conclusions(
             chance(self.part_without - 1, self.whole_without - 1).mean(axis=0),

@@ -8,7 +8,7 @@ See *deduplication* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import polars as pl
 
@@ -151,16 +151,8 @@ class AttackerUsage:
 
 def add_up_usage(parts: Iterable[AttackerUsage]) -> AttackerUsage:
     """The usage of a file over all its parts."""
-    whole = AttackerUsage()
-    for part in parts:
-        whole = AttackerUsage(
-            whole.used + part.used,
-            whole.known + part.known,
-            whole.elsewhere + part.elsewhere,
-            whole.incomplete + part.incomplete,
-            whole.without_id + part.without_id,
-        )
-    return whole
+    counts = zip(*map(astuple, (AttackerUsage(), *parts)), strict=True)
+    return AttackerUsage(*map(sum, counts))
 
 
 def count_usage(

@@ -65,12 +65,7 @@ class KeyEncoder:
     passes: tuple[Pass, ...] = ()
 
     def encode(
-        self,
-        records: pl.DataFrame,
-        *,
-        name: str,
-        gains: bool = True,
-        keep: Sequence[str] = (),
+        self, records: pl.DataFrame, *, name: str, gains: bool = True, keep: Sequence[str] = ()
     ) -> EncodedRecords:
         """Encode records, leaving out those that nothing can be linked to.
 

@@ -43,11 +43,7 @@ from recon_cli.errors import SourceError
 OnLinks = Callable[[pl.DataFrame], None]
 
 _Schema = dict[str, type[pl.DataType]]
-TARGETS: _Schema = {
-    "attacker": pl.String,
-    **dict.fromkeys(GROUPS, pl.Boolean),
-    "records": pl.Int32,
-}
+TARGETS: _Schema = {"attacker": pl.String, **dict.fromkeys(GROUPS, pl.Boolean), "records": pl.Int32}
 TALLIES: _Schema = {
     **dict.fromkeys(("attacker", "source"), pl.String),
     **dict.fromkeys(GROUPS, pl.Boolean),

@@ -191,8 +191,7 @@ def _up(hierarchy: Hierarchy, levels: Sequence[_Restricted]) -> list[_Node]:
             means.append(variance @ (said[:, place] + of_sum @ total))
             kinds.append(variances[key])
         found.insert(
-            0,
-            _Node(np.stack(means, axis=1), np.array(kinds), np.stack([v for v, _ in stacked])),
+            0, _Node(np.stack(means, axis=1), np.array(kinds), np.stack([v for v, _ in stacked]))
         )
     return found
 

@@ -93,12 +93,7 @@ class _Search:
     """People of all units, and the counts of all rows, as they are now."""
 
     def __init__(
-        self,
-        rows: PricedRows,
-        lower: Int32Array,
-        upper: Int32Array,
-        people: IntArray,
-        seed: int,
+        self, rows: PricedRows, lower: Int32Array, upper: Int32Array, people: IntArray, seed: int
     ) -> None:
         self._rows, self._lower, self._upper = rows, lower, upper
         self._people, self._seed = people, seed

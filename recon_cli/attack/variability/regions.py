@@ -135,12 +135,7 @@ class MeasuredRegions:
             options.intervals == "exact",
         )
         found = measure_batch(
-            space,
-            histogram,
-            system.regions,
-            budget,
-            known.watched,
-            search=self.search(people),
+            space, histogram, system.regions, budget, known.watched, search=self.search(people)
         )
         return BatchFrames(plan, counts, system, histogram, found, people)
 
