@@ -62,7 +62,7 @@ def encode_incumbent(
     Raises:
         StageError: The records are not a solution of the system.
     """
-    people = count_records(plan, counts, system, microdata)
+    people = people_in_candidates(plan, counts, system, microdata)
     checked = _without(system.rows if rows is None else rows, missing[system.candidates.unit])
     if not checked.are_met_by(people):
         raise StageError(
@@ -71,7 +71,7 @@ def encode_incumbent(
     return people
 
 
-def count_records(
+def people_in_candidates(
     plan: Plan, counts: PartitionCounts, system: System, microdata: pl.DataFrame
 ) -> IntArray:
     """People in each candidate of a batch, whatever the rows say.

@@ -14,7 +14,7 @@ import polars as pl
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.linkage.baselines import ValueCounts, is_modal, most_frequent
-from recon_cli.attack.linkage.key_encoding import column_codes
+from recon_cli.attack.linkage.key_encoding import pack_columns
 from recon_cli.attack.linkage.specification import parent_level
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.schema import Release
@@ -129,11 +129,7 @@ def gain_codes(release: Release, records: pl.DataFrame, columns: Sequence[str]) 
     Raises:
         SourceError: A column is missing, or has a value that the schema does not know.
     """
-    number = pl.Series([0], dtype=pl.Int64).new_from_index(0, records.height)
-    for column in columns:
-        size = len(release.column_groups(column).labels)
-        number = number * size + column_codes(release, records, column, "records")
-    return number.alias("gain")
+    return pack_columns(release, records, columns, "records").alias("gain")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ import polars as pl
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.linkage.key_encoding import (
     KeyEncoder,
+    enclosing_places,
     place_in_unit,
     record_hashes,
     uniform,
@@ -55,11 +56,7 @@ class ValueCounts:
     def of(cls, counts: pl.DataFrame, geoids: pl.Series, parents: Level, mode: int) -> ValueCounts:
         """Count by unit; their parents are the geounits of ``parents``."""
         ordered = counts.select("unit", "gain", pl.col("n").cast(pl.Int64)).sort("unit", "gain")
-        enclosing = parents.enclosing(geoids)
-        names = enclosing.unique().sort()
-        numbers = pl.Series(range(len(names)), dtype=pl.Int64)
-        parent = enclosing.replace_strict(names, numbers, return_dtype=pl.Int64).to_numpy()
-        return cls(ordered, geoids, parent, mode)
+        return cls(ordered, geoids, enclosing_places(geoids, parents).to_numpy(), mode)
 
     @cached_property
     def above(self) -> pl.DataFrame:

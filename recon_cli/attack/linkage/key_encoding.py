@@ -104,10 +104,7 @@ class KeyEncoder:
 
     def places(self, level: Level) -> pl.Series:
         """For each of `geoids` the number of the geounit of ``level`` that encloses it (Int64)."""
-        enclosing = level.enclosing(self.geoids)
-        names = enclosing.unique().sort()
-        numbers = pl.Series(range(len(names)), dtype=pl.Int64)
-        return enclosing.replace_strict(names, numbers, return_dtype=pl.Int64)
+        return enclosing_places(self.geoids, level)
 
     def _encode_pass(
         self, each: Pass, records: pl.DataFrame, unit: pl.Series, name: str
@@ -138,11 +135,7 @@ class KeyEncoder:
 
     def pack(self, records: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Series:
         """Several columns as one number (Int64); null where one of them is."""
-        number = pl.Series([0], dtype=pl.Int64).new_from_index(0, records.height)
-        for column in columns:
-            codes = column_codes(self.release, records, column, name)
-            number = number * self._size(column) + codes
-        return number
+        return pack_columns(self.release, records, columns, name)
 
     def gain_counts(
         self, records: pl.DataFrame, name: str, people: pl.Series | None = None
@@ -181,6 +174,29 @@ class KeyEncoder:
 
     def _size(self, column: str) -> int:
         return len(self.release.column_groups(column).labels)
+
+
+def enclosing_places(geoids: pl.Series, level: Level) -> pl.Series:
+    """For each geoid the number of the geounit of ``level`` that encloses it (Int64)."""
+    enclosing = level.enclosing(geoids)
+    names = enclosing.unique().sort()
+    numbers = pl.Series(range(len(names)), dtype=pl.Int64)
+    return enclosing.replace_strict(names, numbers, return_dtype=pl.Int64)
+
+
+def pack_columns(
+    release: Release, records: pl.DataFrame, columns: Sequence[str], name: str
+) -> pl.Series:
+    """Several columns as one number (Int64); null where one of them is.
+
+    Raises:
+        SourceError: See `column_codes`.
+    """
+    number = pl.Series([0], dtype=pl.Int64).new_from_index(0, records.height)
+    for column in columns:
+        size = len(release.column_groups(column).labels)
+        number = number * size + column_codes(release, records, column, name)
+    return number
 
 
 def require(records: pl.DataFrame, columns: Sequence[str], name: str) -> None:

@@ -314,8 +314,3 @@ def count_agreement(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
         .join(counts[0], on="unit", how="left")
         .select("unit", pl.col("exact").fill_null(0).cast(pl.Int32), pl.col("agree").cast(pl.Int32))
     )
-
-
-def count_records(records: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """``by`` and ``records`` (Int32), sorted."""
-    return records.group_by(by).agg(pl.len().cast(pl.Int32).alias("records")).sort(by)

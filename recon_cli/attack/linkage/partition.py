@@ -26,7 +26,6 @@ from recon_cli.attack.linkage.links import (
     count_agreement,
     count_links,
     count_links_by_pass,
-    count_records,
     gained_values,
     putative_links,
 )
@@ -117,7 +116,9 @@ class PartitionLinkage:
         """
         attackers = {name: self._attacker(name) for name in self.spec.attackers}
         targets = [
-            count_records(people, ["unit", *GROUPS]).with_columns(attacker=pl.lit(name))
+            people.group_by("unit", *GROUPS)
+            .agg(records=pl.len())
+            .with_columns(attacker=pl.lit(name))
             for name, people in attackers.items()
         ]
         tallies: list[pl.DataFrame] = []

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.checkpoint import KeptSearch
 from recon_cli.attack.excluded_units import Quarantine
-from recon_cli.attack.known_batch import KnownBatch, count_records
+from recon_cli.attack.known_batch import KnownBatch, people_in_candidates
 from recon_cli.attack.options import VariabilityOptions
 from recon_cli.attack.question import RegionData
 from recon_cli.attack.variability.batch import SolutionSpace, measure_batch
@@ -144,7 +144,7 @@ class MeasuredRegions:
         plan, counts = known.plan, known.counts
         region = DenseRegion.of(plan, known.system)
         system = replace(known.system, candidates=region.candidates)
-        incumbent = count_records(plan, counts, system, known.data.records)
+        incumbent = people_in_candidates(plan, counts, system, known.data.records)
         region.require_solution(incumbent, missing)
         histogram = histogram_of(plan, region.candidates, columns)
         people = _people(counts, system, incumbent, missing)
