@@ -12,8 +12,6 @@ See *large neighbourhood search* in docs/glossary.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from recon_cli.arrays import Int32Array, IntArray
@@ -38,19 +36,6 @@ _SECONDS = 10.0
 _INTEGRAL = 1e-6
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """Where the search ended.
-
-    Attributes:
-        is_met: Whether all rows are met.
-        deterministic_time: Seconds of the engines.
-    """
-
-    is_met: bool
-    deterministic_time: float
-
-
 def meet_shared_rows(
     rows: PricedRows,
     lower: Int32Array,
@@ -59,7 +44,7 @@ def meet_shared_rows(
     seed: int,
     *,
     on_progress: OnProgress = ignore_progress,
-) -> SearchResult:
+) -> tuple[bool, float]:
     """Solve a few units at a time again, in place, until all rows are met: Eq. (neighbourhood).
 
     Args:
@@ -69,6 +54,9 @@ def meet_shared_rows(
             or nearly.
         seed: Decides which units are solved together.
         on_progress: Told after each sweep how many people rows still miss, as ``people_missed``.
+
+    Returns:
+        Whether all rows are met, and deterministic seconds of the engines.
     """
     search = _Search(rows, lower, upper, people, seed)
     units, size, told = rows.domain.units, 1, 0
@@ -86,7 +74,7 @@ def meet_shared_rows(
         search.raise_prices()
         if search.missed >= missed:
             size = min(2 * size, _MOST)
-    return SearchResult(not search.missed, search.seconds)
+    return not search.missed, search.seconds
 
 
 class _Search:

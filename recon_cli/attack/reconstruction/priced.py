@@ -374,11 +374,11 @@ def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
             return PricedSolution.unknown(number, seconds)
         seconds += vertex.deterministic_time
         people[units[vertex.unit], vertex.cell] = np.rint(vertex.values)
-    searched = meet_shared_rows(
+    is_met, searched = meet_shared_rows(
         whole.rows, whole.lower, whole.upper, people, whole.seed, on_progress=whole.on_progress
     )
-    seconds += searched.deterministic_time
-    if not searched.is_met:
+    seconds += searched
+    if not is_met:
         # Whoever cannot be solved alone cannot be with others.
         if _solve_alone(alone) is None:
             return None

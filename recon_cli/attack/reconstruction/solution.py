@@ -164,11 +164,6 @@ class _Batch:
         with errors_naming(self.plan.release.region.name, region):
             yield digest_seed(self.seed, region)
 
-    def parts(self, component: Component) -> Iterator[Component]:
-        """The component, or where a quarantine is near its parts."""
-        units = self.system.candidates.unit[component.columns]
-        return self.watched.parts(component, units, component.columns)
-
 
 def _solve(component: Component, seed: int) -> ProgramSolution:
     return solve_program(component.program, seed)
@@ -179,7 +174,7 @@ def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
     system, unit = batch.system, batch.system.candidates.unit
     found = BatchSolution.propagated(system, bounds)
     whole = split_components(system.rows, bounds, system.regions[unit])
-    for component in (part for each in whole for part in batch.parts(each)):
+    for component in batch.watched.parts(whole, unit, np.arange(len(unit))):
         units = unit[component.columns]
         if not batch.watched.admits(units):
             found.unsolved[units] = True

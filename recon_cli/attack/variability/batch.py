@@ -153,13 +153,7 @@ def measure_batch(
     components = split_components(
         space.rows, bounds, regions[space.unit], targets=histogram.of_cell
     )
-    for component in (
-        part
-        for whole in components
-        for part in quarantine.parts(
-            whole, space.unit[whole.columns], histogram.of_cell[whole.columns]
-        )
-    ):
+    for component in quarantine.parts(components, space.unit, histogram.of_cell):
         if not measurement.is_left[component.columns].any():
             continue
         units = space.unit[component.columns]

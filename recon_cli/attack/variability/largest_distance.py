@@ -110,7 +110,10 @@ def maximize_each_unit(
         SolverError: The solver returned what is no solution.
     """
     if len(part.units) == 1:
-        return _alone(maximize_jointly(part, measure, account), measure)
+        largest = maximize_jointly(part, measure, account)
+        if measure is DIAMETER:
+            return largest
+        return replace(largest, together=(int(largest.reached[0]), int(largest.bound[0])))
     progress = _Progress(part, measure)
     relaxed = [part.relax_others(int(unit)) for unit in part.units]
     found = []
@@ -131,13 +134,6 @@ def maximize_each_unit(
     return LargestDistances(
         part.units, progress.reached, progress.bound, progress.solutions, together
     )
-
-
-def _alone(largest: LargestDistances, measure: DistanceMeasure) -> LargestDistances:
-    """The distances of a part with one unit: all of its units together."""
-    if measure is DIAMETER:
-        return largest
-    return replace(largest, together=(int(largest.reached[0]), int(largest.bound[0])))
 
 
 def _farthest_vertex(
