@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import polars as pl
 
-from recon_cli.arrays import BoolArray
 from recon_cli.attack.audit.cells import CountEnds, IntervalCells, OnEnds
 from recon_cli.attack.audit.clique_ends import AskedEnds, Follow, is_among
 from recon_cli.attack.audit.ends import SummedEnds, find_ends, find_settled
@@ -18,9 +17,10 @@ from recon_cli.attack.known_batch import errors_naming
 from recon_cli.attack.options import AuditOptions
 from recon_cli.attack.reconstruction.solution import BatchSolution
 from recon_cli.frames import OPEN
-from recon_cli.model.components import Component, split_components
+from recon_cli.model.components import split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
+from recon_cli.model.system import System
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 
@@ -40,9 +40,7 @@ def joint_ends(
     """The counts of the regions that are not excluded, and their ends."""
     solved = solutions[0]
     system = solved.system
-    cells = IntervalCells.of(plan, counts, system)
-    if options.among is not None:
-        cells = cells.where(is_among(cells.names(plan, counts, system), options.among))
+    cells = _asked(plan, counts, system, options)
     left_out = system.regions[solved.unsolved & ~solved.undecided]
     undecided = set(counts.region_geoids.gather(np.unique(system.regions[solved.undecided])))
     regions = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
@@ -52,7 +50,9 @@ def joint_ends(
     elapsed: dict[str, float] = {}
     on_ends: OnEnds | None = None
     people = solved.people[system.is_listed[solved.cells.unit]]
-    for region, component in _components(counts, solved):
+    of_candidate = system.regions[system.candidates.unit]
+    for component in split_components(system.rows, bounds, of_candidate, pack=_PACK):
+        region = counts.region_geoids[int(of_candidate[component.columns[0]])]
         if region in excluded or not watched.admits(system.candidates.unit[component.columns]):
             excluded.add(region)
             continue
@@ -72,10 +72,17 @@ def joint_ends(
                 on_ends = follow(AskedEnds(names, cells.low, cells.high, is_settled))
             found = ends.add(component, find, on_ends if is_large else None)
             elapsed[region] = elapsed.get(region, 0.0) + round(found.effort, 9)
-    if not system.is_listed.all():
+    if not system.is_listed.all():  # whole solutions say what they have
         unlisted = np.unique(system.regions[~system.is_listed])
-        is_unlisted = regions.is_in(counts.region_geoids.gather(unlisted).to_list())
-        _take_solutions(ends, plan, counts, solutions, is_unlisted.to_numpy())
+        is_unlisted = regions.is_in(counts.region_geoids.gather(unlisted).to_list()).to_numpy()
+        values = []
+        for each in solutions:
+            placed = replace(each.system, candidates=each.cells)
+            values.append(_asked(plan, counts, placed, options).coefficients @ each.people)
+        lacks_people = any(each.undecided.any() for each in solutions)
+        seen = np.stack(values[:1] if lacks_people else values)
+        ends.least = np.where(is_unlisted, seen.min(axis=0), ends.least)
+        ends.greatest = np.where(is_unlisted, seen.max(axis=0), ends.greatest)
     # Where more people are possible than the candidates, only margins say how many at most. Where
     # nothing bounds them, every number above a solution's is that of another one.
     unsolved = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])).to_list()
@@ -93,27 +100,10 @@ def joint_ends(
     return cells.names(plan, counts, system).filter(kept), proven
 
 
-def _components(counts: PartitionCounts, solved: BatchSolution) -> Iterator[tuple[str, Component]]:
-    """What propagation leaves open, with the region's geoid."""
-    system = solved.system
-    regions = system.regions[system.candidates.unit]
-    for component in split_components(system.rows, solved.bounds, regions, pack=_PACK):
-        yield counts.region_geoids[int(regions[component.columns[0]])], component
-
-
-def _take_solutions(
-    ends: SummedEnds,
-    plan: Plan,
-    counts: PartitionCounts,
-    solutions: Sequence[BatchSolution],
-    of_cells: BoolArray,
-) -> None:
-    """What whole solutions have, of some cells."""
-    values = []
-    for each in solutions:
-        system = replace(each.system, candidates=each.cells)
-        values.append(IntervalCells.of(plan, counts, system).coefficients @ each.people)
-    lacks_people = any(each.undecided.any() for each in solutions)
-    known = np.stack(values[:1] if lacks_people else values)
-    ends.least = np.where(of_cells, known.min(axis=0), ends.least)
-    ends.greatest = np.where(of_cells, known.max(axis=0), ends.greatest)
+def _asked(
+    plan: Plan, counts: PartitionCounts, system: System, options: AuditOptions
+) -> IntervalCells:
+    cells = IntervalCells.of(plan, counts, system)
+    if options.among is None:
+        return cells
+    return cells.where(is_among(cells.names(plan, counts, system), options.among))

@@ -118,7 +118,7 @@ class _Partition:
                 ends = CountEnds(low[is_open, cell], high[is_open, cell], zero, zero, zero, zero)
                 yield self._rated(names, ends)
 
-    def audited(self, number: int, batch: slice, told: AuditProgress) -> pl.DataFrame:
+    def audited(self, number: int, batch: slice, progress: AuditProgress) -> pl.DataFrame:
         """The counts of a batch of whole regions; where nobody goes on, as they were told last."""
         checkpoint, name = self.checkpoint, _batch(number)
         found = checkpoint.finished(name)
@@ -126,7 +126,7 @@ class _Partition:
             found = checkpoint.so_far(name)
             return pl.concat(self._stated(batch)) if found is None else found
         if found is None:
-            found = pl.concat([AUDIT.to_frame(), *self.audit(number, batch, told)])
+            found = pl.concat([AUDIT.to_frame(), *self.audit(number, batch, progress)])
             checkpoint.finish(name, found)
         return found
 
@@ -141,7 +141,7 @@ class _Partition:
             low, high = stated.low, stated.high
             yield self._rated(stated.names, CountEnds(low, high, low, high, low, low))
 
-    def audit(self, number: int, batch: slice, told: AuditProgress) -> Iterator[pl.DataFrame]:
+    def audit(self, number: int, batch: slice, progress: AuditProgress) -> Iterator[pl.DataFrame]:
         """The counts of some whole regions: by clique tables, or by their joint histograms."""
         if self.form is not None:
             options, counts = self.options, self.counts
@@ -154,7 +154,7 @@ class _Partition:
                 batch,
                 seed=options.seed,
                 effort=options.effort,
-                follow=partial(self._keep, number, told),
+                follow=partial(self._keep, number, progress),
                 searches=partial(self._search, number),
                 among=options.among,
                 sizes=options.sizes,
@@ -165,19 +165,19 @@ class _Partition:
                 status = pl.when(left).then(pl.lit(OF_NO_INTEREST)).otherwise("status")
                 yield self._rated(names, ends).with_columns(status=status)
                 return
-        yield from self._audit_jointly(batch, told)
+        yield from self._audit_jointly(batch, progress)
 
-    def _follow(self, told: AuditProgress, asked: AskedEnds) -> OnEnds:
+    def _follow(self, progress: AuditProgress, asked: AskedEnds) -> OnEnds:
         """Tells of counts as they are decided."""
         withheld = Withheld.of(self.published, asked.names, asked.high)
         required = self._required(withheld, asked.low, asked.high)
         is_unit = pl.col("level") == self.plan.release.geography.unit.name
         units = asked.names.select(pl.when(is_unit).then("geoid")).to_series()
-        return told.of(units, required, asked.is_settled)
+        return progress.of(units, required, asked.is_settled)
 
-    def _keep(self, number: int, told: AuditProgress, asked: AskedEnds) -> OnEnds:
+    def _keep(self, number: int, progress: AuditProgress, asked: AskedEnds) -> OnEnds:
         """Tells of counts as they are decided, and keeps them."""
-        hear = self._follow(told, asked)
+        hear = self._follow(progress, asked)
 
         def keep(ends: EndsSoFar) -> None:
             def rows() -> pl.DataFrame:
@@ -201,19 +201,19 @@ class _Partition:
             return withheld.safety_ranges(low, high)
         return np.full(len(low), self.options.safety, dtype=np.int64)
 
-    def _audit_jointly(self, batch: slice, told: AuditProgress) -> Iterator[pl.DataFrame]:
+    def _audit_jointly(self, batch: slice, progress: AuditProgress) -> Iterator[pl.DataFrame]:
         system = build_system(self.plan, self.counts, batch, must_list=False)
         if not system.strata:
             return
         # Candidates that are not listed leave nothing but solutions and margins.
         kinds = (False,) if system.is_listed.all() else (False, True)
-        names, ends = self._joint_ends(system, told, kinds)
+        names, ends = self._joint_ends(system, progress, kinds)
         if self.units_alone is not None and not system.is_listed.all():
-            ends = self.units_alone.narrowed(batch, names, ends, told)
+            ends = self.units_alone.narrowed(batch, names, ends, progress)
         yield self._rated(names, ends)
 
     def _joint_ends(
-        self, system: System, told: AuditProgress, kinds: Sequence[bool]
+        self, system: System, progress: AuditProgress, kinds: Sequence[bool]
     ) -> tuple[pl.DataFrame, CountEnds]:
         """By a solution for each kind: whether a likely one."""
         plan, counts, options = self.plan, self.counts, self.options
@@ -230,7 +230,7 @@ class _Partition:
             for is_likely in kinds
         ]
         watched = self.quarantine.of_batch(counts, system)
-        follow = partial(self._follow, told)
+        follow = partial(self._follow, progress)
         return joint_ends(plan, counts, solved, options, watched, follow=follow)
 
     @cached_property
@@ -242,7 +242,7 @@ class _Partition:
         return replace(self, plan=own, counts=arrange_counts(own, self.published))
 
     def narrowed(
-        self, batch: slice, names: pl.DataFrame, ends: CountEnds, told: AuditProgress
+        self, batch: slice, names: pl.DataFrame, ends: CountEnds, progress: AuditProgress
     ) -> CountEnds:
         """Ends within what these tables, of all that are published, prove of some whole regions.
 
@@ -251,7 +251,7 @@ class _Partition:
         system = build_system(self.plan, self.counts, batch, must_list=False)
         if not system.is_listed.any():
             return ends
-        known, own = self._joint_ends(system, told, (False,))
+        known, own = self._joint_ends(system, progress, (False,))
         proven = names.select(_KEY).join(
             known.select(_KEY).with_columns(lower=pl.Series(own.lower), upper=pl.Series(own.upper)),
             on=_KEY,
@@ -332,9 +332,9 @@ class AuditQuestion(PlannedQuestion):
         )
         frames = list(partition.audit_empty_places())
         for number, batch in enumerate(whole_regions_of(counts)):
-            told = AuditProgress(on_progress, batch.stop - batch.start)
-            frames.append(partition.audited(number, batch, told))
-            told.finish(frames[-1]["status"])
+            progress = AuditProgress(on_progress, batch.stop - batch.start)
+            frames.append(partition.audited(number, batch, progress))
+            progress.finish(frames[-1]["status"])
         rows = pl.concat(frames)
         if among is not None:
             rows = rows.join(among, on=_KEY, how="semi")

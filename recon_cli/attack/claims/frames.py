@@ -121,8 +121,8 @@ class BatchFrames:
             possible = histogram.groups[cells][self.verified.possible[cells]]
             number = int(pattern[unit])
             if number not in stated:
-                told = trivial.cells(number) if counts.intervals is None else ()
-                stated[number] = StatedZeros.of(release, recodes, told)
+                stated_cells = trivial.cells(number) if counts.intervals is None else ()
+                stated[number] = StatedZeros.of(release, recodes, stated_cells)
             found = least_absences(possible, labels, stated[number].features)
             is_news = ~stated[number].hold(found, possible)
             if counts.intervals is None:

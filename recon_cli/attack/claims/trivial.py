@@ -257,18 +257,18 @@ class StatedZeros:
         zeros = [masks for zero in release.structural_zeros for masks in zero.impossible]
         features = tuple(release.feature_index[each.feature] for each in columns)
         others = [f for f in range(len(release.full)) if f not in features]
-        told = [
+        stated = [
             masks
             for masks in dict.fromkeys((*zeros, *cells))
             if all(masks[f] == release.full[f] for f in others)
         ]
-        always = sum(masks in set(zeros) for masks in told)
+        always = sum(masks in set(zeros) for masks in stated)
         allowed, within, is_full = [], [], []
         for each, f in zip(columns, features, strict=True):
-            shape = len(told), len(each.masks)
-            allowed.append(_table([bool(g & m[f]) for m in told for g in each.masks], shape))
-            within.append(_table([not g & ~m[f] for m in told for g in each.masks], shape))
-            is_full.append(np.array([m[f] == release.full[f] for m in told], dtype=bool))
+            shape = len(stated), len(each.masks)
+            allowed.append(_table([bool(g & m[f]) for m in stated for g in each.masks], shape))
+            within.append(_table([not g & ~m[f] for m in stated for g in each.masks], shape))
+            is_full.append(np.array([m[f] == release.full[f] for m in stated], dtype=bool))
         return cls(tuple(allowed), tuple(within), tuple(is_full), always, features)
 
     def hold(self, absences: Absences, possible: IntArray) -> BoolArray:

@@ -59,7 +59,7 @@ def meet_shared_rows(
         Whether all rows are met, and deterministic seconds of the engines.
     """
     search = _Search(rows, lower, upper, people, seed)
-    units, size, told = rows.domain.units, 1, 0
+    units, size, reported = rows.domain.units, 1, 0
     for sweep in range(_SWEEPS):
         missed, is_likely = search.missed, rows.costs is None or sweep >= _LIKELY
         if not missed and is_likely:
@@ -69,8 +69,8 @@ def meet_shared_rows(
             if search.seconds > _SECONDS * units or (is_likely and not search.missed):
                 break
             search.solve_again(np.sort(order[first : first + size]))
-        on_progress(0, 0, {"people_missed": search.missed - told})
-        told = search.missed
+        on_progress(0, 0, {"people_missed": search.missed - reported})
+        reported = search.missed
         search.raise_prices()
         if search.missed >= missed:
             size = min(2 * size, _MOST)

@@ -114,7 +114,7 @@ def reconstruct_plan(
         # Tables of narrow cliques take one program of blocks; a list is one of the whole region.
         most_listed = 0 if is_likely or CliqueForm.of(plan).is_narrow else MOST_LISTED
     for system in build_systems(plan, counts, most_listed=most_listed):
-        told = ProgressSoFar(on_progress)
+        progress = ProgressSoFar(on_progress)
         solved = solve_system(
             plan,
             published,
@@ -123,13 +123,13 @@ def reconstruct_plan(
             seed=seed,
             quarantine=quarantine,
             is_likely=is_likely,
-            on_progress=told.add,
+            on_progress=progress.add,
         )
         records = person_records(plan, counts, solved, seed)
         microdata.append(records)
         units = _unit_records(plan, counts, solved, is_likely=is_likely)
         blocks.append(units)
-        told.tell(len(system.units), len(records), count_statuses(units))
+        progress.tell(len(system.units), len(records), count_statuses(units))
     if not blocks:
         return Reconstruction(_no_records(plan), _unit_schema(plan).to_frame())
     return Reconstruction(pl.concat(microdata), pl.concat(blocks))

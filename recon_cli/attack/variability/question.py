@@ -168,8 +168,10 @@ class VariabilityQuestion(PlannedQuestion):
         units, intervals, regions = ([each.to_frame()] for each in (of_units, of_cells, REGIONS))
         alone = UnitsAlone(plan, part, replace(options, mode="relaxed"), quarantine)
         for number, known in enumerate(KnownBatch.each(plan, counts, systems, part, quarantine)):
-            system, told = known.system, ProgressSoFar(on_progress)
-            found = MeasuredRegions(known, options, f"batch-{number:05d}", told).measured(columns)
+            system, progress = known.system, ProgressSoFar(on_progress)
+            found = MeasuredRegions(known, options, f"batch-{number:05d}", progress).measured(
+                columns
+            )
             if counts.intervals is not None:
                 name = f"alone-{number:05d}"
                 found = narrow(found, partial(alone.measured, system, columns, name))
@@ -177,7 +179,7 @@ class VariabilityQuestion(PlannedQuestion):
             intervals.append(found.intervals(of_cells))
             regions.append(found.regions())
             statuses = count_statuses(units[-1])
-            told.tell(len(system.units), int(found.people.sum()), statuses)
+            progress.tell(len(system.units), int(found.people.sum()), statuses)
         return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:

@@ -56,18 +56,18 @@ class UnitsAlone:
         region = slice(int(inside[0]), int(inside[-1]) + 1)
         alone = build_system(plan, counts, region, must_list=False)
         (known,) = KnownBatch.each(plan, counts, [alone], self.data, self.quarantine)
-        told = ProgressSoFar(ignore_progress)
-        return MeasuredRegions(known, self.options, name, told).measured(columns)
+        progress = ProgressSoFar(ignore_progress)
+        return MeasuredRegions(known, self.options, name, progress).measured(columns)
 
 
 @dataclass(frozen=True)
 class MeasuredRegions:
-    """A batch to be measured; its search is kept by ``name``, and ``told`` hears of units done."""
+    """A batch to be measured; its search is kept by ``name``."""
 
     known: KnownBatch
     options: VariabilityOptions
     name: str
-    told: ProgressSoFar
+    progress: ProgressSoFar
 
     def search(self, people: IntArray) -> UnitSearch:
         """Keeps the search, and tells of units that are done; ``people`` is by unit."""
@@ -83,7 +83,7 @@ class MeasuredRegions:
                 "measured": measured,
                 "asked": int(is_asked.sum()) - measured,
             }
-            self.told.tell(done, int(people[is_done].sum()), statuses)
+            self.progress.tell(done, int(people[is_done].sum()), statuses)
 
         return UnitSearch(KeptSearch(self.known.data.checkpoint, self.name), tell)
 
