@@ -22,10 +22,16 @@ from recon_cli.attack.audit.clique_ends import AskedEnds, clique_ends
 from recon_cli.attack.audit.joint_ends import joint_ends
 from recon_cli.attack.audit.left_out import coverage_with_left_out, left_out_counts, with_left_out
 from recon_cli.attack.audit.statuses import OF_NO_INTEREST, AuditProgress, Withheld, statuses
-from recon_cli.attack.checkpoint import Checkpoint, KeptSearch
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.options import AuditOptions
-from recon_cli.attack.question import Answer, PlannedQuestion, RegionData, count_statuses
+from recon_cli.attack.question import (
+    Answer,
+    Checkpoint,
+    KeptSearch,
+    PlannedQuestion,
+    RegionData,
+    count_statuses,
+)
 from recon_cli.attack.reconstruction.solution import solve_system
 from recon_cli.coverage import Coverage
 from recon_cli.frames import OPEN, is_place

@@ -54,7 +54,7 @@ def statuses(
 
     Args:
         lower: No solution has less.
-        upper: No solution has more; `recon_cli.publication.OPEN` where that is not known.
+        upper: No solution has more; `OPEN` where that is not known.
         seen_lower: The least in a known solution.
         seen_upper: The greatest in a known solution; `OPEN` where there are solutions with any
             number above another's.

@@ -19,12 +19,10 @@ from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Recode, Release, Table, count_combinations
 
-#: Columns of a claim that is tested for being trivial, at most.
-_MOST_TRIVIAL = 4
+#: Columns of an absence, and of a claim that is tested for being read off one table, at most.
+_MOST_COLUMNS = 4
 #: Predicates times cells that are compared together.
 _COMPARISONS = 4_000_000
-#: Columns of an absence, at most: as many as are tested for being read off one table.
-MOST_COLUMNS = 4
 #: Values of one subset of the columns that are looked at; subsets with more have no claims.
 _VALUES = 4_000_000
 
@@ -134,7 +132,7 @@ class TrivialGroups:
             groups: (claims × columns) its values; those of other columns are ignored.
         """
         flags = np.zeros(len(subset), dtype=bool)
-        few = np.flatnonzero(np.bitwise_count(subset) <= _MOST_TRIVIAL)
+        few = np.flatnonzero(np.bitwise_count(subset) <= _MOST_COLUMNS)
         bit = 1 << np.arange(len(self._groups))
         values = np.where(subset[few, None] & bit > 0, groups[few], -1)
         for number in np.unique(pattern[few]).tolist():
@@ -310,7 +308,7 @@ def least_absences(possible: IntArray, labels: Sequence[int], features: Sequence
     present: dict[tuple[int, ...], BoolArray] = {}
     subsets: list[int] = []
     found: list[IntArray] = []
-    for k in range(1, min(len(labels), MOST_COLUMNS) + 1):
+    for k in range(1, min(len(labels), _MOST_COLUMNS) + 1):
         for chosen in combinations(columns, k):
             if len({features[j] for j in chosen}) < k:
                 continue

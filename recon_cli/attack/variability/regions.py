@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.checkpoint import KeptSearch
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.known_batch import KnownBatch, people_in_candidates
 from recon_cli.attack.options import VariabilityOptions
-from recon_cli.attack.question import RegionData
+from recon_cli.attack.question import KeptSearch, RegionData
 from recon_cli.attack.variability.batch import SolutionSpace, measure_batch
 from recon_cli.attack.variability.dense import DenseRegion
 from recon_cli.attack.variability.distance import FROM_INCUMBENT, LOST, Distances

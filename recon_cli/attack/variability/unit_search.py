@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.checkpoint import Checkpoint, KeptSearch
+from recon_cli.attack.question import Checkpoint, KeptSearch
 from recon_cli.attack.variability.distance import Distances
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Arrays
