@@ -16,22 +16,20 @@ from recon_cli.compare.dominance import (
 )
 from recon_cli.compare.errors import TOTAL
 from recon_cli.compare.summary import Measure, ProtectionSummary
-from recon_cli.report.charts import Chart
-from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale
+from recon_cli.report.charts import BLUE, GREY, Chart, Curve, CurvePanel, CurvePoint, Look, Scale
 from recon_cli.report.document import (
     Figure,
+    Headline,
     KeyFigure,
     ReportDocument,
     ReportSection,
+    ResultTable,
     Term,
     result_table,
 )
-from recon_cli.report.headline import Headline
-from recon_cli.report.palette import BLUE, GREY, Look
 from recon_cli.report.sweep import SweptTables, sweep_sections
 from recon_cli.report.words import Words, capitalized, enumerate_words, size_label, words_of
 from recon_cli.schema import Release
-from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
 #: Measures of risk; the first that was taken leads the text. What is proven on any columns comes

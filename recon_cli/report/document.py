@@ -9,10 +9,36 @@ from typing import Final
 import polars as pl
 
 from recon_cli.evaluate.fresh import Missing
+from recon_cli.markdown import markdown_table
 from recon_cli.report.charts import Chart
-from recon_cli.report.headline import Headline
 from recon_cli.report.words import Words, percentage, size_label
-from recon_cli.score.sheet import ResultTable
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """Rows of text under a header.
+
+    Attributes:
+        title: Its heading.
+        header: Column names.
+        rows: Cells, as many as columns.
+        text_columns: How many columns, from the left, are words and not numbers.
+        is_list: Whether rows are alike, so that a reader may sort and filter them; else their
+            order says something, as that of sums and classes does.
+        pages: Of each row the page that its first cell leads to, empty for none; or nothing.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: int
+    is_list: bool = False
+    pages: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """The sheet as Markdown."""
+        return f"## {self.title}\n\n{markdown_table(self.header, self.rows, self.text_columns)}"
+
 
 #: Over a page about counts or records whose chance follows from a seed.
 NOT_FOR_PUBLICATION: Final = (
@@ -61,6 +87,26 @@ class ReportSection:
     figures: tuple[Figure, ...] = ()
     sheets: tuple[ResultTable, ...] = ()
     missing: tuple[Missing, ...] = ()
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The result; ``**`` marks what is stressed, a backtick what is typed.
+
+    Attributes:
+        verdicts: What is stated first: whether anybody, or any count, is given away.
+        notes: What a reader should know of it.
+        details: How many, and what of them.
+    """
+
+    verdicts: tuple[str, ...]
+    notes: tuple[str, ...]
+    details: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is stated."""
+        return (*self.verdicts, *self.details)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from recon_cli.report.charts import Chart
-from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
-from recon_cli.report.document import Figure, ReportSection, result_table
+from recon_cli.report.charts import Chart, Curve, CurvePanel, CurvePoint, Scale, curve_looks
+from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.report.words import Words, capitalized, enumerate_words
-from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
 #: Measure → what it is called, with its unit; of usefulness, then of risk.

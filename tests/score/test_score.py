@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from recon_cli.errors import ConfigError
-from recon_cli.report.score_tables import brief, lay_out, table_title
+from recon_cli.report.rates import brief, lay_out, table_title
 from recon_cli.report.words import Words, words_of
 from recon_cli.schema import load_release
 from recon_cli.score.collect import Collected, Partition, add_up, collect

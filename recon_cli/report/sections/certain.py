@@ -8,10 +8,15 @@ import polars as pl
 
 from recon_cli.evaluate.findings import Findings, ReconstructionFindings, UniqueFindings
 from recon_cli.evaluate.fresh import Missing
-from recon_cli.report.charts import Chart, Panel, bars
-from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.section import Section
+from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
+from recon_cli.report.document import (
+    Figure,
+    ReportSection,
+    ResultTable,
+    by_size_words,
+    result_table,
+)
+from recon_cli.report.sections import Section
 from recon_cli.report.words import (
     Words,
     count,
@@ -22,7 +27,6 @@ from recon_cli.report.words import (
     size_label,
 )
 from recon_cli.schema import Release
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "certain"
 

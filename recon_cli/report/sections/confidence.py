@@ -9,7 +9,7 @@ import polars as pl
 from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import CONFIDENCE, SCORE
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section, read_stage
+from recon_cli.report.sections import Section, read_stage
 from recon_cli.report.words import Words, count, percent
 from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.store import Folder, Manifest

@@ -10,10 +10,9 @@ from recon_cli.attack.contributions.measures import MEASURES
 from recon_cli.attack.contributions.ranking import NOTHING, WHOLE
 from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import CONTRIBUTIONS
-from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section, read_stage
+from recon_cli.report.document import ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section, read_stage
 from recon_cli.report.words import Words, count
-from recon_cli.score.sheet import ResultTable
 from recon_cli.store import Folder, Manifest
 
 _KEY = "contributions"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from recon_cli.evaluate.findings import ClaimFindings, Findings
 from recon_cli.evaluate.fresh import Missing
-from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section
+from recon_cli.report.document import ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section
 from recon_cli.report.words import (
     Words,
     capitalized,
@@ -17,7 +17,6 @@ from recon_cli.report.words import (
     stopped_words,
 )
 from recon_cli.schema import Release
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "disclosure"
 _TITLE = "Disclosure, on any columns"

@@ -9,12 +9,10 @@ from recon_cli.evaluate.findings import Findings, JointFindings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.evaluate.joint import COUNTED, JOINT_UNITS, SOLVED
 from recon_cli.plurals import plural
-from recon_cli.report.charts import Chart, Panel, bars
-from recon_cli.report.document import Figure, ReportSection, result_table
-from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.section import Section
+from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
+from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section
 from recon_cli.report.words import Words, capitalized, percent, percent_of, percentage, size_label
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "joint"
 _TITLE = "Releases together"

@@ -8,12 +8,10 @@ import polars as pl
 
 from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import RISK
-from recon_cli.report.charts import Chart, ChartRow, Mark, Panel
-from recon_cli.report.document import Figure, ReportSection, result_table
-from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.section import Section
+from recon_cli.report.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel
+from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section
 from recon_cli.report.words import Words, count
-from recon_cli.score.sheet import ResultTable
 from recon_cli.store import Manifest
 
 _KEY = "risk"

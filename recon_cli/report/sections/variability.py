@@ -15,10 +15,15 @@ from recon_cli.evaluate.findings import (
     VariabilityFindings,
 )
 from recon_cli.evaluate.fresh import Missing
-from recon_cli.report.charts import Chart, ChartRow, Mark, Panel, bars
-from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.section import Section
+from recon_cli.report.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel, bars
+from recon_cli.report.document import (
+    Figure,
+    ReportSection,
+    ResultTable,
+    by_size_words,
+    result_table,
+)
+from recon_cli.report.sections import Section
 from recon_cli.report.words import (
     Words,
     capitalized,
@@ -29,7 +34,6 @@ from recon_cli.report.words import (
     size_label,
     stopped_words,
 )
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "variability"
 _TITLE = "Solution variability"

@@ -1,18 +1,106 @@
-"""Records and intervals of one unit → the rows that `recon show` lists."""
+"""Counts, records and claims of one geounit, in the rows that `recon show` lists."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from recon_cli.coverage import CoveragePattern
 from recon_cli.model.grain import refine
-from recon_cli.report.view import RecordKind
+from recon_cli.proofs.wording import size_text
+from recon_cli.report.view import CellLine, RecordKind, TableView
+from recon_cli.report.words import Words, enumerate_words, of_people, percentage
 from recon_cli.schema import Release, Table, Value
-from recon_cli.schema.description import describe_condition, describe_label, describe_values
+from recon_cli.schema.description import (
+    describe_cell,
+    describe_condition,
+    describe_label,
+    describe_values,
+)
+
+
+@dataclass(frozen=True)
+class GeounitTables:
+    """The tables of one geounit.
+
+    Attributes:
+        shown: Those with a cell above zero.
+        empty: Names of those that are all zero.
+        absent: Names of those that the schema has for the level, not published here.
+    """
+
+    shown: tuple[TableView, ...]
+    empty: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+def published_tables(
+    release: Release,
+    pattern: CoveragePattern,
+    counts: Mapping[tuple[str, int], tuple[int, int | None]],
+    used: Collection[str],
+) -> GeounitTables:
+    """The tables of one geounit.
+
+    Args:
+        pattern: Which cells are published for it.
+        counts: Its counts above zero, by table and cell number, with None; of statements the
+            least and the greatest true count.
+        used: Names of the tables that records were made from.
+    """
+    shown: list[TableView] = []
+    empty: list[str] = []
+    absent: list[str] = []
+    for table in release.tables:
+        numbers = pattern.cells.get(table.name, ())
+        if pattern.level not in table.levels:
+            continue
+        if not numbers:
+            absent.append(table.name)
+            continue
+        common = _common_features(release, table)
+        lines = tuple(
+            CellLine(
+                code=table.codes[number - 1],
+                words=describe_cell(release, table.cells[number - 1], common),
+                count=counts[table.name, number][0],
+                high=counts[table.name, number][1],
+            )
+            for number in numbers
+            if (table.name, number) in counts
+        )
+        if not lines and len(numbers) == len(table.cells):
+            empty.append(table.name)
+            continue
+        shown.append(
+            TableView(
+                name=table.name,
+                about=_about_table(release, table, common),
+                lines=lines,
+                zeros=len(numbers) - len(lines),
+                withheld=len(table.cells) - len(numbers),
+                is_used=table.name in used,
+            )
+        )
+    return GeounitTables(tuple(shown), tuple(empty), tuple(absent))
+
+
+def _common_features(release: Release, table: Table) -> tuple[int, ...]:
+    """The features on which all cells of a table agree."""
+    return tuple(
+        f for f in range(len(release.features)) if len({cell.masks[f] for cell in table.cells}) == 1
+    )
+
+
+def _about_table(release: Release, table: Table, common: tuple[int, ...]) -> str:
+    masks = table.cells[0].masks
+    words = [describe_condition(release.features[f], masks[f]) for f in common]
+    return ", ".join(word for word in words if word)
+
 
 Labels = tuple[Value | None, ...]
 #: Histogram cells without reconstructed people that are put into words.
@@ -200,3 +288,34 @@ class _Finer:
             for atom in inside
             if counted[atom]
         )
+
+
+def claim_sentence(
+    release: Release, words: Words, columns: Sequence[str], claim: Mapping[str, Any]
+) -> str:
+    """A claim in one line; the columns that it leaves open are named.
+
+    Args:
+        columns: The columns that claims speak of.
+        claim: A row of ``claims/``.
+    """
+    masks = list(release.full)
+    for name in columns:
+        if claim[name] is not None:
+            groups = release.column_groups(name)
+            place = groups.labels.index(claim[name])
+            masks[release.feature_index[groups.feature]] &= groups.masks[place]
+    said = [describe_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
+    values = ", ".join(each for each in said if each) or f"any {words.person}"
+    still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
+    rest = f"; {enumerate_words(still_open)} left open" if still_open else ""
+    rules = "; assuming structural zeros" if claim["rests_on"] != "tables" else ""
+    is_nobody = claim["exact"] and not claim["count"]
+    size = words.nobody if is_nobody else size_text(claim, of_people(claim["count"], words))
+    return f"{size}: {values}{rest}{rules}; {_by_guessing(claim)}"
+
+
+def _by_guessing(claim: Mapping[str, Any]) -> str:
+    """The chance of the claim, by the shares nearest to the unit."""
+    shares = claim["p_all"] if claim["p_region"] is None else claim["p_region"]
+    return f"{percentage(shares, 1)} by guessing"
