@@ -4,15 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
 from recon_cli.config.sections.report import Disclosure
 from recon_cli.evaluate.fresh import Missing, WorkFolder
-from recon_cli.evaluate.joint import COUNTED, SOLVED, told_parts
 from recon_cli.evaluate.proven import Mode
+from recon_cli.pipeline.stages import JOINT
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
+
+#: The folder with a row a place.
+JOINT_UNITS: Final = JOINT.folders[2]
+#: What is counted there of each kind of records.
+COUNTED: Final = ("records", "alone", "joint")
+#: Statuses of places where a joint solution was found.
+SOLVED: Final = ("proven", "bounded")
+
+
+def told_parts(manifest: Manifest) -> tuple[str, str]:
+    """What the links call the run's own records, and its partner's.
+
+    Further parts only say more of these.
+
+    Args:
+        manifest: Of ``joint/``.
+    """
+    own, partner = manifest.notes["parts"][:2]
+    return str(own), str(partner)
+
 
 #: What `recon link` calls the file that was tabulated.
 PROTECTED = "HDF"
@@ -195,7 +216,7 @@ class ScoreFindings:
         links: Of ``links/``: its notes name sources, guessers and attackers.
         rates: As from `recon_cli.score.tables.make_rates`.
         gains: As from `recon_cli.score.gains.make_gains`.
-        passes: As from `recon_cli.score.passes.make_passes`; None with the study's two.
+        passes: As from `recon_cli.score.gains.make_passes`; None with the study's two.
         own: The source that is this folder's ``microdata/``, if one is.
         labels: Name of a source or an attacker's file in the config → what the page calls it, and
             what it is called in ``rates`` and ``gains``; itself where it is not there.

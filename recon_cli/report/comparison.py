@@ -61,7 +61,7 @@ def compose_comparison(
 
     Args:
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
-        scores: Columns of `recon_cli.compare.scores.SCORES`; None where nobody was linked.
+        scores: Columns of `recon_cli.compare.summary.SCORES`; None where nobody was linked.
         people: Of the truth.
         risk: What the text weighs error against; default the first measure that any has.
         weights: Table → how much its errors count.

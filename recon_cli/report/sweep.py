@@ -40,9 +40,9 @@ class SweptTables:
     Attributes:
         over: Which number.
         sweep: Columns of `recon_cli.compare.sweep.SWEEP`.
-        distributions: Columns of `recon_cli.compare.deviations.DISTRIBUTIONS`.
+        distributions: Columns of `recon_cli.compare.errors.DISTRIBUTIONS`.
         differences: Columns of `recon_cli.compare.sweep.DIFFERENCES`.
-        units: Columns of `recon_cli.compare.deviations.UNIT_ERRORS`.
+        units: Columns of `recon_cli.compare.errors.UNIT_ERRORS`.
     """
 
     over: str

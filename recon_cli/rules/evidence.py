@@ -19,7 +19,6 @@ from recon_cli.evaluate.proven import Proofs
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.publication import Publication
 from recon_cli.rules.finding import Finding, Grounds
-from recon_cli.rules.subject import Subject
 from recon_cli.schema import Release, Table
 from recon_cli.store import Folder, Stage
 from recon_cli.store.protection import laws_of, read_published
@@ -66,9 +65,9 @@ class Evidence:
         unit = self.release.geography.unit.name
         return stand_alone(self.coverage, unit, is_exact=self.is_exact)
 
-    def grounds(self, subject: Subject) -> Grounds:
-        """What a verdict about a subject rests on."""
-        of_records = RECONSTRUCT in subject.needs and RECONSTRUCT.name in self.done
+    def grounds(self, needs: Sequence[Stage]) -> Grounds:
+        """What a verdict rests on that needs the proofs of some stages."""
+        of_records = RECONSTRUCT in needs and RECONSTRUCT.name in self.done
         is_assumed = not of_records or self.work.open(RECONSTRUCT).manifest.notes["assumptions"]
         assumed = [
             zero for zero in self.release.structural_zeros if is_assumed and not zero.is_definition

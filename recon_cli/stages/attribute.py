@@ -12,8 +12,7 @@ import polars as pl
 from recon_cli.attack.unit_status import MISSING
 from recon_cli.config.sections.attribute import Attribute
 from recon_cli.errors import ConfigError, SourceError, StageError
-from recon_cli.evaluate.attributed import attributed, labelled
-from recon_cli.evaluate.disclosing import possible_cells
+from recon_cli.evaluate.disclosing import attributed, labelled, possible_cells
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import known_columns
 from recon_cli.explain.counterexamples import Claim

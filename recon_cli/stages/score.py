@@ -20,8 +20,7 @@ from recon_cli.report.document import ResultTable
 from recon_cli.report.rates import lay_out, table_title
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control
-from recon_cli.score.gains import make_gains
-from recon_cli.score.passes import make_passes
+from recon_cli.score.gains import make_gains, make_passes
 from recon_cli.score.rates import Rules
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.tables import Sources, make_rates

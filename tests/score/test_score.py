@@ -22,9 +22,8 @@ from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control, label_classes, rounded
 from recon_cli.score.rates import Rules
 from recon_cli.score.sizes import Sizes
-from recon_cli.score.study import KEYS, published
 from recon_cli.score.sums import Sums, concat, stack, weighted
-from recon_cli.score.tables import TABLES, Sources, make_rates
+from recon_cli.score.tables import KEYS, TABLES, Sources, make_rates, published
 from tests.support.attacks import SF1, aged, attack, people, swapped
 
 SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))

@@ -19,6 +19,7 @@ from recon_cli.report.sections import Section
 from recon_cli.report.words import Words, count, enumerate_words, percent
 from recon_cli.score.gains import PANELS
 from recon_cli.score.sizes import ALL
+from recon_cli.score.tables import ALTERNATIVES_BY_PEOPLE, BY_PEOPLE
 
 _AGREEMENT_RATES = {"agree_exact": "exact columns", "agree_binned": "coarse columns"}
 _AGREEMENT_TABLES = ("table08_agreement", "table11_agreement_alternatives")
@@ -95,13 +96,6 @@ def _agreement_figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) ->
     )
 
 
-#: Who is counted → the table of rates.
-_TABLES = {"all": "table12_all", "nonmodal": "table13_nonmodal", "modal": "table14_modal"}
-_ALTERNATIVES = {
-    "all": "table15_all_alternatives",
-    "nonmodal": "table16_nonmodal_alternatives",
-    "modal": "table17_modal_alternatives",
-}
 _SHARES = {"putative": "Putative", "confirmed": "Confirmed"}
 
 
@@ -112,12 +106,12 @@ def precision_section(found: ScoreFindings, words: Words) -> ReportSection:
         f"with the guessers, above all for {words.nonmodal}, for whom guessing fails.",
         *_sentences(found, words),
     ]
-    rows = found.table(*_TABLES.values())
+    rows = found.table(*BY_PEOPLE.values())
     figures = [_precision_figure("precision", "Links that are right", rows, found, words)]
     figures += [
-        _links_figure(panel, found.table(table), found, words) for panel, table in _TABLES.items()
+        _links_figure(panel, found.table(table), found, words) for panel, table in BY_PEOPLE.items()
     ]
-    others = found.table(*_ALTERNATIVES.values())
+    others = found.table(*ALTERNATIVES_BY_PEOPLE.values())
     if others.height:
         name, what = "precision-alternatives", "Links that are right, by protection"
         figures.append(_precision_figure(name, what, others, found, words))
@@ -128,7 +122,7 @@ def _sentences(found: ScoreFindings, words: Words) -> list[str]:
     """For every attacker file, the precision among nonmodal people."""
     readings = []
     for attacker in found.attackers:
-        rows = found.table(_TABLES["nonmodal"]).filter(
+        rows = found.table(BY_PEOPLE["nonmodal"]).filter(
             against=attacker, block_size=ALL, rate="precision"
         )
         values = dict(rows.select("source", "pct").iter_rows())
@@ -147,7 +141,7 @@ def _precision_figure(
     name: str, what: str, rows: pl.DataFrame, found: ScoreFindings, words: Words
 ) -> Figure:
     rows = rows.filter(rate="precision")
-    people = {panel: words.panel(panel) for panel in _TABLES}
+    people = {panel: words.panel(panel) for panel in BY_PEOPLE}
     alt, chart = _multiples("panel", people, rows, found, words)
     return Figure(
         name=name,

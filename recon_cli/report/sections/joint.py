@@ -5,9 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.evaluate.checked import ALONE
-from recon_cli.evaluate.findings import Findings, JointFindings
+from recon_cli.evaluate.findings import COUNTED, JOINT_UNITS, SOLVED, Findings, JointFindings
 from recon_cli.evaluate.fresh import Missing
-from recon_cli.evaluate.joint import COUNTED, JOINT_UNITS, SOLVED
 from recon_cli.plurals import plural
 from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
