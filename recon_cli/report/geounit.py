@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from recon_cli.coverage import CoveragePattern
-from recon_cli.model.grain import refine
 from recon_cli.proofs.wording import size_text
 from recon_cli.report.view import CellLine, RecordKind, TableView
 from recon_cli.report.words import Words, enumerate_words, of_people, percentage
@@ -21,6 +20,7 @@ from recon_cli.schema.description import (
     describe_label,
     describe_values,
 )
+from recon_cli.stage import load
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def published_tables(
         if not numbers:
             absent.append(table.name)
             continue
-        common = _common_features(release, table)
+        masks = zip(*(cell.masks for cell in table.cells), strict=True)
+        common = tuple(f for f, of_feature in enumerate(masks) if len(set(of_feature)) == 1)
         lines = tuple(
             CellLine(
                 code=table.codes[number - 1],
@@ -79,7 +80,7 @@ def published_tables(
         shown.append(
             TableView(
                 name=table.name,
-                about=_about_table(release, table, common),
+                about=_say_common(release, table, common),
                 lines=lines,
                 zeros=len(numbers) - len(lines),
                 withheld=len(table.cells) - len(numbers),
@@ -89,17 +90,10 @@ def published_tables(
     return GeounitTables(tuple(shown), tuple(empty), tuple(absent))
 
 
-def _common_features(release: Release, table: Table) -> tuple[int, ...]:
-    """The features on which all cells of a table agree."""
-    return tuple(
-        f for f in range(len(release.features)) if len({cell.masks[f] for cell in table.cells}) == 1
-    )
-
-
-def _about_table(release: Release, table: Table, common: tuple[int, ...]) -> str:
+def _say_common(release: Release, table: Table, common: Sequence[int]) -> str:
+    """On what all cells of a table agree."""
     masks = table.cells[0].masks
-    words = [describe_condition(release.features[f], masks[f]) for f in common]
-    return ", ".join(word for word in words if word)
+    return _say(release, [masks[f] if f in common else full for f, full in enumerate(release.full)])
 
 
 Labels = tuple[Value | None, ...]
@@ -167,10 +161,9 @@ def unit_kinds(
             finer=tuple(fine.say(labels, name, row[name]) for name in finer),
         )
         reconstructed.append((labels, kind))
-    rank = _Rank(release, columns)
-    reconstructed.sort(key=lambda item: rank.of(item[0]))
+    reconstructed.sort(key=lambda item: _rank(release, item[0]))
     elsewhere = _elsewhere(bounds, known, columns)
-    elsewhere.sort(key=lambda item: rank.of(item[0]))
+    elsewhere.sort(key=lambda item: _rank(release, item[0]))
     return UnitKinds(
         kinds=tuple(
             replace(kind, number=at) for at, (_, kind) in enumerate(reconstructed, start=1)
@@ -224,24 +217,23 @@ def finer_columns(release: Release, tables: Sequence[Table]) -> tuple[str, ...]:
     return tuple(finer)
 
 
-class _Rank:
+def _rank(release: Release, labels: Labels) -> tuple[int, ...]:
     """The order of the schema's labels; what is not known comes last."""
-
-    def __init__(self, release: Release, columns: Sequence[str]) -> None:
-        self._places: list[dict[Value | None, int]] = []
-        for name in columns:
-            labels = release.column_groups(name).labels
-            self._places.append({label: at for at, label in enumerate(labels)})
-
-    def of(self, labels: Labels) -> tuple[int, ...]:
-        pairs = zip(self._places, labels, strict=True)
-        return tuple(places.get(label, len(places)) for places, label in pairs)
+    known = (release.column_groups(name).labels for name in release.histogram)
+    return tuple(
+        of.index(label) if label in of else len(of) for of, label in zip(known, labels, strict=True)
+    )
 
 
 def kind_masks(release: Release, labels: Labels) -> tuple[int, ...]:
     """The predicate of a histogram cell; what is not known is not restricted."""
+    return _masks(release, dict(zip(release.histogram, labels, strict=True)))
+
+
+def _masks(release: Release, values: Mapping[str, Value | None]) -> tuple[int, ...]:
+    """The predicate of some columns' values; None restricts nothing."""
     masks = list(release.full)
-    for name, label in zip(release.histogram, labels, strict=True):
+    for name, label in values.items():
         if label is not None:
             groups = release.column_groups(name)
             masks[release.feature_index[groups.feature]] &= groups.masks[groups.labels.index(label)]
@@ -250,9 +242,12 @@ def kind_masks(release: Release, labels: Labels) -> tuple[int, ...]:
 
 def say_kind(release: Release, labels: Labels) -> str:
     """A histogram cell in one line."""
-    masks = kind_masks(release, labels)
+    return _say(release, kind_masks(release, labels)) or "anybody"
+
+
+def _say(release: Release, masks: Sequence[int]) -> str:
     words = [describe_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
-    return ", ".join(word for word in words if word) or "anybody"
+    return ", ".join(word for word in words if word)
 
 
 def _headed(release: Release, columns: Sequence[str], labels: Labels) -> tuple[str, ...]:
@@ -266,6 +261,8 @@ class _Finer:
         cells = [cell for table in tables for cell in table.cells]
         tallied = {cell.tally for cell in cells if cell.tally is not None}
         self._release = release
+        # numpy, which a list of geounits needs not
+        refine = load("recon_cli.model.grain:refine")
         self._atoms = refine(release, [cell.masks for cell in cells], tallied).atoms
 
     def say(self, labels: Labels, name: str, values: Sequence[Any]) -> str:
@@ -299,23 +296,13 @@ def claim_sentence(
         columns: The columns that claims speak of.
         claim: A row of ``claims/``.
     """
-    masks = list(release.full)
-    for name in columns:
-        if claim[name] is not None:
-            groups = release.column_groups(name)
-            place = groups.labels.index(claim[name])
-            masks[release.feature_index[groups.feature]] &= groups.masks[place]
-    said = [describe_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
-    values = ", ".join(each for each in said if each) or f"any {words.person}"
+    told = _masks(release, {name: claim[name] for name in columns})
+    values = _say(release, told) or f"any {words.person}"
     still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
     rest = f"; {enumerate_words(still_open)} left open" if still_open else ""
     rules = "; assuming structural zeros" if claim["rests_on"] != "tables" else ""
     is_nobody = claim["exact"] and not claim["count"]
     size = words.nobody if is_nobody else size_text(claim, of_people(claim["count"], words))
-    return f"{size}: {values}{rest}{rules}; {_by_guessing(claim)}"
-
-
-def _by_guessing(claim: Mapping[str, Any]) -> str:
-    """The chance of the claim, by the shares nearest to the unit."""
     shares = claim["p_all"] if claim["p_region"] is None else claim["p_region"]
-    return f"{percentage(shares, 1)} by guessing"
+    guessed = f"{percentage(shares, 1)} by guessing"  # by the shares nearest to the unit
+    return f"{size}: {values}{rest}{rules}; {guessed}"

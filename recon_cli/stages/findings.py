@@ -179,7 +179,6 @@ def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:
         found.by_suppression,
         found.recovered,
         names,
-        run.release,
     )
 
 

@@ -23,15 +23,16 @@ class Section(Generic[Part]):
     Attributes:
         key: For links to it.
         title: Its heading, or what makes it of the release's words.
-        read: What the section is about: of the findings that others share, or from the folders of
-            ``findings.work``; None where it was not asked for, and then there is no section.
-        render: What is told of that. Several sections where one part fills them.
+        read: What the section is about: a part of the findings, or a folder of ``findings.work``;
+            None where it was not asked for, and then there is no section.
+        render: What is told of that, beside the rest of the findings. Several sections where one
+            part fills them.
     """
 
     key: str
     title: str | Callable[[Words], str]
     read: Callable[[Findings], Part | Missing | None]
-    render: Callable[[Part, Words], tuple[ReportSection, ...]]
+    render: Callable[[Part, Findings, Words], tuple[ReportSection, ...]]
 
     def compose(self, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
         """The section, or what is missing for it."""
@@ -41,18 +42,13 @@ class Section(Generic[Part]):
         if isinstance(part, Missing):
             title = self.title if isinstance(self.title, str) else self.title(words)
             return (ReportSection(self.key, title, missing=(part,)),)
-        return self.render(part, words)
+        return self.render(part, findings, words)
 
 
-def read_stage(
-    stage: Stage, read: Callable[[Folder, Findings], Part]
-) -> Callable[[Findings], Part | Missing | None]:
-    """Reads what a stage found of its folder, if that fits the others; None where nobody asked."""
+def folder_of(stage: Stage) -> Callable[[Findings], Folder | Missing | None]:
+    """Reads the first folder of a stage, if that fits the others; None where nobody asked."""
 
-    def found(findings: Findings) -> Part | Missing | None:
-        if not findings.work.holds(stage):
-            return None
-        folder = findings.work.fresh(stage)
-        return folder if isinstance(folder, Missing) else read(folder, findings)
+    def found(findings: Findings) -> Folder | Missing | None:
+        return findings.work.fresh(stage) if findings.work.holds(stage) else None
 
     return found

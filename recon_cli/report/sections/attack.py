@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from recon_cli.evaluate.findings import ScoreFindings
+from recon_cli.evaluate.findings import Findings, ScoreFindings
 from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel, dots, rates
 from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
@@ -384,7 +384,7 @@ def _zero_figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figu
     )
 
 
-def _render(scores: ScoreFindings, words: Words) -> tuple[ReportSection, ...]:
+def _render(scores: ScoreFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """One section each, or one that says what is missing for all."""
     return (
         agreement_section(scores, words),

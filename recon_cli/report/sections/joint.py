@@ -6,7 +6,6 @@ import polars as pl
 
 from recon_cli.evaluate.checked import ALONE
 from recon_cli.evaluate.findings import COUNTED, JOINT_UNITS, SOLVED, Findings, JointFindings
-from recon_cli.evaluate.fresh import Missing
 from recon_cli.plurals import plural
 from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
@@ -17,11 +16,7 @@ _KEY = "joint"
 _TITLE = "Releases together"
 
 
-def _read(findings: Findings) -> JointFindings | Missing | None:
-    return findings.joint
-
-
-def _render(found: JointFindings, words: Words) -> tuple[ReportSection, ...]:
+def _render(found: JointFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """Both kinds of records: how many are certain by their own tables, and how many together."""
     figure = Figure(
         name=_KEY,
@@ -140,4 +135,4 @@ def _worst(found: JointFindings, words: Words) -> ResultTable:
     return result_table(f"{capitalized(words.units)} with most certain only together", header, rows)
 
 
-SECTION = Section(_KEY, _TITLE, _read, _render)
+SECTION = Section(_KEY, _TITLE, lambda findings: findings.joint, _render)

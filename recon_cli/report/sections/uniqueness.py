@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from recon_cli.evaluate.findings import ReconstructionFindings
+from recon_cli.evaluate.findings import Findings, ReconstructionFindings
 from recon_cli.evaluate.proven import ONE, OPEN, SEVERAL, UNDECIDED, UNIQUENESS
 from recon_cli.report.charts import BLUE, GREY, ORANGE, Chart, Look, Panel, bars
 from recon_cli.report.document import (
@@ -42,7 +42,7 @@ def _title(words: Words) -> str:
     return f"{words.units.capitalize()} with one reconstruction"
 
 
-def _render(found: ReconstructionFindings, words: Words) -> tuple[ReportSection, ...]:
+def _render(found: ReconstructionFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """How many reconstructions the units have, by size."""
     whole = found.whole
     proven = percentage(whole["one_units"], whole["units"])
