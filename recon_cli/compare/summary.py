@@ -21,7 +21,6 @@ class ProtectionSummary:
     """A protection in numbers. Errors are mean absolute errors, in people; rates in percent.
 
     Attributes:
-        name: As in the config.
         unit_error: Of a cell of a geounit of the finest level; tables weigh what was said.
         region_error: Of a cell of the next coarser level with tables; None if there is none.
         total_error: Of the number of people of a geounit of the finest level.

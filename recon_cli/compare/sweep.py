@@ -68,7 +68,6 @@ class SweptDraw:
         value: As it was written.
         draw: Which: of all protections and values, those with the same number share random bits.
         is_of_people: Whether what is proven of what it publishes is proven of people.
-        summary: Its measures.
         errors: Columns of `recon_cli.compare.errors.ERRORS`.
     """
 

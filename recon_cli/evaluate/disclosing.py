@@ -23,7 +23,6 @@ def possible_cells(
     Args:
         intervals: Rows of ``intervals/``.
         records: Of a solution: the geoid and ``columns``.
-        columns: Those of the cells.
 
     Returns:
         The geoid, ``columns``, ``lower``, ``upper`` (null where nothing bounds it), ``here``
@@ -49,7 +48,6 @@ def alike_people(cells: pl.DataFrame, columns: Sequence[str], known: int) -> pl.
 
     Args:
         cells: As from `possible_cells`.
-        columns: Those of the cells.
         known: Columns that form a group, at most.
 
     Returns:
@@ -104,9 +102,7 @@ def labelled(release: Release, records: pl.DataFrame, columns: Sequence[str]) ->
     """Records with the histogram columns that they say something of.
 
     Args:
-        release: The schema.
         records: Some columns, or the features that these are recodes of, as they were read.
-        columns: Of the histogram.
 
     Returns:
         ``records`` with ``columns`` as the histogram has them; null where nothing is known.
@@ -154,7 +150,6 @@ def attributed(cells: pl.DataFrame, people: pl.DataFrame, columns: Sequence[str]
     Args:
         cells: As from `recon_cli.evaluate.disclosing.possible_cells`.
         people: A geoid and ``columns``, as from `labelled`, and whatever else.
-        columns: Of the histogram.
 
     Returns:
         The rows of ``people``, one for each column that is settled: ``column``, ``settled`` (its

@@ -249,7 +249,6 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
 
     Args:
         proven: As from `proven_units`.
-        sizes: The size classes.
         mode: In which variability was measured, if it was.
 
     Returns:

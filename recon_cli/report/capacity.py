@@ -57,10 +57,8 @@ def compose_capacity(
 
     Args:
         tables: The tables in use.
-        capacity: What they carry.
         equations: After zeros, see `recon_cli.stages.capacity_page.sum_equations`.
         noise: From `recon_cli.capacity.noise_needed.noise_needed`.
-        trial: Of our decoder.
     """
     finest, words = capacity.levels[0], words_of(release)
     return ReportDocument(

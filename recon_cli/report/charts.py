@@ -42,7 +42,6 @@ class Look:
     """How something is drawn.
 
     Attributes:
-        name: In the legend.
         colour: A class of `COLOURS`.
         shape: ``square``, ``circle``, ``diamond``, ``cross``, ``triangle-up``, ``triangle-down``.
         dash: Of its line, if it is one: 0 for none, or which of three.
@@ -103,8 +102,6 @@ class CurvePoint:
     """A point of a curve.
 
     Attributes:
-        x: On the horizontal scale.
-        y: On the vertical one.
         interval: Of ``y``, where it was measured.
         label: Written beside a mark.
         box: Within the interval, of a mark: where half of what it stands for lies.
@@ -122,7 +119,6 @@ class Curve:
     """A series.
 
     Attributes:
-        look: How it is drawn.
         points: From left to right.
         is_line: Whether they are joined; else each is a mark with its interval.
         is_fine: Whether marks are small, as of many points.
@@ -139,10 +135,6 @@ class CurvePanel:
     """One plot of curves.
 
     Attributes:
-        title: Over it.
-        x: The horizontal scale.
-        y: The vertical one.
-        curves: The series.
         height: Of the plot, in pixels.
     """
 
@@ -186,7 +178,6 @@ class Mark:
     """A part of a bar, or a point.
 
     Attributes:
-        look: How it is drawn.
         value: In percent; of a bar the length of the part.
         text: The value as it is written beside it; empty for none.
         interval: Of a point: its ends, in percent.
@@ -205,7 +196,6 @@ class ChartRow:
     """What stands beside one label.
 
     Attributes:
-        label: To its left.
         marks: The parts of a bar from left to right, or points below each other.
         text: What is written to the right of a bar.
     """
@@ -220,9 +210,6 @@ class Panel:
     """One plot.
 
     Attributes:
-        title: Over it.
-        axis: Title of its scale.
-        rows: From top to bottom.
         is_bars: Whether the marks of a row are one bar; else each is a point in a line.
         top: The right end of the scale, in percent.
     """
@@ -250,7 +237,6 @@ class Chart:
     """Panels that share a legend.
 
     Attributes:
-        panels: In reading order.
         columns: How many stand side by side where there is room.
     """
 
@@ -295,12 +281,10 @@ def bars(
     """Horizontal stacked bars by size class, with a number beside each.
 
     Args:
-        title: Over the panel.
         rows: Size class, and shares in percent by key; a class whose ``number`` is not known is
             left out.
         segments: The keys that are drawn, from left to right.
         number: The key whose share is written out.
-        axis: Title of the scale.
     """
     drawn = []
     for size, shares in rows:
@@ -321,11 +305,8 @@ def rates(
     """Rates by size class: below each other a point and its interval for every source.
 
     Args:
-        title: Over the panel.
         rows: As from `recon_cli.score.tables.make_rates`, one rate against one file.
         sizes: Classes from top to bottom.
-        looks: The sources.
-        axis: Title of the scale.
     """
     found = {(row["block_size"], row["source"]): row for row in _with_value(rows)}
     drawn = []
@@ -341,10 +322,8 @@ def dots(title: str, rows: pl.DataFrame, looks: Sequence[Look], *, axis: str) ->
     """One rate of every source as a point with its interval, on a line of its own.
 
     Args:
-        title: Over the panel.
         rows: As for `rates`, of one size class.
         looks: The sources, from top to bottom.
-        axis: Title of the scale.
     """
     found = {row["source"]: row for row in _with_value(rows)}
     drawn = [

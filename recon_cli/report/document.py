@@ -19,8 +19,6 @@ class ResultTable:
     """Rows of text under a header.
 
     Attributes:
-        title: Its heading.
-        header: Column names.
         rows: Cells, as many as columns.
         text_columns: How many columns, from the left, are words and not numbers.
         is_list: Whether rows are alike, so that a reader may sort and filter them; else their
@@ -53,10 +51,7 @@ class Figure:
 
     Attributes:
         name: Stem of its files.
-        title: What it shows.
-        caption: How to read it.
         alt: What it shows, for those who do not see it.
-        chart: What is drawn.
         sheets: The numbers behind it.
     """
 
@@ -74,10 +69,7 @@ class ReportSection:
 
     Attributes:
         key: For links to it.
-        title: Its heading.
         text: Paragraphs; ``**`` and backticks as in `Headline`.
-        figures: Charts.
-        sheets: Tables without a chart.
         missing: What would be here.
     """
 
@@ -114,8 +106,6 @@ class KeyFigure:
     """A number at the top of the report.
 
     Attributes:
-        label: What is counted.
-        value: The number.
         note: Beside it, smaller.
     """
 
@@ -129,8 +119,6 @@ class Hyperlink:
     """A page beside this one.
 
     Attributes:
-        text: What it is about.
-        page: Its file.
         finding: What was found there, in a few words.
     """
 
@@ -144,7 +132,6 @@ class KeyAnswer:
     """What somebody who has to decide asks first.
 
     Attributes:
-        question: In a word or two.
         text: The answer, with marks as in `Headline`.
         links: Pages that say more; they end the sentence.
         is_aside: Whether it is asked after the others.
@@ -169,12 +156,10 @@ class ReportDocument:
     """The whole report.
 
     Attributes:
-        title: Over everything.
         subject: One line under it.
         headline: The result in plain words.
         facts: A few numbers.
         terms: How to read the rest.
-        sections: The rest.
         answers: Beside the headline.
         banner: A sentence over everything that nobody must miss; empty for none.
     """
@@ -200,8 +185,6 @@ def result_table(
     """A table.
 
     Args:
-        title: What it holds.
-        header: Column names.
         rows: Cells, as many as columns.
         words: How many columns, from the left, are words and not numbers.
     """
@@ -215,7 +198,6 @@ def by_size_words(frame: pl.DataFrame, part: str, whole: str, words: Words, noun
         frame: ``size``, ``part`` and ``whole``, the first row over all sizes.
         part: What is counted.
         whole: Of how many.
-        words: The release's words.
     """
     shares = [
         f"{size_label(row['size'])}: {percentage(row[part], row[whole])}"

@@ -34,8 +34,6 @@ class RowPlot:
     """A panel in its place.
 
     Attributes:
-        panel: What is drawn.
-        width: Pixels that it has.
         title_lines: Lines that are kept free for its title.
     """
 
@@ -286,7 +284,6 @@ def draw(chart: Chart, width: int) -> Markup:
     """A chart as an SVG element, to stand in a page with `page_style`.
 
     Args:
-        chart: What is drawn.
         width: In pixels; panels go below each other where they have too little room.
     """
     if chart.is_empty:

@@ -92,7 +92,6 @@ def compose_frontier(
 
     Args:
         weights: Of tables, where not 1.
-        found: What is shown.
     """
     people = words_of(release).people
     neighbours = (

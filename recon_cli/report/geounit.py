@@ -294,7 +294,6 @@ def claim_sentence(
 
     Args:
         columns: The columns that claims speak of.
-        claim: A row of ``claims/``.
     """
     told = _masks(release, {name: claim[name] for name in columns})
     values = _say(release, told) or f"any {words.person}"

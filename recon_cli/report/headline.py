@@ -33,11 +33,7 @@ from recon_cli.report.words import (
 
 
 def make_headline(findings: Findings, words: Words) -> Headline:
-    """The headline of a run.
-
-    Args:
-        words: The release's words.
-    """
+    """The headline of a run."""
     headline = _headline(findings, words)
     if isinstance(findings.joint, JointFindings):
         headline = _together(headline, findings.joint, findings, words)

@@ -67,7 +67,6 @@ def show_page(view: GeounitView, back: str = "") -> str:
     """A geounit as a page.
 
     Args:
-        view: The geounit.
         back: The file of the report that lists it, if one does.
     """
     # The right end of each interval, or what was reconstructed where there is none.

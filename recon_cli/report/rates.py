@@ -36,7 +36,6 @@ def table_title(name: str, words: Words) -> str:
 
     Args:
         name: One of `recon_cli.score.tables.TABLES`.
-        words: The release's.
     """
     people, unit = words.people, words.unit
     none = f"{capitalized(words.units)} with {words.zero}"
@@ -72,9 +71,7 @@ def lay_out(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     have them; the counts it is made of stand before it once.
 
     Args:
-        title: Of the sheet.
         rows: The table's rows, as from `recon_cli.score.tables.make_rates`.
-        words: The release's.
     """
     compared = "published_pct" in rows.columns and rows["published_pct"].count() > 0
     against = rows["against"].unique(maintain_order=True).to_list()
@@ -115,7 +112,6 @@ def brief(title: str, rows: pl.DataFrame, words: Words) -> list[ResultTable]:
     Args:
         title: Of the sheets; the file's name is added.
         rows: As for `lay_out`.
-        words: Likewise.
     """
     if rows.is_empty():
         return []
@@ -234,9 +230,7 @@ def rate_sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     """Rates as a table: counts, percent and interval, the study's value where there is one.
 
     Args:
-        title: Of the table.
         rows: As from `recon_cli.score.tables.make_rates`, against one file.
-        words: The release's words.
     """
     present = set(rows["rate"])
     shown = [name for name in _HEADINGS if name in present]
@@ -272,7 +266,6 @@ def reading(what: str, rows: pl.DataFrame, sources: Sequence[str]) -> str:
     """One panel in words: every source's rate in the smallest and in the largest class.
 
     Args:
-        what: The panel.
         rows: Its rates, by size.
         sources: Those that are drawn.
     """

@@ -71,12 +71,7 @@ def error_axis(words: Words) -> str:
 
 
 def sweep_sections(swept: SweptTables, words: Words) -> tuple[ReportSection, ...]:
-    """The section.
-
-    Args:
-        swept: What it shows.
-        words: Of the release.
-    """
+    """The section."""
     over, sweep = swept.over, swept.sweep
     has_epsilon = sweep["epsilon"].null_count() == 0
     placed = sweep.with_columns(

@@ -33,8 +33,6 @@ class Evidence:
     """What a work folder proves of violations; partitions are read one after the other.
 
     Attributes:
-        work: The work folder.
-        release: The schema.
         expected: The tables that are published, as the config says.
         done: Names of the stages that are up to date; `recon ingest` is one of them.
     """
@@ -221,8 +219,6 @@ def stand_alone(coverage: Coverage, unit: str, *, is_exact: bool) -> bool:
     geounit is published of its units: then it is their sum.
 
     Args:
-        coverage: What is published.
-        unit: The finest level.
         is_exact: Whether all counts are published exactly.
     """
     of_units = [pattern for pattern in coverage if pattern.level == unit and pattern.is_listed]

@@ -94,13 +94,7 @@ else:
 
 @dataclass(frozen=True)
 class Judged:
-    """A rule with what is known of it.
-
-    Attributes:
-        rule: The rule.
-        finding: Its violations.
-        grounds: What it was judged by.
-    """
+    """A rule with what is known of it."""
 
     rule: AnyRule
     finding: Finding

@@ -94,7 +94,6 @@ def collect(
     Args:
         partition: Its counts.
         place: The geoid column.
-        sizes: The size classes.
         draws: How many draws of links there are; with more than one they are the slots.
         resamples: Resamples of geounits (Poisson bootstrap) when there is one draw.
         seed: Of the resamples; a partition's depend on its own geounits alone.

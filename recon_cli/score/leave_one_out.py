@@ -49,7 +49,6 @@ def sum_left_out(
         rows: As from `recon_cli.attack.leave_one_out.partition.leave_out`; those of which nothing
             is known are passed over.
         place: The geoid column.
-        sizes: The size classes.
         partition: Its name; its resamples depend on it alone.
         resamples: How many (Poisson bootstrap).
         seed: Of the resamples.

@@ -66,8 +66,6 @@ class Rules:
     """How rates are shown.
 
     Attributes:
-        sizes: The size classes.
-        control: Disclosure control.
         coverage: Of intervals, in percent.
         kind: Where intervals come from.
     """
@@ -116,10 +114,7 @@ def agreement_rates(
     docs/method.md.
 
     Args:
-        collected: The counts.
-        table: Its name.
         sources: Those to show; None for all.
-        rules: How rates are shown.
         own: The source whose solution variability was measured, if one's was.
     """
     agreement = collected.agreement

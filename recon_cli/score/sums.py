@@ -18,8 +18,6 @@ class Sums:
     """Measures summed by group.
 
     Attributes:
-        keys: One row per group, each once.
-        measures: Names of the measures.
         values: Groups × slots × measures. Slot 0 is the value; the others are what it was in
             resamples of geounits, or in draws of links.
     """
