@@ -239,12 +239,7 @@ DISTRIBUTIONS: Final = pl.Schema(
         "level": pl.String,
         "size": pl.String,
         "geounits": pl.Int64,
-        "mean": pl.Float64,
-        "q05": pl.Float64,
-        "q25": pl.Float64,
-        "q50": pl.Float64,
-        "q75": pl.Float64,
-        "q95": pl.Float64,
+        **dict.fromkeys(("mean", *_QUANTILES), pl.Float64),
     }
 )
 

@@ -13,7 +13,7 @@ from recon_cli.attack.tags import CATEGORY, PLACE, are_rare
 from recon_cli.config.model import ConfigPath, Names
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.evaluate.disclosing import alike_people, possible_cells
-from recon_cli.evaluate.proven import Proofs, placed_records, proven_units
+from recon_cli.evaluate.proven import Proofs
 from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.rules.evidence import Before, Evidence
 from recon_cli.rules.finding import Finding, difference, found_people
@@ -41,12 +41,7 @@ class CertainRecords(Subject):
 
     def check(self, release: Release) -> None:
         """Refuse columns that are not in the histogram."""
-        for column in self.columns or ():
-            if column not in release.histogram:
-                raise ConfigError(
-                    f"columns: no column {column!r} in the histogram "
-                    f"(columns: {', '.join(release.histogram)})"
-                )
+        _require_histogram(self.columns or (), release)
 
     def newly(self, now: Evidence, before: Before) -> Finding:
         """Records that are certain with the candidate, on the columns that all tables show."""
@@ -86,19 +81,22 @@ class CertainRecords(Subject):
         return found
 
 
+def _require_histogram(columns: Sequence[str], release: Release) -> None:
+    for column in columns:
+        if column not in release.histogram:
+            raise ConfigError(
+                f"columns: no column {column!r} in the histogram "
+                f"(columns: {', '.join(release.histogram)})"
+            )
+
+
 def certain_units(
     proofs: Proofs, partition: str, columns: Sequence[str], *, is_alone: bool
 ) -> pl.DataFrame:
     """The geoid, ``people``, ``at_least`` and ``at_most`` of them certain on the columns."""
     place = proofs.release.geoid_column
     records = proofs.microdata.read(partition, columns=(place, "certain"))
-    units = proven_units(
-        proofs.blocks.read(partition),
-        placed_records(proofs.release, records),
-        None if proofs.solvar is None else proofs.solvar.read(partition),
-        proofs.claimed(partition),
-        "exact" if is_alone else proofs.mode,
-    )
+    units = proofs.units(partition, records, mode="exact" if is_alone else proofs.mode)
     people = pl.max_horizontal("population", "placed").fill_null(0)
     is_whole = set(columns) == set(proofs.columns)
     is_seen = set(columns) <= set(proofs.columns)
@@ -197,12 +195,7 @@ class Categories(Subject):
 
     def check(self, release: Release) -> None:
         """Refuse columns that are not in the histogram."""
-        for column in self.columns:
-            if column not in release.histogram:
-                raise ConfigError(
-                    f"columns: no column {column!r} in the histogram "
-                    f"(columns: {', '.join(release.histogram)})"
-                )
+        _require_histogram(self.columns, release)
 
     def violations(self, evidence: Evidence) -> Finding:
         """Certain records with such values."""

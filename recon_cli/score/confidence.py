@@ -18,11 +18,7 @@ from recon_cli.score.sums import Sums, resample, weighted
 CALIBRATION: Final = {
     "truth": pl.String,
     "tenth": pl.Int8,
-    "records": pl.Float64,
-    "confidence_pct": pl.Float64,
-    "right_pct": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
+    **dict.fromkeys(("records", "confidence_pct", "right_pct", "low", "high"), pl.Float64),
     "withheld": pl.Boolean,
 }
 _MEASURES = ("records", "confidence", "right")

@@ -18,16 +18,8 @@ from recon_cli.score.tables import Sources
 
 #: A row is one source beside one guesser; ``pct``, ``guesser_pct`` are precisions.
 GAIN: Final = {
-    "panel": pl.String,
-    "against": pl.String,
-    "source": pl.String,
-    "guesser": pl.String,
-    "links": pl.Float64,
-    "pct": pl.Float64,
-    "guesser_pct": pl.Float64,
-    "gain": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
+    **dict.fromkeys(("panel", "against", "source", "guesser"), pl.String),
+    **dict.fromkeys(("links", "pct", "guesser_pct", "gain", "low", "high"), pl.Float64),
     "withheld": pl.Boolean,
 }
 #: Everybody first: a gain for a few can be a loss for all.
@@ -78,16 +70,8 @@ def _gain(
 
 #: A row is one rate of one pass, or of all.
 PASS_RATE: Final = {
-    "panel": pl.String,
-    "against": pl.String,
-    "source": pl.String,
-    "pass": pl.String,
-    "rate": pl.String,
-    "count": pl.Float64,
-    "of": pl.Float64,
-    "pct": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
+    **dict.fromkeys(("panel", "against", "source", "pass", "rate"), pl.String),
+    **dict.fromkeys(("count", "of", "pct", "low", "high"), pl.Float64),
     "withheld": pl.Boolean,
 }
 #: Rate → what is counted, and of what: the attacker's records, or the links.

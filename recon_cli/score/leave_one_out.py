@@ -25,16 +25,9 @@ MEASURES: Final = {
 }
 #: A row is one measure of one class of people; percentages, their difference in points.
 DIFFERENCE: Final = {
-    "panel": pl.String,
-    "block_size": pl.String,
-    "measure": pl.String,
-    "people": pl.Float64,
-    "pct": pl.Float64,
-    "pct_without": pl.Float64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "undecided": pl.Float64,
+    **dict.fromkeys(("panel", "block_size", "measure"), pl.String),
+    **dict.fromkeys(("people", "pct", "pct_without", "difference"), pl.Float64),
+    **dict.fromkeys(("low", "high", "undecided"), pl.Float64),
     "withheld": pl.Boolean,
 }
 _COLUMNS = tuple(name for pair in MEASURES.items() for name in pair)

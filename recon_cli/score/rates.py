@@ -22,19 +22,8 @@ from recon_cli.score.sums import Sums
 
 #: A row is one rate.
 ROW = {
-    "table": pl.String,
-    "panel": pl.String,
-    "source": pl.String,
-    "against": pl.String,
-    "block_size": pl.String,
-    "rate": pl.String,
-    "count": pl.Float64,
-    "of": pl.Float64,
-    "pct": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "least": pl.Float64,
-    "most": pl.Float64,
+    **dict.fromkeys(("table", "panel", "source", "against", "block_size", "rate"), pl.String),
+    **dict.fromkeys(("count", "of", "pct", "low", "high", "least", "most"), pl.Float64),
     "rank": pl.Int8,
     "withheld": pl.Boolean,
 }

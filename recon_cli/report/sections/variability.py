@@ -169,9 +169,7 @@ def _by_percentile(words: Words) -> str:
 
 def _percentile_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
     return result_table(
-        words.numbered(
-            "Table 6", f"{words.variability.capitalize()} by percentile of {words.units}"
-        ),
+        words.numbered("Table 6", _by_percentile(words)),
         [
             "percentile",
             f"{words.variability} %",
