@@ -75,7 +75,7 @@ def show_page(view: GeounitView, back: str = "") -> str:
         "show.html.j2",
         view=view,
         back=back,
-        scale=max(1, *ends),
+        scale=max([1, *ends]),
         explained_counts=any(each.reason for each in view.protected),
         explained={reason.kind.number for reason in view.reasons},
         has_solvar=any(member.solvar is not None for member in view.members),
