@@ -33,7 +33,7 @@ PLACE = RELEASE.geoid_column
 def generated(folder: Path, name: str, parameters: str = "") -> pl.DataFrame:
     """The people of a nation."""
     (folder / f"{name}.yaml").write_text(RUN.format(name=name, parameters=parameters))
-    command = [sys.executable, "-m", "recon_cli", "synth", "-c", f"{name}.yaml", "-q"]
+    command = [sys.executable, "-m", "recon_cli", "data", "synth", "-c", f"{name}.yaml", "-q"]
     subprocess.run(command, cwd=folder, check=True)
     return pl.read_parquet(folder / name / "persons" / "**/*.parquet", hive_partitioning=False)
 

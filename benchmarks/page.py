@@ -173,8 +173,8 @@ def _growth(runs: Sequence[Result]) -> str:
     return "\n".join(
         [
             "## Growth\n",
-            "Synthetic populations (`recon synth`, `protect swap`, `tabulate`), then the audit: "
-            "wall time, people per core-second, memory. The first four stages generate the "
+            "Synthetic populations (`recon data synth`, `protect swap`, `data tabulate`), then the "
+            "audit: wall time, people per core-second, memory. The first four stages generate the "
             "population. "
             f"Workers: {runs[-1]['workers']}. `solvar` computes intervals by propagation; exact "
             f"solvar is of a sample of tracts ({sample['people']:,} people in "

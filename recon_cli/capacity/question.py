@@ -1,4 +1,4 @@
-"""How much do the tables carry? What `recon capacity` asks of the counts of whole regions."""
+"""How much do the tables carry? What `recon plan capacity` asks of the counts of whole regions."""
 
 from __future__ import annotations
 

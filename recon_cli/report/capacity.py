@@ -1,4 +1,4 @@
-"""The page of `recon capacity`: what the tables carry, and what noise they would need."""
+"""The page of `recon plan capacity`: what the tables carry, and what noise they would need."""
 
 from __future__ import annotations
 

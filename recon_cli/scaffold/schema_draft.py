@@ -247,7 +247,7 @@ def draft_schema(
         f"microdata: [{', '.join(features)}]",
         f"histogram: [{', '.join(features)}]",
         "",
-        "families:            # `recon releases FILE` shows the cells that the patterns write out",
+        "families:            # `recon data releases FILE` shows the cells that patterns write out",
         *_families(tables, published),
     ]
     return Draft("\n".join(lines) + "\n", _all_doubts(tables, doubts))

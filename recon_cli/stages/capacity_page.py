@@ -1,4 +1,4 @@
-"""What the pieces of `recon capacity` come to: result tables and a page beside ``capacity/``."""
+"""What the pieces of `recon plan capacity` come to: result tables and a page beside its rows."""
 
 from __future__ import annotations
 

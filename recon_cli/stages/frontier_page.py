@@ -1,4 +1,4 @@
-"""The tables and the page of `recon frontier`."""
+"""The tables and the page of `recon plan frontier`."""
 
 from __future__ import annotations
 

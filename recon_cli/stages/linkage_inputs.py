@@ -41,7 +41,7 @@ from recon_cli.store.protection import read_published
 #: Default name of the commercial file.
 COMRCL = "COMRCL"
 DATA_DEFINED = "data_defined"
-#: Folders of the work folder that may hold the truth: one's own, or that of `recon synth`.
+#: Folders of the work folder that may hold the truth: one's own, or that of `recon data synth`.
 _TRUTHS = ("cef", "persons")
 
 

@@ -261,12 +261,12 @@ def test_the_command_prints_the_three_figures_and_writes_a_page(tmp_path: Path) 
     shared = ["-c", ROOT / "configs" / "clinic.yaml", "--work", tmp_path]
     command("run", *shared, "--until", "ingest", "-q")
     small = ["--set", "capacity.tables=[PATIENTS, SMOKERS, INSURANCE]"]
-    result = command("capacity", *shared, *small)
+    result = command("plan", "capacity", *shared, *small)
     for figure in ("any attacker", "entropy", "our decoder"):
         assert figure in result.stdout
     assert "independent" in result.stdout
     page = (tmp_path / "capacity" / "capacity.md").read_text()
     assert "a guarantee" in page
     assert "not a guarantee" in page
-    again = command("capacity", *shared, *small)
+    again = command("plan", "capacity", *shared, *small)
     assert "up to date" in again.stdout

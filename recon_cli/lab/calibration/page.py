@@ -12,8 +12,8 @@ from recon_cli.version import __version__
 _HEAD = """\
 # The synthetic population beside the real one
 
-`recon synth` generates a population; this page compares it with what was published of the real one:
-the 2010 Census and the 2010 study (NBER WP 31995). It is generated. Do not edit it; run
+`recon data synth` generates a population; this page compares it with what was published of the real
+one: the 2010 Census and the 2010 study (NBER WP 31995). It is generated. Do not edit it; run
 
     recon lab calibrate -c configs/nation.yaml
 
