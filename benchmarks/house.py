@@ -57,7 +57,7 @@ for file, name in called:
 CAPABILITIES = {
     "proofs and their checker": (
         *("proofs/", "reconcheck.py", "stages/prove", "config/sections/prove.py"),
-        *("report/sections/proofs.py", "evaluate/checked.py"),
+        "evaluate/checked.py",
     ),
     "cliques, blocks, the ledger of ends and its steps": (
         *("model/", "solve/", "attack/reconstruction/", "attack/variability/"),
@@ -86,7 +86,7 @@ CAPABILITIES = {
         "report/comparison.py",
     ),
     "people who are known": (
-        *("stages/attribute.py", "attack/known_batch.py", "evaluate/attributed.py"),
+        *("stages/attribute.py", "attack/known_batch.py"),
         *("config/sections/attribute.py", "explain/excluded.py"),
     ),
     "frontier: exact counts, users, small counts": ("frontier/", "report/frontier.py"),
