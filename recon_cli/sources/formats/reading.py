@@ -177,7 +177,11 @@ class SheetReader:
         for name, categories in self.dimensions().items():
             said = assigner.categories(self.roles, name, categories)
             if said is None and len(categories) > 1:
-                self._refuse_left_out(name, categories)
+                raise SourceError(
+                    f"{self.roles.sheet.label}: column {name!r} is left out and has "
+                    f"{len(categories)} values; choose one: mapping.where: "
+                    f"{{{name!r}: {categories[0][0]!r}}}"
+                )
             conditions: list[Condition] = said or [{} for _ in categories]
             codes = [code for code, _ in categories]
             meanings.append(list(zip(codes, conditions, strict=True)))
@@ -211,12 +215,6 @@ class SheetReader:
                 "dimension; choose its value with mapping.where"
             )
         return seen.sort(keys)
-
-    def _refuse_left_out(self, name: str, categories: list[Category]) -> None:
-        raise SourceError(
-            f"{self.roles.sheet.label}: column {name!r} is left out and has {len(categories)} "
-            f"values; choose one: mapping.where: {{{name!r}: {categories[0][0]!r}}}"
-        )
 
     # --- rows ---------------------------------------------------------------------------------
 
