@@ -93,7 +93,7 @@ CAPABILITIES = {
     "linkage: passes, weights, truth": ("attack/linkage/", "score/", "attack/tags.py"),
     "the page: who, what, by which, what to do": ("report/", "evaluate/", "stages/findings.py"),
     "purge, kept answers, damaged files": (
-        *("store/purge.py", "cli/purge.py", "attack/checkpoint.py", "pipeline/checkpoint.py"),
+        *("store/purge.py", "cli/purge.py", "pipeline/checkpoint.py"),
         *("sources/damage.py", "memory_shortage.py", "tracebacks.py", "strict_yaml.py", "execute/"),
     ),
     "what 0.2.0 had, declared once": (

@@ -10,9 +10,8 @@ import polars as pl
 from recon_cli.api.reconstruction import Choice, chosen_tables, split
 from recon_cli.attack import confidence as of_records
 from recon_cli.attack.leave_one_out import again
-from recon_cli.attack.leave_one_out import partition as attack
-from recon_cli.attack.leave_one_out.again import Publish
-from recon_cli.attack.leave_one_out.swapped import SwappedPublication, attack_swapped
+from recon_cli.attack.leave_one_out import question as attack
+from recon_cli.attack.leave_one_out.again import Publish, SwappedPublication, attack_swapped
 from recon_cli.attack.linkage.key_encoding import require
 from recon_cli.attack.options import ConfidenceOptions, LeaveOneOutOptions
 from recon_cli.chance import KeyedChance

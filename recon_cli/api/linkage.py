@@ -8,10 +8,15 @@ from dataclasses import dataclass
 import polars as pl
 
 from recon_cli.api.reconstruction import Choice, chosen_tables, inside
-from recon_cli.attack.linkage.baselines import ValueCounts, expected_correct, most_frequent
+from recon_cli.attack.linkage.baselines import (
+    ValueCounts,
+    count_gains,
+    expected_correct,
+    most_frequent,
+    with_modes,
+)
 from recon_cli.attack.linkage.key_encoding import KeyEncoder
 from recon_cli.attack.linkage.links import count_agreement
-from recon_cli.attack.linkage.modes import count_gains, with_modes
 from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
 from recon_cli.attack.linkage.passes import Pass
 from recon_cli.attack.linkage.published_margins import PublishedMargins

@@ -9,17 +9,17 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import sources
-from recon_cli.attack.audit import partition as audit
+from recon_cli.attack.audit import question as audit
 from recon_cli.attack.audit import witnesses
-from recon_cli.attack.claims import partition as claims
-from recon_cli.attack.claims.columns import require_columns
-from recon_cli.attack.claims.partition import VerifiedClaims
+from recon_cli.attack.claims import question as claims
+from recon_cli.attack.claims.groups import require_columns
+from recon_cli.attack.claims.question import VerifiedClaims
 from recon_cli.attack.claims.surprise import count_records, with_surprise
 from recon_cli.attack.options import AuditOptions, ClaimOptions, Intervals, Mode, VariabilityOptions
-from recon_cli.attack.reconstruction import partition as attack
-from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
-from recon_cli.attack.variability import partition as solvar
-from recon_cli.attack.variability.partition import Variability
+from recon_cli.attack.reconstruction import question as attack
+from recon_cli.attack.reconstruction.question import Objective, Reconstruction
+from recon_cli.attack.variability import question as solvar
+from recon_cli.attack.variability.question import Variability
 from recon_cli.errors import SourceError
 from recon_cli.model.geounits import describe_geounits
 from recon_cli.model.selection import select

@@ -305,7 +305,7 @@ class Reconstructed(Located):
             intervals = self.work.open(SOLVAR, "intervals").read(self.partition, self.span)
         else:
             propagated_intervals = load(
-                "recon_cli.attack.variability.propagation:propagated_intervals"
+                "recon_cli.attack.variability.histogram:propagated_intervals"
             )
             intervals = propagated_intervals(self.release, self.published, self.tables)
         here = intervals.filter(pl.col(self.release.geoid_column) == self.geoid)

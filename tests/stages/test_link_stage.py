@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import yaml
 
-from recon_cli.attack.linkage.dedup import unique_on
+from recon_cli.attack.linkage.files import unique_on
 from recon_cli.config import load_config
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import load_release

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from recon_cli.attack.contributions.measures import MEASURES
-from recon_cli.attack.contributions.ranking import NOTHING, WHOLE
+from recon_cli.attack.contributions.ranking import MEASURES, NOTHING, WHOLE
 from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.report.document import ReportSection, ResultTable, result_table
