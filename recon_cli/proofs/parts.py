@@ -21,7 +21,7 @@ from recon_cli.proofs.scope_rows import OPEN
 from recon_cli.reconcheck import Proof, Refused
 from recon_cli.schema import bits
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.repair import min_l1_repair
+from recon_cli.solve.feasibility import min_l1_repair
 
 #: Values of a kind that are tried for records that nobody of the region has.
 _TRIED: Final = 1000

@@ -35,13 +35,12 @@ from recon_cli.model.program import (
     fix_others,
     with_rows,
 )
-from recon_cli.solve.bound_tightening import beyond
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
+from recon_cli.solve.ends import beyond
 from recon_cli.solve.joined_changes import BlockChanges
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination, quick
-from recon_cli.solve.rounding import rounded_solution
 
 #: Vertices for random costs in every block of the second level.
 _EXPLORED = 6
@@ -376,7 +375,7 @@ class _Search:
             ledger.effort += vertex.deterministic_time
             if not len(vertex.values):
                 return
-            values = rounded_solution(inner.program, vertex.values)
+            values = inner.program.rounded(vertex.values)
             is_new = len(values) and self._walk(asked.columns, values - self.known[asked.columns])
             dry = 0 if is_new else dry + 1
             vertices += 1
@@ -396,9 +395,7 @@ class _Search:
         self.known[at] += step
         self.total = self.total + self.view.by_column[:, at] @ step
         self.values = self.values + self.C_by_column[:, at] @ step
-        here = np.flatnonzero(self.known != self.ledger.known[0])
-        witness = Witness(0, here, (self.known - self.ledger.known[0])[here])
-        return self.ledger.see(self.values, witness)
+        return self.ledger.see(self.values, Witness.of(0, self.known - self.ledger.known[0]))
 
     def reach_ends(self, level: int, *, only_undecided: bool = False) -> None:
         """Every open end of the blocks of a level: a proof, and a solution beside it.
@@ -458,8 +455,7 @@ class _Search:
         ledger.effort += answer.deterministic_time
         if len(answer.values):
             change = answer.values - self.known[columns]
-            moved = np.flatnonzero(change)
-            witness = Witness(self.base, columns[moved], change[moved])
+            witness = Witness.of(self.base, change, columns)
             ledger.see(self.values + self.C_by_column[:, columns] @ change, witness)
         bound = -answer.bound
         end = ledger.end(k, sign)
@@ -542,13 +538,12 @@ class _Reach:
 
     def _try(self, change: IntArray) -> bool:
         """Whether a change of the block alone is a solution; then what it shows is kept."""
-        moved = np.flatnonzero(change)
+        witness = Witness.of(self.search.base, change, self.block.columns)
         if self.block.is_met(change):
-            at = self.block.columns[moved]
-            self.search.changes.keep(int(self.block.columns[0]), at, change[moved])
+            first = int(self.block.columns[0])
+            self.search.changes.keep(first, witness.columns, witness.change)
         if not self.block.is_solution(change):
             return False
-        witness = Witness(self.search.base, self.block.columns[moved], change[moved])
         values = self.search.values[self.touched] + self.every @ change
         self.ledger.see(values, witness, self.touched)
         return True

@@ -15,10 +15,9 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.model.ledger import Ledger, OnLedger, ignore_ledger
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import ConnectedParts, IntegerProgram
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import EndSearch
-from recon_cli.solve.rounding import ConnectedParts
 
 #: Share of the effort that ends may take; the rest is for what is not known to be constant.
 _ENDS = 0.5
