@@ -14,7 +14,7 @@ from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.plurals import plural
 from recon_cli.publication import MOST_PEOPLE
-from recon_cli.statement.intervals import CountIntervals
+from recon_cli.statement.stored_counts import CountIntervals
 
 
 def interval_strata(

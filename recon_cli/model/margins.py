@@ -18,8 +18,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
+from recon_cli.coverage import CoveragePattern
 from recon_cli.model.predicates import Masks, PredicatePairs, slabs
 from recon_cli.schema import Release
 
@@ -244,22 +247,20 @@ def _tally_terms(
 ) -> Terms | None:
     """A tally as the sum of the margins of its options, if all of those are known."""
     total: Terms = {}
-    for margin in option_margins(masks, at, release):
+    for margin in predicates(masks, at, release):
         if margin not in known:
             return None
         total = _minus(total, {c: -n for c, n in known[margin].items()})
     return total
 
 
-def option_margins(masks: Masks, at: int, release: Release) -> tuple[Masks, ...]:
-    """The margins that a tally of the feature ``at`` adds up: who picked each option."""
-    feature = release.features[at]
-    picked = (masks[at] & feature.includes(option) for option in feature.options)
-    return tuple(_with(masks, at, mask) for mask in picked if mask)
-
-
-def _with(masks: Masks, f: int, mask: int) -> Masks:
-    return (*masks[:f], mask, *masks[f + 1 :])
+def predicates(masks: Masks, tally: int | None, release: Release) -> tuple[Masks, ...]:
+    """The predicates whose counts a cell adds up: one, or of a tallied feature who picked each."""
+    if tally is None:
+        return (masks,)
+    feature = release.features[tally]
+    picked = (masks[tally] & feature.includes(option) for option in feature.options)
+    return tuple((*masks[:tally], mask, *masks[tally + 1 :]) for mask in picked if mask)
 
 
 def _minus(left: Terms, right: Terms) -> Terms:
@@ -285,9 +286,40 @@ def _distinct(checks: list[Terms]) -> list[Terms]:
 
 
 def combination_matrix(rows: Sequence[Terms], width: int) -> sparse.csr_array:
-    """Sparse (combinations × columns) matrix of linear combinations of columns."""
+    """Sparse (combinations × columns): linear combinations of columns."""
     lengths = [len(terms) for terms in rows]
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     indices = np.array([c for terms in rows for c in terms], dtype=np.int32)
     data = np.array([n for terms in rows for n in terms.values()], dtype=np.int64)
     return sparse.csr_array((data, indices, indptr), shape=(len(rows), width))
+
+
+def cells_of(pattern: CoveragePattern) -> list[tuple[str, int]]:
+    """The (table, cell number) pairs of a pattern."""
+    return [(name, number) for name, numbers in pattern.cells.items() for number in numbers]
+
+
+def relations_of(release: Release, pattern: CoveragePattern) -> sparse.csr_array:
+    """(relations × cells of the pattern) combinations that are zero for true counts."""
+    return close_margins(release, cells_of(pattern)).checks
+
+
+def count_matrix(
+    pattern: CoveragePattern, geoids: pl.Series, counts: pl.DataFrame
+) -> sparse.csr_array:
+    """(geounits × cells of the pattern) counts.
+
+    Args:
+        pattern: That of the geounits.
+        geoids: Theirs, distinct.
+        counts: ``geoid, table, cell, count``; those of other geounits are ignored.
+    """
+    cells = cells_of(pattern)
+    columns = pl.DataFrame(cells, schema={"table": pl.String, "cell": pl.Int16}, orient="row")
+    rows = pl.DataFrame({"geoid": geoids}).with_row_index("_row")
+    placed = counts.join(rows, on="geoid").join(
+        columns.with_row_index("_column"), on=["table", "cell"]
+    )
+    data: IntArray = placed["count"].cast(pl.Int64).to_numpy()
+    at = (placed["_row"].to_numpy(), placed["_column"].to_numpy())
+    return sparse.coo_array((data, at), shape=(len(geoids), len(cells))).tocsr()

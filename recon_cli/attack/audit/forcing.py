@@ -24,7 +24,7 @@ from recon_cli.attack.audit.ruling_zeros import CellName, RulingZeros, WeightedS
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import build_systems
 from recon_cli.publication import Publication

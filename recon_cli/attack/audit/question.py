@@ -17,8 +17,8 @@ from recon_cli.attack.options import AuditOptions
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.progress import OnProgress
 from recon_cli.schema import Release, Table
 

@@ -30,8 +30,8 @@ from recon_cli.attack.reconstruction.solution import (
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.program import (
     ConnectedParts,
     IntegerProgram,

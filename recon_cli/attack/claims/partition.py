@@ -35,10 +35,9 @@ from recon_cli.attack.variability.histogram import (
 from recon_cli.coverage import Coverage
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.ledger import GROUNDS
 from recon_cli.model.plan import Plan
-from recon_cli.model.planning import make_relaxed_plan
+from recon_cli.model.planning import make_interval_plan, make_relaxed_plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication

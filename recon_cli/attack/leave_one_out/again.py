@@ -28,8 +28,8 @@ from recon_cli.attack.sampling import SampledSolutions, sample_batch, vertices
 from recon_cli.attack.variability.histogram import HistogramCells, histogram_masks, histogram_of
 from recon_cli.attack.variability.partition import make_variability_plan
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements, chain
-from recon_cli.histogram.projected_gradient import StoppingRule, descend
+from recon_cli.histogram.least_squares import StoppingRule, descend
 from recon_cli.histogram.rounding import round_alone, round_children
 
 #: Below it a cell of the whole partition is taken as empty, in people.

@@ -15,9 +15,8 @@ from recon_cli.attack.reconstruction.partition import Objective, Reconstruction,
 from recon_cli.coverage import Coverage
 from recon_cli.errors import VerificationError
 from recon_cli.frames import is_place
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
-from recon_cli.model.planning import make_plan
+from recon_cli.model.planning import make_interval_plan, make_plan
 from recon_cli.progress import OnProgress
 from recon_cli.schema import Release, Table
 

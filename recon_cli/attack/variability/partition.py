@@ -45,9 +45,8 @@ from recon_cli.coverage import Coverage
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan, plan_of_units
 from recon_cli.model.plan import Plan
-from recon_cli.model.planning import make_plan, make_relaxed_plan
+from recon_cli.model.planning import make_interval_plan, make_plan, make_relaxed_plan, plan_of_units
 from recon_cli.model.system import System, build_system, build_systems
 from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.publication import Publication
