@@ -17,44 +17,7 @@ import numpy as np
 from recon_cli.arrays import AtomArray, BoolArray, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.grain import Grain, RowGroup, enumerate_domain
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """Geounits of one pattern with the counts of their rows.
-
-    Attributes:
-        pattern: Place of the pattern in ``plan.patterns``.
-        geounits: Row numbers of the geounits in the partition.
-        of_unit: For each unit of the batch its place in `geounits`, or −1.
-        groups: Rows by constrained features.
-        rhs: (geounits × rows) right-hand sides; of intervals the upper ends, `OPEN` of
-            `recon_cli.publication` where there is none.
-        screens: Further margins, sums of rows, over few features.
-        screen_counts: (geounits × screen rows) counts.
-        least: (geounits × rows) lower ends; None where they are the upper ones.
-        needed: (geounits × rows) which rows say more than others together; None for all.
-    """
-
-    pattern: int
-    geounits: IntArray
-    of_unit: IntArray
-    groups: tuple[RowGroup, ...]
-    rhs: IntArray
-    screens: tuple[RowGroup, ...]
-    screen_counts: IntArray
-    least: IntArray | None = None
-    needed: BoolArray | None = None
-
-    @property
-    def least_or_rhs(self) -> IntArray:
-        """(geounits × rows) lower ends."""
-        return self.rhs if self.least is None else self.least
-
-    @property
-    def is_needed(self) -> BoolArray:
-        """(geounits × rows) which rows say more than others together."""
-        return np.ones(self.rhs.shape, dtype=bool) if self.needed is None else self.needed
+from recon_cli.model.strata import Stratum
 
 
 @dataclass(frozen=True)
