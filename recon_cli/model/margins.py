@@ -40,6 +40,7 @@ class Margins:
 
     Attributes:
         columns: The published (table, cell number) pairs, the order of count vectors.
+        seen: For each feature whether some published cell tells its values apart.
         masks: The minimal margins, one row each.
         tally: For each row the index of the tallied feature, or None where people count.
         combine: Sparse (rows × columns): published counts → the rows' counts.
@@ -50,6 +51,7 @@ class Margins:
     """
 
     columns: tuple[tuple[str, int], ...]
+    seen: tuple[bool, ...]
     masks: tuple[Masks, ...]
     tally: tuple[int | None, ...]
     combine: sparse.csr_array
@@ -67,6 +69,7 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
         columns: The published (table, cell number) pairs.
     """
     cells = [release.table_by_name[table].cells[number - 1] for table, number in columns]
+    distinguished = release.distinguished_by(cells)
     closure = _Closure(release.full)
     tallies: dict[tuple[Masks, int], Terms] = {}
     for column, cell in enumerate(cells):
@@ -90,6 +93,7 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
             closure.checks.append(_minus(terms, implied))
     return Margins(
         columns=tuple(columns),
+        seen=tuple(f in distinguished for f in range(len(release.features))),
         masks=tuple(masks for masks, _, _ in rows),
         tally=tuple(tally for _, tally, _ in rows),
         combine=combination_matrix([terms for _, _, terms in rows], len(columns)),

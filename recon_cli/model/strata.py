@@ -245,5 +245,5 @@ def seen_in_units(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArra
     """(units × features) whether a published cell in use tells the feature's values apart."""
     seen = np.zeros((units, len(plan.grain.sizes)), dtype=bool)
     for stratum in strata:
-        seen[stratum.of_unit >= 0] |= np.array(plan.patterns[stratum.pattern].seen)
+        seen[stratum.of_unit >= 0] |= np.array(plan.patterns[stratum.pattern].margins.seen)
     return seen

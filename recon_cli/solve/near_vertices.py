@@ -30,17 +30,6 @@ _NOISE = 0.05
 #: Scales of weights, from what is easily read to what loses nothing: 720,720 is divisible by 1 to
 #: 16, and so fine that rounding to it moves no bound of a program this size.
 _SCALES = (1, 2, 12, 2520, 720_720)
-#: Entries of a matrix up to which all of them are held.
-_DENSE = 30_000
-
-
-def quick(matrix: sparse.csr_array) -> IntArray | sparse.csr_array:
-    """A matrix that is multiplied often: dense where that is faster."""
-    rows, columns = matrix.shape
-    if rows * columns > _DENSE:
-        return matrix
-    dense: IntArray = matrix.toarray()
-    return dense
 
 
 @dataclass(frozen=True)
@@ -67,11 +56,6 @@ class Block:
     up: IntArray
 
     @cached_property
-    def matrix(self) -> IntArray | sparse.csr_array:
-        """`A`, quick to multiply with: small ones are dense."""
-        return quick(self.A)
-
-    @cached_property
     def weighted(self) -> WeightedRows:
         """The rows, to be added up: changes of the block, whatever the others are."""
         program = IntegerProgram(LinearConstraints(self.A, *self.outer), -self.down, self.up)
@@ -88,7 +72,7 @@ class Block:
     def _is_within(self, change: IntArray, ends: tuple[IntArray, IntArray]) -> bool:
         if (change > self.up).any() or (-change > self.down).any():
             return False
-        total, (least, most) = self.matrix @ change, ends
+        total, (least, most) = self.A @ change, ends
         return bool((total >= least).all() and (total <= most).all())
 
 
