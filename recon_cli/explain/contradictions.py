@@ -369,9 +369,7 @@ def _layers(
     groups = group_rows(
         grain, plan.release.full, [c.masks for c in predicates], [c.tally for c in predicates]
     )
-    return [
-        layer[codes] for group in groups for codes in [group.codes(atoms)] for layer in group.layers
-    ]
+    return [row for group in groups for row in group.rows_of(atoms)]
 
 
 def _distinct_columns(A: sparse.csc_array) -> sparse.csr_array:

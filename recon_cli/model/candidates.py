@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recon_cli.arrays import AtomArray, BoolArray, IntArray
+from recon_cli.arrays import AtomArray, BoolArray, IntArray, ranges
 from recon_cli.frames import OPEN
 from recon_cli.model.grain import Grain, RowGroup, enumerate_domain
 from recon_cli.model.strata import Stratum
@@ -184,8 +184,7 @@ def _join(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray
     first = np.searchsorted(right, left)
     width = np.searchsorted(right, left, side="right") - first
     rows = np.repeat(np.arange(len(left)), width)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(width) - width, width)
-    return left[rows], rows, first[rows] + within
+    return left[rows], rows, ranges(first, width)
 
 
 def _can_be(
@@ -202,7 +201,7 @@ def _can_be(
     for group in impossible:
         features = set(group.features)
         if features <= now and not any(features <= seen for seen in done):
-            can_be &= (group.layers[:, group.codes(atoms)] < 0).all(axis=0)
+            can_be &= ~group.holds(atoms)
     return can_be
 
 
@@ -234,9 +233,7 @@ def _possible(
         geounit = stratum.of_unit[inside]
         here = np.ones((len(stratum.geounits), len(atoms)), dtype=bool)
         for group, counts in _margins(stratum, done, now):
-            codes = group.codes(atoms)
-            for layer in group.layers:
-                row = layer[codes]
+            for row in group.rows_of(atoms):
                 here &= (counts[:, row] > 0) | (row < 0)
         possible[inside] &= here[geounit]
     return possible
@@ -253,10 +250,8 @@ def _cut(
     for stratum in strata:
         for group, counts in _margins(stratum, done, now):
             geounit = stratum.of_unit[unit]
-            codes = group.codes(atoms)
             alive = np.ones(len(unit), dtype=bool)
-            for layer in group.layers:
-                row = layer[codes]
+            for row in group.rows_of(atoms):
                 alive &= (counts[geounit, row] > 0) | (row < 0) | (geounit < 0)
             unit, atoms = unit[alive], atoms[alive]
     return unit, atoms
@@ -267,9 +262,7 @@ def _mentioned(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> B
     for stratum in strata:
         inside = stratum.of_unit[unit] >= 0
         for group in stratum.groups:
-            codes = group.codes(atoms)
-            for layer in group.layers:
-                row = layer[codes]
+            for row in group.rows_of(atoms):
                 here = (row >= 0) & inside
                 if stratum.needed is not None:
                     here &= stratum.needed[stratum.of_unit[unit], row]
@@ -283,9 +276,7 @@ def _bounded(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> Boo
     for stratum in strata:
         place = stratum.of_unit[unit]
         for group in stratum.groups:
-            codes = group.codes(atoms)
-            for layer in group.layers:
-                row = layer[codes]
+            for row in group.rows_of(atoms):
                 here = (row >= 0) & (place >= 0)
                 bounded |= here & (stratum.rhs[place, row] < OPEN)
     return bounded

@@ -223,7 +223,7 @@ class DenseDomain:
         if plan.impossible:
             everything = enumerate_domain(plan.grain.sizes)
             for group in plan.impossible:
-                possible &= (group.layers[:, group.codes(everything)] < 0).all(axis=0)
+                possible &= ~group.holds(everything)
         return cls(plan.grain.sizes, units, rows, possible)
 
     def select(self, units: IntArray) -> DenseDomain:

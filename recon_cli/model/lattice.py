@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from recon_cli.arrays import BoolArray, IntArray, WordArray
+from recon_cli.arrays import BoolArray, IntArray, WordArray, ranges
 from recon_cli.frames import OPEN
 from recon_cli.model.margins import Margins, predicates
 from recon_cli.model.predicates import Masks
@@ -101,12 +101,10 @@ class Relations:
         kept |= np.bitwise_or.reduceat(counts.take(self.part), self.first)
         if 2 * np.count_nonzero(kept) > len(kept):
             return self
-        sizes = self._sizes
         touched = np.flatnonzero(kept)
         sizes = self._sizes[touched]
-        first = np.cumsum(sizes) - sizes
-        entry = np.arange(int(sizes.sum())) + np.repeat(self.first[touched] - first, sizes)
-        return Relations(self.whole[touched], self.part[entry], first)
+        parts = self.part[ranges(self.first[touched], sizes)]
+        return Relations(self.whole[touched], parts, np.cumsum(sizes) - sizes)
 
     @cached_property
     def _sizes(self) -> IntArray:
@@ -162,7 +160,7 @@ class Lattice:
         shape = (len(low), len(self.masks))
         least = np.zeros(shape, dtype=np.int64)
         most = np.full(shape, OPEN, dtype=np.int64)
-        for cells in self._cells_by_node:
+        for cells in layers_of(self.node):
             nodes = self.node[cells]
             least[:, nodes] = np.maximum(least[:, nodes], low[:, cells])
             most[:, nodes] = np.minimum(most[:, nodes], high[:, cells])
@@ -207,11 +205,11 @@ class Lattice:
         number = np.cumsum(live.ravel(), dtype=np.int64) - 1
         geounit, relation = np.divmod(np.flatnonzero(live[:, self.whole]), len(self.whole))
         sizes = self._sizes[relation]
-        ends = np.cumsum(sizes)
-        entry = np.arange(int(sizes.sum())) + np.repeat(self.first[relation] - ends + sizes, sizes)
-        place = np.repeat(geounit * width, sizes) + self.part[entry]
+        first = np.cumsum(sizes) - sizes
+        parts = self.part[ranges(self.first[relation], sizes)]
+        place = np.repeat(geounit * width, sizes) + parts
         inside = live.ravel()[place]
-        sizes = np.add.reduceat(inside, ends - sizes, dtype=np.int64)
+        sizes = np.add.reduceat(inside, first, dtype=np.int64)
         return Relations(
             whole=number[geounit * width + self.whole[relation]],
             part=number[place[inside]],
@@ -231,13 +229,16 @@ class Lattice:
     def _by_part(self) -> _ByNode:
         return _ByNode.of(self.part, np.repeat(np.arange(len(self.whole)), self._sizes))
 
-    @cached_property
-    def _cells_by_node(self) -> tuple[IntArray, ...]:
-        """The first published cell of every node, the second of those that have two, and so on."""
-        order = np.argsort(self.node, kind="stable")
-        _, first, number = np.unique(self.node[order], return_index=True, return_counts=True)
-        layers = range(int(number.max(initial=0)))
-        return tuple(order[first[number > k] + k] for k in layers)
+
+def layers_of(nodes: IntArray) -> list[IntArray]:
+    """The first published cell of every node, the second of those that have two, and so on.
+
+    Args:
+        nodes: For each published cell its node.
+    """
+    order = np.argsort(nodes, kind="stable")
+    _, first, number = np.unique(nodes[order], return_index=True, return_counts=True)
+    return [order[first[number > k] + k] for k in range(int(number.max(initial=0)))]
 
 
 @dataclass(frozen=True)

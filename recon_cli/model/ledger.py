@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.arrays import BoolArray, IntArray, ranges
 from recon_cli.frames import OPEN
 from recon_cli.model.program import IntegerProgram, activity_bounds
 
@@ -290,7 +290,7 @@ class Ledger:
         C = self.functionals
         starts, ends = C.indptr[functionals], C.indptr[functionals + 1]
         sizes = ends - starts
-        entry = np.arange(sizes.sum()) + np.repeat(ends - np.cumsum(sizes), sizes)
+        entry = ranges(starts, sizes)
         total = np.zeros(C.shape[1], dtype=np.int64)
         total[C.indices[entry]] = C.data[entry] * np.repeat(signs, sizes)
         return total

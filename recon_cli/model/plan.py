@@ -195,8 +195,9 @@ class Plan:
             inside = np.array([self.release.full in each.margins.known])
             if domain is not None and not inside[0]:
                 rows = (*each.groups, *self.impossible)
-                held = (group.layers[:, group.codes(domain)] >= 0 for group in rows)
-                inside = np.logical_or.reduce(np.vstack([inside.repeat(len(domain)), *held]))
+                inside = np.logical_or.reduce(
+                    [inside.repeat(len(domain)), *(g.holds(domain) for g in rows)]
+                )
             found.append(inside)
         return tuple(found)
 

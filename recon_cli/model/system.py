@@ -251,9 +251,7 @@ def row_entries(
     weights = _weights(plan, tally, candidates.atoms)
     is_inside = stratum.of_unit[candidates.unit] >= 0
     for group in stratum.groups:
-        codes = group.codes(candidates.atoms)
-        for layer in group.layers:
-            row = layer[codes]
+        for row in group.rows_of(candidates.atoms):
             is_entry = (row >= 0) & is_inside
             if stratum.needed is not None:
                 is_entry &= stratum.needed[stratum.of_unit[candidates.unit], row]

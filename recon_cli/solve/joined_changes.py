@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from recon_cli.arrays import IntArray
+from recon_cli.arrays import IntArray, ranges
 from recon_cli.model.ledger import Arrays, Ledger, Witness, packed, unpacked
 from recon_cli.model.program import IntegerProgram
 
@@ -215,7 +215,7 @@ class _Changes:
         starts = self.rows.indptr[others].astype(np.int64)
         sizes = self.rows.indptr[others + 1] - starts
         ends = np.cumsum(sizes)
-        entry = np.arange(ends[-1]) + np.repeat(starts - ends + sizes, sizes)
+        entry = ranges(starts, sizes)
         rows = self.rows.indices[entry]
         more = self._missed(rows, moved[rows] + self.rows.data[entry]) - missed[rows]
         return np.add.reduceat(more, ends - sizes), int(ends[-1])
