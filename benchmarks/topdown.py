@@ -113,7 +113,7 @@ def impute_relationships(records: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Records with the relationship of a synthetic person of the same sex and, nearly, age."""
     with TemporaryDirectory() as folder:
         options = ("-c", ROOT / "configs" / "synthetic.yaml", "--work", folder, "--workers", 1)
-        recon("synth", *options, "--set", f"synth.people={DONORS}")
+        recon("data", "synth", *options, "--set", f"synth.people={DONORS}")
         donors = pl.read_parquet(f"{folder}/persons/**/*.parquet", hive_partitioning=False)
     rng = np.random.default_rng(seed)
     ages: dict[str, pl.DataFrame] = {

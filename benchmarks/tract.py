@@ -81,7 +81,7 @@ def write(folder: Path) -> Record:
     (folder / "nation.yaml").write_text(
         f"release: sf1_2010\nwork: nation\nseed: {_SEED}\nsynth: {{people: {_PEOPLE}}}\n"
     )
-    recon("synth", "-c", folder / "nation.yaml", "--workers", "1")
+    recon("data", "synth", "-c", folder / "nation.yaml", "--workers", "1")
     people = pl.read_parquet(folder / "nation" / "persons" / "**" / "*.parquet")
     people = people.filter(pl.col("geoid_block").str.starts_with(_TRACT))
     people.write_parquet(folder / "records.parquet")
@@ -166,7 +166,9 @@ def audit(folder: Path, at: int) -> Record:
     found = pl.read_parquet(folder / f"work{at}" / "audit" / "**" / "*.parquet")
     exact = folder / "exact.parquet"
     if not exact.exists():
-        recon("tabulate", folder / "records.parquet", "--release", "sf1_2010", "--to", exact)
+        recon(
+            "data", "tabulate", folder / "records.parquet", "--release", "sf1_2010", "--to", exact
+        )
     truth = pl.read_parquet(exact).select("geoid", "table", "cell", "count")
     both = found.join(truth, on=["geoid", "table", "cell"], how="left")
     count = pl.col("count").fill_null(0)

@@ -1,4 +1,4 @@
-"""The page of `recon frontier`: errors of tables against the privacy loss."""
+"""The page of `recon plan frontier`: errors of tables against the privacy loss."""
 
 from __future__ import annotations
 

@@ -165,7 +165,8 @@ def _of_noise(
         []
         if findings.work.holds(RISK)
         else [
-            f"What such counts let somebody believe about a {words.person}: `recon risk release`."
+            f"What such counts let somebody believe about a {words.person}: "
+            "`recon plan risk release`."
         ]
     )
     if found.unknown:

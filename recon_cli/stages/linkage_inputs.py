@@ -30,8 +30,7 @@ from recon_cli.errors import ConfigError, SchemaError, SourceError, UnknownValue
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
-from recon_cli.sources.records import RecordFile, Slice, open_records
-from recon_cli.sources.translation import Translation
+from recon_cli.sources.records import RecordFile, Slice, Translation, open_records
 from recon_cli.store import INGEST, Piece
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
@@ -41,7 +40,7 @@ from recon_cli.store.protection import read_published
 #: Default name of the commercial file.
 COMRCL = "COMRCL"
 DATA_DEFINED = "data_defined"
-#: Folders of the work folder that may hold the truth: one's own, or that of `recon synth`.
+#: Folders of the work folder that may hold the truth: one's own, or that of `recon data synth`.
 _TRUTHS = ("cef", "persons")
 
 

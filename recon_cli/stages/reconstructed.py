@@ -73,8 +73,8 @@ class Reconstructed:
         if self.microdata.manifest.notes["is_fitted"]:
             raise SourceError(
                 f"{command} needs counts that bound something; those in use have noise, which "
-                "bounds none, so that nothing can be proven (`recon risk release` measures what "
-                "they let somebody believe)"
+                "bounds none, so that nothing can be proven (`recon plan risk release` measures "
+                "what they let somebody believe)"
             )
 
     def recipe(self, run: Run, stage: Stage, settings: Mapping[str, Any], seed: int) -> Recipe:

@@ -28,7 +28,7 @@ from recon_cli.sources.legacy import (
     open_legacy,
     write_legacy,
 )
-from recon_cli.sources.legacy.summary import summarise
+from recon_cli.sources.legacy.geography import summarise
 from recon_cli.tabulation import tabulate
 from recon_cli.verification import verify
 from tests.support.command_line import recon
@@ -308,8 +308,10 @@ def test_a_synthetic_population_is_tabulated_and_verified(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     release = load_release(name)
-    recon("synth", "--set", f"release={name}", "--set", "work=w", "--set", "synth.people=800")
-    recon("tabulate", "w/persons", "--to", "all.zip", "--set", f"release={name}")
+    recon(
+        "data", "synth", "--set", f"release={name}", "--set", "work=w", "--set", "synth.people=800"
+    )
+    recon("data", "tabulate", "w/persons", "--to", "all.zip", "--set", f"release={name}")
     published = publication(release, open_legacy(release, [Path("all.zip")]))
     persons = pl.read_parquet("w/persons/**/*.parquet", hive_partitioning=False)
     assert ("group_quarters" in persons.columns) == ("group_quarters" in release.feature_index)

@@ -508,7 +508,14 @@ def test_geoids_that_differ_in_case_alone_are_refused(
     records.write_csv(people)
     made = tmp_path / "made.csv"
     told = recon(
-        "tabulate", people, "--release", "clinic_visits", "--to", made, code=4 if message else 0
+        "data",
+        "tabulate",
+        people,
+        "--release",
+        "clinic_visits",
+        "--to",
+        made,
+        code=4 if message else 0,
     ).output
     assert message in " ".join(told.split())
     told = recon(

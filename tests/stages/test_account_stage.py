@@ -129,7 +129,7 @@ def test_two_products_of_the_censuss_settings_have_one_epsilon(
         },
     }
     path.write_text(yaml.safe_dump(content))
-    recon("synth", "-c", path)
+    recon("data", "synth", "-c", path)
     people = pl.read_parquet(tmp_path / "work" / "persons" / "**" / "*.parquet")
     first = {name: pl.lit(kinds[0]) for name, kinds in every.items()}
     people.with_columns(**first).write_parquet(tmp_path / "people.parquet")

@@ -150,7 +150,7 @@ def test_guessers_from_published_tables(tmp_path: Path) -> None:
     config["ingest"] = {"source": "tidy", "paths": ["tables.parquet"]}
     path = write(tmp_path, config)
     tables = tmp_path / "tables.parquet"
-    recon("tabulate", tmp_path / "all.parquet", "-c", path, "--to", tables)
+    recon("data", "tabulate", tmp_path / "all.parquet", "-c", path, "--to", tables)
     recon("ingest", "-c", path)
     recon("link", "-c", path)
     links = read(tmp_path / "work", "links")

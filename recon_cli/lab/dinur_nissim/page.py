@@ -52,7 +52,7 @@ def compose_experiment(title: str, results: pl.DataFrame) -> ReportDocument:
         subject="Reconstructing random bits from noisy sums of random subsets",
         headline=Headline(
             tuple(sentences),
-            ("Real tables are not random subsets: for a release use `recon capacity`.",),
+            ("Real tables are not random subsets: for a release use `recon plan capacity`.",),
         ),
         facts=(),
         terms=(

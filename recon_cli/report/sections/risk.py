@@ -28,7 +28,7 @@ _POSTERIOR, _PRIOR = Look("after the release", BLUE[0]), Look("before", GREY[1],
 
 @dataclass(frozen=True)
 class _Risk:
-    """What `recon risk release` found.
+    """What `recon plan risk release` found.
 
     Attributes:
         manifest: Of ``risk/``.

@@ -1,4 +1,4 @@
-"""``recon risk``."""
+"""``recon plan risk``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from recon_cli.report.drawing import svg_file
 from recon_cli.report.kazan_reiter import study_chart
 from recon_cli.risk import expectation
 from recon_cli.risk.expectation import ExpectedRisk
-from recon_cli.risk.kazan_reiter.figures import FIGURES
-from recon_cli.risk.kazan_reiter.tables import TABLES
+from recon_cli.risk.kazan_reiter import FIGURES, TABLES
 from recon_cli.risk.two_levels import Flat, TwoLevels
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import disk, make_folder, write_bytes
@@ -36,10 +35,10 @@ def command() -> None:
 
     \b
     Example:
-      recon risk expected --rho block=0.0992 --prior 1/2
+      recon plan risk expected --rho block=0.0992 --prior 1/2
 
     \b
-    Config keys, of `recon risk release`:
+    Config keys, of `recon plan risk release`:
       risk.truth, risk.measurements, risk.noise,
       risk.priors, risk.upper, risk.flag
     """  # noqa: D301 - click wants the character itself
@@ -78,10 +77,11 @@ def expected(
     siblings' count, as the published sampler, knowing the true count above, and knowing the
     siblings.
 
+    \b
     Example:
-      recon risk expected --rho block=2.56*165/4099*3945/4097 --prior 1/2 --prior 1/864
-      recon risk expected --rho block=0.0992 --rho obg=0.2465 --upper-count 5
-    """
+      recon plan risk expected --rho block=2.56*165/4099*3945/4097 --prior 1/2 --prior 1/864
+      recon plan risk expected --rho block=0.0992 --rho obg=0.2465 --upper-count 5
+    """  # noqa: D301 - click wants the character itself
     try:
         rhos = _budgets(budgets)
         rows = [
@@ -105,7 +105,7 @@ def release(options: RunOptions, *, force: bool) -> None:
     partition). The adversary knows everybody in the geounit but the target.
 
     Example:
-      recon risk release -c recon.yaml
+      recon plan risk release -c recon.yaml
     """
     run_and_print("risk", options, force=force)
 
@@ -128,10 +128,11 @@ def kazan_reiter(*, tables: tuple[str, ...], figures: tuple[str, ...], to: Path)
 
     They follow from the budgets of the 2020 redistricting data. Tables are printed, too.
 
+    \b
     Example:
-      recon risk kazan-reiter --table 4
-      recon risk kazan-reiter --figure 10 --figure 11
-    """
+      recon plan risk kazan-reiter --table 4
+      recon plan risk kazan-reiter --figure 10 --figure 11
+    """  # noqa: D301 - click wants the character itself
     if not (tables or figures):
         tables, figures = tuple(TABLES), tuple(FIGURES)
     with disk(to):  # before the work, not after

@@ -1,4 +1,4 @@
-"""``recon releases``."""
+"""``recon data releases``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ def command(name: str | None) -> None:
 
     NAME is a packaged schema, or the path of a .yaml file.
 
+    \b
     Example:
-      recon releases
-      recon releases sf1_2010
-    """
+      recon data releases
+      recon data releases sf1_2010
+    """  # noqa: D301 - click wants the character itself
     if name is None:
         packaged = [load_release(each) for each in packaged_releases()]
         show("packaged releases", [(each.name, each.title) for each in packaged])

@@ -1,4 +1,4 @@
-"""``recon tabulate``."""
+"""``recon data tabulate``."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def command(
     in it says what the file was made from, and what is up to date is skipped.
 
     Example:
-      recon tabulate people.csv --release sf1_2010 \
+      recon data tabulate people.csv --release sf1_2010 \
         --to al2010.sf1.zip
-      recon tabulate -c al.yaml --to tables.parquet
+      recon data tabulate -c al.yaml --to tables.parquet
     """
     options = options.setting(
         release=release,

@@ -1,4 +1,4 @@
-"""``recon synth`` and ``recon synth attacker``."""
+"""``recon data synth``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import click
 
 from recon_cli.cli._options import (
     ConfiguredCommand,
-    ConfiguredGroup,
     RunOptions,
     force_option,
     run_options,
@@ -16,14 +15,12 @@ from recon_cli.cli._options import (
 from recon_cli.cli._stage import run_and_print
 
 
-@click.group(cls=ConfiguredGroup, sections=("synth",), invoke_without_command=True)
+@click.command(cls=ConfiguredCommand, sections=("synth",))
 @run_options
 @click.option("--people", type=click.IntRange(min=1), help="How many people, exactly.")
 @click.option("--blocks", type=click.IntRange(min=1), help="Or how many inhabited blocks.")
 @force_option
-@click.pass_context
 def command(
-    context: click.Context,
     options: RunOptions,
     *,
     people: int | None,
@@ -34,15 +31,13 @@ def command(
 
     Writes persons/ (one row per person), households/ (one row per housing unit, with the features
     of the 2010 unit tables) and places/ (every block). The same seed and size give the same
-    population, whatever the number of workers. `recon synth attacker` then makes the files that
+    population, whatever the number of workers. `recon data attacker` then makes the files that
     attackers hold of it.
 
     Example:
-      recon synth -c nation.yaml --people 1000000
-      recon synth attacker -c nation.yaml
+      recon data synth -c nation.yaml --people 1000000
+      recon data attacker -c nation.yaml
     """
-    if context.invoked_subcommand is not None:
-        return
     run_and_print("synth", _sized(options, people, blocks), force=force)
 
 
@@ -55,18 +50,3 @@ def _sized(options: RunOptions, people: int | None, blocks: int | None) -> RunOp
     sizes = {"people": people, "blocks": blocks}
     said = (f"synth.{name}={'null' if size is None else size}" for name, size in sizes.items())
     return replace(options, settings=(*options.settings, *said))
-
-
-@command.command(cls=ConfiguredCommand, sections=("synth",))
-@run_options
-@force_option
-def attacker(options: RunOptions, *, force: bool) -> None:
-    """Make the files that attackers hold.
-
-    Writes comrcl/ (a commercial file, COMRCL, with gaps, stale addresses and errors; its column
-    truth says what each record is) and cef_atkr/ (block, sex and age of every data-defined person).
-
-    Example:
-      recon synth attacker -c nation.yaml
-    """
-    run_and_print("attacker", options, force=force)
