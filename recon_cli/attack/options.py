@@ -62,10 +62,13 @@ class JointOptions:
         seed: For the solver's own choices.
         unit_seconds: Deterministic seconds for each place, for both parts together and again for
             each by itself.
+        compositions: Households with all their members that are listed of a place at most; 0: who
+            lives with whom is not asked.
     """
 
     seed: int
     unit_seconds: float
+    compositions: int = 0
 
 
 @dataclass(frozen=True)

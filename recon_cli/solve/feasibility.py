@@ -88,17 +88,32 @@ def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
     return ProgramSolution(Feasibility.UNDECIDED, np.empty(0, dtype=np.int64), elapsed)
 
 
-def round_vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
+def solve_within(program: IntegerProgram, effort: Effort) -> ProgramSolution:
+    """Find any solution of ``program``, as long as the effort lasts for each of two ways."""
+    rounded, elapsed = round_vertex(program, effort.seed, effort.limit)
+    if len(rounded):
+        return ProgramSolution(Feasibility.SOLVED, rounded, elapsed)
+    answer = find_feasible(program, effort)
+    elapsed += answer.deterministic_time
+    if answer.status is Status.INFEASIBLE and confirm_infeasible(program, effort.limit):
+        return ProgramSolution(Feasibility.INFEASIBLE, answer.values, elapsed)
+    outcome = Feasibility.SOLVED if len(answer.values) else Feasibility.UNDECIDED
+    return ProgramSolution(outcome, answer.values, elapsed)
+
+
+def round_vertex(
+    program: IntegerProgram, seed: int, limit: float = ROUNDING
+) -> tuple[IntArray, float]:
     """A solution near a vertex of the relaxation, and the seconds; or nothing.
 
     Random non-negative costs favour no variable over another, and small totals over large ones.
     """
     cost = np.random.default_rng(seed).random(program.shape[1])
-    vertex = solve_relaxation(program, cost, ROUNDING)
+    vertex = solve_relaxation(program, cost, limit)
     nothing, elapsed = np.empty(0, dtype=np.int64), vertex.deterministic_time
     if not len(vertex.values):
         return nothing, elapsed
-    pumped = pump(program, np.rint(vertex.values).astype(np.int64), ROUNDING - elapsed)
+    pumped = pump(program, np.rint(vertex.values).astype(np.int64), limit - elapsed)
     solution = pumped.values if pumped.is_solution else nothing
     return solution, elapsed + pumped.deterministic_time
 

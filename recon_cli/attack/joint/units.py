@@ -46,10 +46,34 @@ PROVEN, BOUNDED, UNDECIDED, QUARANTINED, OPEN, APART = range(len(STATUSES))
 
 
 @dataclass(frozen=True)
+class JointProgram:
+    """The program of all places.
+
+    Attributes:
+        columns: The candidates in question, among those of all parts one after the other.
+        part: For each of them its part.
+        place: For each its place, from 0.
+        cell: For each its histogram cell, among those of all parts one after the other.
+        own: The parts' rows over them.
+        rows: And those of links.
+        bounds: What propagation proves of them.
+    """
+
+    columns: IntArray
+    part: IntArray
+    place: IntArray
+    cell: IntArray
+    own: LinearConstraints
+    rows: LinearConstraints
+    bounds: Bounds
+
+
+@dataclass(frozen=True)
 class JointCertainty:
     """What all parts together prove in one partition.
 
     Attributes:
+        program: What it was asked of.
         geoids: The places of any part, rising.
         status: For each the place in `STATUSES` of what is known.
         records: (parts × places) records of each part in a joint solution; of those `UNDECIDED` and
@@ -59,6 +83,7 @@ class JointCertainty:
         seconds: For each place deterministic seconds.
     """
 
+    program: JointProgram
     geoids: pl.Series
     status: IntArray
     records: IntArray
@@ -223,7 +248,13 @@ class _Places:
         records = np.zeros((len(self.parts), len(self.geoids)), dtype=np.int64)
         at = self.part[self.columns], self.label
         np.add.at(records, at, self.values[self.columns])
-        return JointCertainty(self.geoids, self.status, records, alone, together, self.seconds)
+        part, cell = self.part[self.columns], self.of_cell[self.columns]
+        program = JointProgram(
+            self.columns, part, self.label, cell, self.own, self.rows, self.bounds
+        )
+        return JointCertainty(
+            program, self.geoids, self.status, records, alone, together, self.seconds
+        )
 
     def _settle_together(self, unit: int, component: Component) -> None:
         """A joint solution of a place, and the least of each record that it has."""

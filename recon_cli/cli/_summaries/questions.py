@@ -19,7 +19,7 @@ from recon_cli.plurals import plural
 from recon_cli.stages.audit_summary import read_audit
 from recon_cli.stages.contributions import read_contributions
 from recon_cli.stages.result_tables import read_disclosures, read_tenths
-from recon_cli.store import open_folder
+from recon_cli.store import Manifest, open_folder
 
 
 def audit(run: Run, outcome: StageOutcome) -> None:
@@ -128,11 +128,24 @@ def joint(run: Run, outcome: StageOutcome) -> None:
             ("  by their own tables", share(totals[f"{name}_alone"], records)),
         ]
     facts.append(("proven", share(statuses.get("proven", 0), totals["units"])))
+    facts += _who_lives_with_whom(manifest, unit)
     facts.append(("proven by", ALONE))
     first = totals[f"{told_parts(manifest)[0]}_records"]
     people = plural(run.release.record)
     facts.append(("seconds", seconds(manifest.run.wall_seconds, first, people)))
     show(title_of(outcome), facts)
+
+
+def _who_lives_with_whom(manifest: Manifest, unit: str) -> list[Fact]:
+    """Where it was asked for."""
+    totals, partner = manifest.totals, told_parts(manifest)[1]
+    if not manifest.notes["compositions"]:
+        return []
+    return [
+        (f"{plural(partner)} with every member", f"{totals['certain_with_members']:,}"),
+        (f"{unit} with one division", f"{totals['is_division_unique']:,}"),
+        ("who lives with whom proven", share(totals["divisions_proven"], totals["units"])),
+    ]
 
 
 def prove(run: Run, outcome: StageOutcome) -> None:  # noqa: ARG001
