@@ -24,7 +24,7 @@ from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, 
 from recon_cli.api.reconstruction import chosen_tables, split
 from recon_cli.arrays import FloatArray
 from recon_cli.attack.audit.cells import IntervalCells
-from recon_cli.attack.audit.partition import audit_counts
+from recon_cli.attack.audit.question import audit_counts
 from recon_cli.attack.options import AuditOptions
 from recon_cli.chance import KeyedChance
 from recon_cli.model.bounds import propagate

@@ -19,7 +19,7 @@ import polars as pl
 import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, ROOT
 from recon_cli.api.reconstruction import split
-from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
+from recon_cli.attack.reconstruction.question import Objective, Reconstruction
 from recon_cli.chance import KeyedChance
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.dense_bounds import propagate_dense

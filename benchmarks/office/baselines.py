@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.attack.audit.cells import IntervalCells
-from recon_cli.attack.audit.functionals import DistinctFunctionals
+from recon_cli.attack.audit.ends import DistinctFunctionals
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.components import Component, split_components

@@ -114,19 +114,27 @@ class Proofs:
         rows = self.claims.read(partition, span)
         return claimed_records(self.release, self.claims.manifest.notes["columns"], rows)
 
-    def units(self, partition: str, records: pl.DataFrame, span: Span = EVERYWHERE) -> pl.DataFrame:
+    def units(
+        self,
+        partition: str,
+        records: pl.DataFrame,
+        span: Span = EVERYWHERE,
+        *,
+        mode: Mode | None = None,
+    ) -> pl.DataFrame:
         """The units of a partition; see `proven_units`.
 
         Args:
             records: Of ``microdata/``, the same units.
             span: Of geoids.
+            mode: In which variability counts as measured; default that of the folder.
         """
         return proven_units(
             self.blocks.read(partition, span),
             placed_records(self.release, records),
             None if self.solvar is None else self.solvar.read(partition, span),
             self.claimed(partition, span),
-            self.mode,
+            mode or self.mode,
         )
 
     def records(self) -> ProvenRecords:
@@ -249,7 +257,6 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
 
     Args:
         proven: As from `proven_units`.
-        sizes: The size classes.
         mode: In which variability was measured, if it was.
 
     Returns:

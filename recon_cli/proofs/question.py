@@ -15,7 +15,7 @@ from recon_cli.attack.audit.left_out import coverage_with_left_out, with_left_ou
 from recon_cli.attack.audit.witnesses import WitnessOptions, differing_records
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
-from recon_cli.attack.variability.partition import make_variability_plan
+from recon_cli.attack.variability.question import make_variability_plan
 from recon_cli.coverage import Coverage
 from recon_cli.errors import VerificationError
 from recon_cli.model.cliques import CliqueForm

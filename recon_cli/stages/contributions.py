@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from recon_cli.attack.contributions.leaving_out import LeavingOut
-from recon_cli.attack.contributions.measures import Proven
 from recon_cli.attack.contributions.parts import Part
+from recon_cli.attack.contributions.ranking import Proven
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.contributions import Contributions
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items

@@ -56,7 +56,7 @@ def reconstruct(run: Run) -> ChosenStage:
                 run,
                 recipe,
                 geounits,
-                question="recon_cli.attack.measurements.question:LikelyRecordsQuestion",
+                question="recon_cli.attack.measurements.joint_fit:LikelyRecordsQuestion",
                 arguments=lambda: {"release": run.release, "tables": selection.tables},
                 pieces=lambda: pieces_of(geounits.manifest),
                 notes={**notes, "verified": False, "is_fitted": True},

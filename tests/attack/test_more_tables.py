@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.audit.partition import audit_counts
+from recon_cli.attack.audit.question import audit_counts
 from recon_cli.attack.options import AuditOptions, Mode
 from recon_cli.attack.variability.histogram import histogram_columns
 from recon_cli.model.cliques import CliqueForm

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from recon_cli import reconcheck
-from recon_cli.attack.reconstruction.partition import reconstruct
+from recon_cli.attack.reconstruction.question import reconstruct
 from recon_cli.cli import main
 from recon_cli.errors import ContradictionError
 from recon_cli.model.interval_plan import make_interval_plan

@@ -14,7 +14,7 @@ from typing import get_args
 import polars as pl
 import pytest
 
-from recon_cli.attack.reconstruction.partition import reconstruct
+from recon_cli.attack.reconstruction.question import reconstruct
 from recon_cli.config.sections.ingest import SourceFormat
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS

@@ -107,7 +107,6 @@ def settle(
     the greatest below `upper`, though no two solutions differ.
 
     Args:
-        program: The program of a unit.
         known: Solutions, at least one.
         effort: Its limit is for everything together.
         relaxation: Of the program, if it was used before.
@@ -135,11 +134,8 @@ def greatest(
     """The greatest size of each set; where the effort ends before, what none is above.
 
     Args:
-        program: The program of a unit.
         sets: (sets × variables) what may be in each.
-        known: Solutions, at least one.
         effort: Its limit is for everything together.
-        relaxation: Of the program.
     """
     ledger = Ledger(program, sparse.csr_array(sets).astype(np.int64), list(known))
     search = EndSearch(ledger, effort, relaxation=relaxation)

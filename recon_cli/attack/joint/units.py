@@ -125,8 +125,8 @@ class _Places:
         self._set_aside()
         self.seconds = np.zeros(len(self.geoids))
         region = parts[0].made.plan.release.region
-        self.watched: BatchQuarantine = quarantine.of_batch(
-            self.geoids, region.enclosing(self.geoids).fill_null("")
+        self.watched = BatchQuarantine(
+            quarantine, self.geoids, region.enclosing(self.geoids).fill_null("")
         )
         widths = [len(part.histogram.of_cell) for part in parts]
         self.part: IntArray = np.repeat(np.arange(len(parts)), widths)

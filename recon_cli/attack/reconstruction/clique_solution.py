@@ -42,7 +42,6 @@ def solve_by_cliques(
         form: Narrow cliques of the plan.
         region: The units of a whole region.
         seed: Of the solvers, and of who is who.
-        is_likely: Whether costs count.
 
     Returns:
         None where columns have to be priced.

@@ -28,7 +28,6 @@ def person_records(
     the unit or of its coarser geounits sees is null.
 
     Args:
-        counts: The partition's counts.
         seed: Decides the allocation of lifted values.
 
     Returns:
@@ -94,7 +93,6 @@ def lift_values(
     the allocations of people to values.
 
     Args:
-        system: The solved batch.
         person_cell: For each person the candidate.
         values: (people × features) positions of feature values; lifted ones are overwritten.
         order: For each person a random key.

@@ -54,8 +54,6 @@ class DenseRegion:
     """A region whose candidates are held as arrays, and its variability: Eq. (kept).
 
     Attributes:
-        rows: The rows of its units.
-        bounds: What propagation proves.
         candidates: The histogram cells that people can be in.
         cell: For each candidate its number in its unit.
     """
@@ -111,12 +109,8 @@ class DenseRegion:
         """Intervals, certain records and solvar of every unit.
 
         Args:
-            histogram: The histogram cells of the candidates.
-            incumbent: People in each candidate.
             people: People of each unit.
             missing: For each unit whether people are missing in ``incumbent``.
-            quarantine: Keeps solvers from units that kill them.
-            search: Goes on where an attempt before ended.
             effort: For a unit whose relaxation is not whole.
         """
         measurement = _Measurement(self, histogram, incumbent, missing, effort)
@@ -235,7 +229,6 @@ class _Measurement:
         nothing from what those of the unit prove, and add what is in the bounds.
 
         Args:
-            unit: Which.
             kept: Histogram cells of the working grain with people at the vertex.
         """
         region, bounds = self.region, self.region.bounds

@@ -25,7 +25,7 @@ from recon_cli.attack.variability.distance import (
     ComponentHistogram,
     DistanceMeasure,
 )
-from recon_cli.attack.variability.effort import EffortAccount
+from recon_cli.attack.variability.unit_search import EffortAccount
 from recon_cli.model.program import fix_others, relax_others, with_rows
 from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value
@@ -105,13 +105,15 @@ def maximize_each_unit(
 
     Args:
         blocks: From fine to coarse the variables of each geounit that has several units.
-        on_distances: Hears of every unit.
 
     Raises:
         SolverError: The solver returned what is no solution.
     """
     if len(part.units) == 1:
-        return _alone(maximize_jointly(part, measure, account), measure)
+        largest = maximize_jointly(part, measure, account)
+        if measure is DIAMETER:
+            return largest
+        return replace(largest, together=(int(largest.reached[0]), int(largest.bound[0])))
     progress = _Progress(part, measure)
     relaxed = [part.relax_others(int(unit)) for unit in part.units]
     found = []
@@ -132,13 +134,6 @@ def maximize_each_unit(
     return LargestDistances(
         part.units, progress.reached, progress.bound, progress.solutions, together
     )
-
-
-def _alone(largest: LargestDistances, measure: DistanceMeasure) -> LargestDistances:
-    """The distances of a part with one unit: all of its units together."""
-    if measure is DIAMETER:
-        return largest
-    return replace(largest, together=(int(largest.reached[0]), int(largest.bound[0])))
 
 
 def _farthest_vertex(

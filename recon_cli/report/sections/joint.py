@@ -5,26 +5,18 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.evaluate.checked import ALONE
-from recon_cli.evaluate.findings import Findings, JointFindings
-from recon_cli.evaluate.fresh import Missing
-from recon_cli.evaluate.joint import COUNTED, JOINT_UNITS, SOLVED
+from recon_cli.evaluate.findings import COUNTED, JOINT_UNITS, SOLVED, Findings, JointFindings
 from recon_cli.plurals import plural
-from recon_cli.report.charts import Chart, Panel, bars
-from recon_cli.report.document import Figure, ReportSection, result_table
-from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.section import Section
+from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
+from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section
 from recon_cli.report.words import Words, capitalized, percent, percent_of, percentage, size_label
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "joint"
 _TITLE = "Releases together"
 
 
-def _read(findings: Findings) -> JointFindings | Missing | None:
-    return findings.joint
-
-
-def _render(found: JointFindings, words: Words) -> tuple[ReportSection, ...]:
+def _render(found: JointFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """Both kinds of records: how many are certain by their own tables, and how many together."""
     figure = Figure(
         name=_KEY,
@@ -143,4 +135,4 @@ def _worst(found: JointFindings, words: Words) -> ResultTable:
     return result_table(f"{capitalized(words.units)} with most certain only together", header, rows)
 
 
-SECTION = Section(_KEY, _TITLE, _read, _render)
+SECTION = Section(_KEY, _TITLE, lambda findings: findings.joint, _render)
