@@ -29,7 +29,7 @@ from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 
 #: Households begun for each composition that may be listed.
-_BEGUN = 20
+_BEGUN = 5
 #: Members times counts of a place in which nothing is listed if there are more.
 _DENSE = 20_000_000
 

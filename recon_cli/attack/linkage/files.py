@@ -1,18 +1,99 @@
-"""How much of an attacker's file takes part in a linkage: a typing difference is not a low risk."""
+"""The files of a linking attack, ready to be matched, and how much of them takes part.
+
+All frames here hold the integers of `recon_cli.attack.linkage.key_encoding`.
+
+See *deduplication* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import polars as pl
 
-from recon_cli.attack.linkage.key_encoding import KeyEncoder, require
+from recon_cli.attack.linkage.key_encoding import (
+    KeyEncoder,
+    place_in_unit,
+    record_hashes,
+    require,
+    unit_salts,
+)
 from recon_cli.attack.linkage.specification import LinkageSpecification
 from recon_cli.errors import SourceError
 
+#: Columns that say which of several records with one id in one unit is kept, as the study's
+#: files have them: a flag, or a number of which the lowest wins.
+KEEP, RANK = "keep", "r_keep"
+#: A file's own random order.
+ORDER = "r"
+FLAGS = (KEEP, RANK, ORDER)
 #: Of so many identifiers at least one is the truth's, or they are others.
 _IDS_FOR_ONE = 10
+
+
+@dataclass(frozen=True)
+class DedupedRecords:
+    """Records with an id, no id twice in a unit.
+
+    Attributes:
+        records: ``unit, exact, binned, id, order`` and what else the records had.
+        left_out: ``no id``, ``duplicate``: how many were left out, and why.
+    """
+
+    records: pl.DataFrame
+    left_out: dict[str, int]
+
+
+def with_order(encoder: KeyEncoder, records: pl.DataFrame, seed: int, purpose: str) -> pl.DataFrame:
+    """Add ``order`` (UInt64), a random number that belongs to the record.
+
+    Args:
+        records: Columns ``unit, exact, binned``, and if there are any ``gain`` and ``id``.
+        purpose: Files with different purposes get unrelated orders.
+    """
+    further = [column for each in encoder.passes for column in each.key_columns]
+    names = dict.fromkeys(("id", "exact", "binned", "gain", *further))
+    identity = [name for name in names if name in records.columns]
+    places = place_in_unit(records, "unit", identity).to_numpy()
+    salts = unit_salts(encoder.geoids.to_list(), seed, purpose)
+    numbers = record_hashes(salts[records["unit"].to_numpy()], places)
+    return records.with_columns(pl.Series("order", numbers, pl.UInt64))
+
+
+def one_per_id(records: pl.DataFrame) -> DedupedRecords:
+    """Leave one record for each id in a unit.
+
+    The file's ``keep`` flag decides, or its ``r_keep`` (the lowest), or else ``order``. Then the
+    file's ``r``, where it has one, takes the place of ``order``.
+
+    Args:
+        records: Columns ``unit``, ``id`` (String), ``order``, and which of `FLAGS` there are.
+    """
+    flags = [flag for flag in FLAGS if flag in records.columns]
+    named = records.filter(pl.col("id").is_not_null() & (pl.col("id") != ""))
+    kept = named
+    if KEEP in flags:
+        kept = kept.filter(is_set(KEEP))
+    rank = [pl.col(RANK).cast(pl.Float64, strict=False)] if RANK in flags else []
+    kept = kept.sort("unit", "id", *rank, "order", nulls_last=True).unique(
+        ["unit", "id"], keep="first", maintain_order=True
+    )
+    if ORDER in flags:
+        kept = kept.with_columns(pl.col(ORDER).cast(pl.Float64, strict=False).alias("order"))
+    left_out = {"no id": records.height - named.height, "duplicate": named.height - kept.height}
+    return DedupedRecords(kept.drop(flags), left_out)
+
+
+def is_set(flag: str) -> pl.Expr:
+    """Whether a flag is 1 or true, in any kind of column; null is not."""
+    text = pl.col(flag).cast(pl.String).str.to_lowercase()
+    return text.is_in(["1", "1.0", "true"]).fill_null(value=False)
+
+
+def unique_on(records: pl.DataFrame, key: str) -> pl.Series:
+    """Whether no other record has the key (``binned``: unique on block × sex × agebin)."""
+    return records.select(pl.len().over(key) == 1).to_series().alias("unique")
 
 
 @dataclass(frozen=True)
@@ -42,7 +123,6 @@ class AttackerUsage:
         """Refuse a file that cannot be what it is taken for.
 
         Args:
-            id_column: Of the truth.
             may_leave_out: Largest share of records that may be left out.
 
         Raises:
@@ -71,16 +151,8 @@ class AttackerUsage:
 
 def add_up_usage(parts: Iterable[AttackerUsage]) -> AttackerUsage:
     """The usage of a file over all its parts."""
-    whole = AttackerUsage()
-    for part in parts:
-        whole = AttackerUsage(
-            whole.used + part.used,
-            whole.known + part.known,
-            whole.elsewhere + part.elsewhere,
-            whole.incomplete + part.incomplete,
-            whole.without_id + part.without_id,
-        )
-    return whole
+    counts = zip(*map(astuple, (AttackerUsage(), *parts)), strict=True)
+    return AttackerUsage(*map(sum, counts))
 
 
 def count_usage(
@@ -89,10 +161,8 @@ def count_usage(
     """Count what one partition of an attacker's file is good for.
 
     Args:
-        spec: Names the columns.
         truth: The geoid column and the identifier.
         records: The attacker's, with the columns that are linked on.
-        name: What messages call the file.
 
     Raises:
         SourceError: A column is missing, or holds a value that the schema does not know.

@@ -1,18 +1,100 @@
-"""Records and intervals of one unit → the rows that `recon show` lists."""
+"""Counts, records and claims of one geounit, in the rows that `recon show` lists."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
-from recon_cli.model.grain import refine
-from recon_cli.report.view import RecordKind
+from recon_cli.coverage import CoveragePattern
+from recon_cli.proofs.wording import size_text
+from recon_cli.report.view import CellLine, RecordKind, TableView
+from recon_cli.report.words import Words, enumerate_words, of_people, percentage
 from recon_cli.schema import Release, Table, Value
-from recon_cli.schema.description import describe_condition, describe_label, describe_values
+from recon_cli.schema.description import (
+    describe_cell,
+    describe_condition,
+    describe_label,
+    describe_values,
+)
+from recon_cli.stage import load
+
+
+@dataclass(frozen=True)
+class GeounitTables:
+    """The tables of one geounit.
+
+    Attributes:
+        shown: Those with a cell above zero.
+        empty: Names of those that are all zero.
+        absent: Names of those that the schema has for the level, not published here.
+    """
+
+    shown: tuple[TableView, ...]
+    empty: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+def published_tables(
+    release: Release,
+    pattern: CoveragePattern,
+    counts: Mapping[tuple[str, int], tuple[int, int | None]],
+    used: Collection[str],
+) -> GeounitTables:
+    """The tables of one geounit.
+
+    Args:
+        pattern: Which cells are published for it.
+        counts: Its counts above zero, by table and cell number, with None; of statements the
+            least and the greatest true count.
+        used: Names of the tables that records were made from.
+    """
+    shown: list[TableView] = []
+    empty: list[str] = []
+    absent: list[str] = []
+    for table in release.tables:
+        numbers = pattern.cells.get(table.name, ())
+        if pattern.level not in table.levels:
+            continue
+        if not numbers:
+            absent.append(table.name)
+            continue
+        masks = zip(*(cell.masks for cell in table.cells), strict=True)
+        common = tuple(f for f, of_feature in enumerate(masks) if len(set(of_feature)) == 1)
+        lines = tuple(
+            CellLine(
+                code=table.codes[number - 1],
+                words=describe_cell(release, table.cells[number - 1], common),
+                count=counts[table.name, number][0],
+                high=counts[table.name, number][1],
+            )
+            for number in numbers
+            if (table.name, number) in counts
+        )
+        if not lines and len(numbers) == len(table.cells):
+            empty.append(table.name)
+            continue
+        shown.append(
+            TableView(
+                name=table.name,
+                about=_say_common(release, table, common),
+                lines=lines,
+                zeros=len(numbers) - len(lines),
+                withheld=len(table.cells) - len(numbers),
+                is_used=table.name in used,
+            )
+        )
+    return GeounitTables(tuple(shown), tuple(empty), tuple(absent))
+
+
+def _say_common(release: Release, table: Table, common: Sequence[int]) -> str:
+    """On what all cells of a table agree."""
+    masks = table.cells[0].masks
+    return _say(release, [masks[f] if f in common else full for f, full in enumerate(release.full)])
+
 
 Labels = tuple[Value | None, ...]
 #: Histogram cells without reconstructed people that are put into words.
@@ -79,10 +161,9 @@ def unit_kinds(
             finer=tuple(fine.say(labels, name, row[name]) for name in finer),
         )
         reconstructed.append((labels, kind))
-    rank = _Rank(release, columns)
-    reconstructed.sort(key=lambda item: rank.of(item[0]))
+    reconstructed.sort(key=lambda item: _rank(release, item[0]))
     elsewhere = _elsewhere(bounds, known, columns)
-    elsewhere.sort(key=lambda item: rank.of(item[0]))
+    elsewhere.sort(key=lambda item: _rank(release, item[0]))
     return UnitKinds(
         kinds=tuple(
             replace(kind, number=at) for at, (_, kind) in enumerate(reconstructed, start=1)
@@ -136,24 +217,23 @@ def finer_columns(release: Release, tables: Sequence[Table]) -> tuple[str, ...]:
     return tuple(finer)
 
 
-class _Rank:
+def _rank(release: Release, labels: Labels) -> tuple[int, ...]:
     """The order of the schema's labels; what is not known comes last."""
-
-    def __init__(self, release: Release, columns: Sequence[str]) -> None:
-        self._places: list[dict[Value | None, int]] = []
-        for name in columns:
-            labels = release.column_groups(name).labels
-            self._places.append({label: at for at, label in enumerate(labels)})
-
-    def of(self, labels: Labels) -> tuple[int, ...]:
-        pairs = zip(self._places, labels, strict=True)
-        return tuple(places.get(label, len(places)) for places, label in pairs)
+    known = (release.column_groups(name).labels for name in release.histogram)
+    return tuple(
+        of.index(label) if label in of else len(of) for of, label in zip(known, labels, strict=True)
+    )
 
 
 def kind_masks(release: Release, labels: Labels) -> tuple[int, ...]:
     """The predicate of a histogram cell; what is not known is not restricted."""
+    return _masks(release, dict(zip(release.histogram, labels, strict=True)))
+
+
+def _masks(release: Release, values: Mapping[str, Value | None]) -> tuple[int, ...]:
+    """The predicate of some columns' values; None restricts nothing."""
     masks = list(release.full)
-    for name, label in zip(release.histogram, labels, strict=True):
+    for name, label in values.items():
         if label is not None:
             groups = release.column_groups(name)
             masks[release.feature_index[groups.feature]] &= groups.masks[groups.labels.index(label)]
@@ -162,9 +242,12 @@ def kind_masks(release: Release, labels: Labels) -> tuple[int, ...]:
 
 def say_kind(release: Release, labels: Labels) -> str:
     """A histogram cell in one line."""
-    masks = kind_masks(release, labels)
+    return _say(release, kind_masks(release, labels)) or "anybody"
+
+
+def _say(release: Release, masks: Sequence[int]) -> str:
     words = [describe_condition(f, mask) for f, mask in zip(release.features, masks, strict=True)]
-    return ", ".join(word for word in words if word) or "anybody"
+    return ", ".join(word for word in words if word)
 
 
 def _headed(release: Release, columns: Sequence[str], labels: Labels) -> tuple[str, ...]:
@@ -178,6 +261,8 @@ class _Finer:
         cells = [cell for table in tables for cell in table.cells]
         tallied = {cell.tally for cell in cells if cell.tally is not None}
         self._release = release
+        # numpy, which a list of geounits needs not
+        refine = load("recon_cli.model.grain:refine")
         self._atoms = refine(release, [cell.masks for cell in cells], tallied).atoms
 
     def say(self, labels: Labels, name: str, values: Sequence[Any]) -> str:
@@ -200,3 +285,23 @@ class _Finer:
             for atom in inside
             if counted[atom]
         )
+
+
+def claim_sentence(
+    release: Release, words: Words, columns: Sequence[str], claim: Mapping[str, Any]
+) -> str:
+    """A claim in one line; the columns that it leaves open are named.
+
+    Args:
+        columns: The columns that claims speak of.
+    """
+    told = _masks(release, {name: claim[name] for name in columns})
+    values = _say(release, told) or f"any {words.person}"
+    still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
+    rest = f"; {enumerate_words(still_open)} left open" if still_open else ""
+    rules = "; assuming structural zeros" if claim["rests_on"] != "tables" else ""
+    is_nobody = claim["exact"] and not claim["count"]
+    size = words.nobody if is_nobody else size_text(claim, of_people(claim["count"], words))
+    shares = claim["p_all"] if claim["p_region"] is None else claim["p_region"]
+    guessed = f"{percentage(shares, 1)} by guessing"  # by the shares nearest to the unit
+    return f"{size}: {values}{rest}{rules}; {guessed}"
