@@ -25,8 +25,7 @@ from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import RegionData
 from recon_cli.attack.reconstruction.question import reconstruct_plan
 from recon_cli.coverage import Coverage
-from recon_cli.model.interval_plan import make_interval_plan
-from recon_cli.model.planning import make_plan
+from recon_cli.model.planning import make_interval_plan, make_plan
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
