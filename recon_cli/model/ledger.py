@@ -96,6 +96,41 @@ def _require_numbers(ends: IntArray) -> None:
 
 
 @dataclass(frozen=True)
+class Cases:
+    """Two cases, of which every solution is one, and what proves an end in either.
+
+    Attributes:
+        variable: What the cases are about.
+        most: It is at most so much in the one, and more in the other.
+        below: What proves the end in the first case.
+        above: And in the second.
+    """
+
+    variable: int
+    most: int
+    below: Combination | Cases
+    above: Combination | Cases
+
+    @property
+    def grounds(self) -> Grounds:
+        """Sums of rows, in each case."""
+        return Grounds.LP
+
+    def bound(self, program: IntegerProgram, functional: IntArray) -> int:
+        """What no solution's ``functional @ x`` is below, as `Combination.bound`.
+
+        Raises:
+            ValueError: An end that is added up is open; or not both cases can be.
+        """
+        upper, lower = program.upper.copy(), program.lower.copy()
+        upper[self.variable], lower[self.variable] = self.most, self.most + 1
+        if (upper > program.upper).any() or (lower < program.lower).any():
+            raise ValueError(f"variable {self.variable} has no two cases at {self.most}")
+        first = self.below.bound(replace(program, upper=upper), functional)
+        return min(first, self.above.bound(replace(program, lower=lower), functional))
+
+
+@dataclass(frozen=True)
 class Confirmation:
     """Two engines agree that no solution is below; there is no proof to add up."""
 
@@ -106,7 +141,7 @@ class Confirmation:
 
 
 #: What proves an end, where the bounds of the variables alone do not.
-Reason = Combination | Confirmation
+Reason = Combination | Cases | Confirmation
 
 
 @dataclass(frozen=True)
@@ -326,12 +361,18 @@ class Ledger:
                     raise ValueError(f"functional {at}: its rows do not add up to {end.proven}")
 
     def state(self) -> Arrays:
-        """All that is known, as arrays that `take_up` reads."""
+        """All that is known, as arrays that `take_up` reads.
+
+        Raises:
+            ValueError: Something is proven by cases, which are not kept.
+        """
         whys, of_end = _numbered(self._ends)
+        if any(isinstance(why, Cases) for why in whys):
+            raise ValueError("what is proven by cases cannot be kept")
         witnesses, of_seen = _numbered(self._witnesses)
-        rows = [() if isinstance(why, Confirmation) else why.rows for why in whys]
-        weights = [() if isinstance(why, Confirmation) else why.weights for why in whys]
-        scales = [0 if isinstance(why, Confirmation) else why.scale for why in whys]
+        rows = [why.rows if isinstance(why, Combination) else () for why in whys]
+        weights = [why.weights if isinstance(why, Combination) else () for why in whys]
+        scales = [why.scale if isinstance(why, Combination) else 0 for why in whys]
         return {
             **{name: getattr(self, name) for name in _SIDES},
             "known": np.stack(self.known),

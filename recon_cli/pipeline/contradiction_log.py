@@ -19,7 +19,7 @@ _SECONDS: Final = 10.0
 
 @contextmanager
 def log_contradictions(work: Path, question: Question, part: RegionData) -> Iterator[None]:
-    """Write the proof of a contradiction to ``<work>/contradictions/``, and say where.
+    """Write the proof of a contradiction to ``<work>/contradictions/``, or its page, and say where.
 
     Args:
         question: The one that is asked; proven is what `recon reconstruct` refuses.
@@ -31,6 +31,10 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
     try:
         yield
     except ContradictionError as error:
+        if error.page:
+            page = work / CONTRADICTIONS / f"{error.region}.md"
+            write_bytes(page, error.page.encode())
+            raise ContradictionError(f"{error}; {page} shows them", error.region) from error
         asked = load("recon_cli.attack.reconstruction.question:ReconstructionQuestion")
         if not error.region or not isinstance(question, asked):
             raise

@@ -62,13 +62,20 @@ ESCALATION = (
 )
 
 
-def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
-    """Find any solution of ``program``."""
-    rounded, elapsed = round_vertex(program, seed)
+def solve_program(
+    program: IntegerProgram, seed: int, limit: float = float("inf")
+) -> ProgramSolution:
+    """Find any solution of ``program``.
+
+    Args:
+        limit: Deterministic seconds for everything, but for the word of a second engine.
+    """
+    rounded, elapsed = round_vertex(program, seed, min(ROUNDING, limit))
     if len(rounded):
         return ProgramSolution(Feasibility.SOLVED, rounded, elapsed)
     for attempt in ESCALATION:
-        answer = find_feasible(program, Effort(seed, attempt.limit, attempt.search))
+        seconds = min(attempt.limit, limit - elapsed)
+        answer = find_feasible(program, Effort(seed, seconds, attempt.search))
         elapsed += answer.deterministic_time
         if answer.status is Status.INFEASIBLE:
             # Without SCIP's word in time the claim is not believed, and nothing is known.
@@ -80,18 +87,20 @@ def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
     return ProgramSolution(Feasibility.UNDECIDED, np.empty(0, dtype=np.int64), elapsed)
 
 
-def round_vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
+def round_vertex(
+    program: IntegerProgram, seed: int, limit: float = ROUNDING
+) -> tuple[IntArray, float]:
     """A solution near a vertex of the relaxation, and the seconds; or nothing.
 
     Random non-negative costs favour no variable over another, and small totals over large ones.
     """
     cost = np.random.default_rng(seed).random(program.shape[1])
-    vertex = solve_relaxation(program, cost, ROUNDING)
+    vertex = solve_relaxation(program, cost, limit)
     if not len(vertex.values):
         return np.empty(0, dtype=np.int64), vertex.deterministic_time
     values = np.rint(vertex.values).astype(np.int64)
     if program.is_feasible(values):
         return values, vertex.deterministic_time
-    pumped = pump(program, values, ROUNDING - vertex.deterministic_time)
+    pumped = pump(program, values, limit - vertex.deterministic_time)
     solution = pumped.values if pumped.is_solution else np.empty(0, dtype=np.int64)
     return solution, vertex.deterministic_time + pumped.deterministic_time

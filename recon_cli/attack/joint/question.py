@@ -90,6 +90,7 @@ class JointQuestion(Question):
                 "records": found.records[side],
                 "alone": np.bincount(unit, found.alone[side], len(found.geoids)),
                 "joint": np.bincount(unit, found.together[side], len(found.geoids)),
+                "confirmed": np.bincount(unit, found.confirmed[side], len(found.geoids)),
             }
             columns += [
                 pl.Series(f"{name}_{what}", number).cast(pl.Int32)
