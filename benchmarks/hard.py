@@ -71,7 +71,7 @@ def try_case(case: Case, folder: Path) -> Record:
     words = ["--people", case.people, "--blocks", case.blocks, "--largest", case.largest]
     module("mixed", records, *words, "--seed", case.seed, *(["--all-races"] * case.all_races))
     tables = folder / "tables.parquet"
-    recon("tabulate", records, "--release", "sf1_2010", "--to", tables)
+    recon("data", "tabulate", records, "--release", "sf1_2010", "--to", tables)
     run = ("-c", config, "--workers", 1)
     recon("ingest", *run)
     found: Record = dict(asdict(case))

@@ -46,18 +46,18 @@ CLAIMS = """| where | claim | shown by |
 | 4.1 | 46% exact, 71% with age to a year, 17% confirmed by name | not to be had: it takes confidential records and commercial lists. The same measures of a synthetic county: [scores](scores.md) |
 | 4.2 | Sums of random subsets give back nearly all bits (Dinur and Nissim) | `recon lab dinur-nissim --figure 4-1`, [bits](dinur_nissim.md) |
 | 4.3 | Half as many exact sums as bits are enough | `recon lab dinur-nissim --figure 4-3` |
-| 4.3 | A full cross table has almost 20 counts a bit | the arithmetic below; real tables are not random subsets, `recon capacity` tells what they carry, [capacity](capacity.md) |
+| 4.3 | A full cross table has almost 20 counts a bit | the arithmetic below; real tables are not random subsets, `recon plan capacity` tells what they carry, [capacity](capacity.md) |
 | 4.4 | Noise of √n·ln(n)/2 takes more sums, no more | `recon lab dinur-nissim --figure 4-4` |
 | 4.5, A.5 | 2n/log₂n exact sums of one's own choice determine n bits | `recon lab dinur-nissim --bits 127 --design m-sequence --queries 36,64,90`: by information; Lindström's matrix by decoding too, Table A-7 below |
 | 4.5 | 16σ² sums fix the bits under noise | not so, below |
-| 5.1 | Randomised answers: privacy loss and error | `recon frontier`, *One count* |
+| 5.1 | Randomised answers: privacy loss and error | `recon plan frontier`, *One count* |
 | 5.2 | Joins raise the sensitivity | `recon account`: of k records k²ρ, [noise](noise.md); nothing here joins |
 | 5.2.1 | Noisy ordered counts may be made monotone | below: it helps, the histogram beneath helps more; no command |
-| 5.2.3 | Small counts need mechanisms of their own | `recon frontier --set frontier.at_most=10`, [frontier](frontier.md) |
+| 5.2.3 | Small counts need mechanisms of their own | `recon plan frontier --set frontier.at_most=10`, [frontier](frontier.md) |
 | 5.2.4 | Medians by smooth sensitivity | nothing: what is published here are counts |
 | 5.5 | A large count keeps its accuracy | `recon lab dinur-nissim --figure 5-6` |
 | 5.6 | Enough noisy answers give bits back, for each ε of an answer | `recon lab dinur-nissim --figure 5-7 --trials 1` |
-| 5.7 | Top-down errs less for large areas than bottom-up | `recon frontier --set 'frontier.branching=[51, 62, 23, 3, 29]'`; `recon compare` with `topdown: {levels: [block]}` |
+| 5.7 | Top-down errs less for large areas than bottom-up | `recon plan frontier --set 'frontier.branching=[51, 62, 23, 3, 29]'`; `recon compare` with `topdown: {levels: [block]}` |
 | 6.1 | Figures 6-1, 6-2: accuracy by level against ε | `recon run -c configs/sweep.yaml`, a sweep of `topdown.scale`, [compare](compare.md#measured-over-ε), of synthetic people; those of New Mexico are not public |
 | 6.2 | Figures 6-3, 6-4: distributions of errors; 6-5 to 6-8: errors by unit, 1940 | the same sweep: boxes, and small multiples; the records of 1940 are not part of this project |
 """  # noqa: E501 - rows of a table

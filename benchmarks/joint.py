@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder: Path = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "synth.yaml").write_text(SYNTH)
-    recon(folder, "synth", "-c", "synth.yaml")
+    recon(folder, "data", "synth", "-c", "synth.yaml")
     if options.only in (None, "tables"):
         prepare(folder / "all", None)
         header = ["tables", "candidates of a block: median, most", "no variability, % of blocks"]

@@ -1,6 +1,6 @@
 """The page of Kazan & Reiter: ``python -m benchmarks.kazan_reiter --page FILE``.
 
-Its tables and figures are those of ``recon risk kazan-reiter``.
+Its tables and figures are those of ``recon plan risk kazan-reiter``.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ import argparse
 from pathlib import Path
 
 from recon_cli.markdown import markdown_table
+from recon_cli.report.charts import Scale, line_chart
 from recon_cli.report.drawing import svg_file
-from recon_cli.report.kazan_reiter import study_chart
-from recon_cli.risk.kazan_reiter.figures import FIGURES
-from recon_cli.risk.kazan_reiter.tables import TABLES
+from recon_cli.risk.kazan_reiter import FIGURES, TABLES
 
 HEADER = """# Risk beside the study
 
 Tables and figures of Kazan and Reiter, each by a command; the equations are in [risk](risk.md).
 
 ```console
-$ recon risk kazan-reiter --table 4
-$ recon risk kazan-reiter --figure 10
+$ recon plan risk kazan-reiter --table 4
+$ recon plan risk kazan-reiter --figure 10
 ```
 
 The first prints a table and writes it as CSV; the second writes a drawing and its points; without a
@@ -49,7 +48,7 @@ S4). Our notes say which beliefs the study tries (any number, a bound, 1, 27) an
 along its axes, so the axes are ours. Who is sure of 27 where at most the target is there decides
 for *in* too often: {known_in:.2f}% right if the target is in, {known_out:.2f}% if not; who knows
 that it is 1 with the target in, {true_in:.2f}%. A prior with a bound errs the other way from 3 on:
-it expects others in the block group. `recon risk release` asks such adversaries, too
+it expects others in the block group. `recon plan risk release` asks such adversaries, too
 (`risk.upper.prior` of `known:27`).
 """
 TITLES = {
@@ -101,7 +100,8 @@ def main() -> None:
     path: Path = parser.parse_args().page
     path.write_text(page())
     for number, figure in FIGURES.items():
-        drawn = svg_file(study_chart(figure, figure.points()))
+        x, y = Scale(figure.x, is_log=figure.is_log), Scale(figure.unit)
+        drawn = svg_file(line_chart(figure.points(), x, y))
         (path.parent / "images" / _name(number)).write_text(drawn)
 
 

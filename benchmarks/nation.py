@@ -94,7 +94,7 @@ def _tabulate(nation: Nation) -> Cost:
     for part in sorted((nation.work / "hdf").glob("county=*/*.parquet")):
         name = f"{part.parent.name.partition('=')[2]}-{part.stem}.study.parquet"
         target = nation.tables / name
-        costs.append(recon("tabulate", part, "--release", "sf1_2010", "--to", target))
+        costs.append(recon("data", "tabulate", part, "--release", "sf1_2010", "--to", target))
     return Cost(
         sum(cost.wall_seconds for cost in costs),
         sum(cost.cpu_seconds for cost in costs),
@@ -107,9 +107,9 @@ def _ingest(nation: Nation) -> Cost:
     return nation.run("ingest", "--set", f"ingest.paths=[{paths}]")
 
 
-SYNTH = Step("synth", lambda nation: nation.run("synth"))
+SYNTH = Step("synth", lambda nation: nation.run("data", "synth"))
 SWAP = Step("protect swap", lambda nation: nation.run("protect", "swap"))
-ATTACKER = Step("synth attacker", lambda nation: nation.run("synth", "attacker"))
+ATTACKER = Step("attacker", lambda nation: nation.run("data", "attacker"))
 TABULATE = Step("tabulate", _tabulate, parallel=False)
 INGEST = Step("ingest", _ingest, parallel=False)
 RECONSTRUCT = Step("reconstruct", lambda nation: nation.run("reconstruct"))

@@ -24,7 +24,7 @@ from benchmarks.machine import ROOT, recon
 from recon_cli.chance import KeyedChance
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.histogram.projected_gradient import StoppingRule
+from recon_cli.histogram.least_squares import StoppingRule
 from recon_cli.markdown import markdown_table
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.protect.topdown import Product
@@ -113,7 +113,7 @@ def impute_relationships(records: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Records with the relationship of a synthetic person of the same sex and, nearly, age."""
     with TemporaryDirectory() as folder:
         options = ("-c", ROOT / "configs" / "synthetic.yaml", "--work", folder, "--workers", 1)
-        recon("synth", *options, "--set", f"synth.people={DONORS}")
+        recon("data", "synth", *options, "--set", f"synth.people={DONORS}")
         donors = pl.read_parquet(f"{folder}/persons/**/*.parquet", hive_partitioning=False)
     rng = np.random.default_rng(seed)
     ages: dict[str, pl.DataFrame] = {

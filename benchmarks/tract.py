@@ -41,7 +41,7 @@ from benchmarks.machine import (
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.system import build_systems
 from recon_cli.schema import load_release
 from recon_cli.solve.cp_sat import Effort, find_feasible
@@ -81,7 +81,7 @@ def write(folder: Path) -> Record:
     (folder / "nation.yaml").write_text(
         f"release: sf1_2010\nwork: nation\nseed: {_SEED}\nsynth: {{people: {_PEOPLE}}}\n"
     )
-    recon("synth", "-c", folder / "nation.yaml", "--workers", "1")
+    recon("data", "synth", "-c", folder / "nation.yaml", "--workers", "1")
     people = pl.read_parquet(folder / "nation" / "persons" / "**" / "*.parquet")
     people = people.filter(pl.col("geoid_block").str.starts_with(_TRACT))
     people.write_parquet(folder / "records.parquet")
@@ -166,7 +166,9 @@ def audit(folder: Path, at: int) -> Record:
     found = pl.read_parquet(folder / f"work{at}" / "audit" / "**" / "*.parquet")
     exact = folder / "exact.parquet"
     if not exact.exists():
-        recon("tabulate", folder / "records.parquet", "--release", "sf1_2010", "--to", exact)
+        recon(
+            "data", "tabulate", folder / "records.parquet", "--release", "sf1_2010", "--to", exact
+        )
     truth = pl.read_parquet(exact).select("geoid", "table", "cell", "count")
     both = found.join(truth, on=["geoid", "table", "cell"], how="left")
     count = pl.col("count").fill_null(0)

@@ -29,7 +29,7 @@ class Stage:
         called: What options call it; default the last word of its command.
         options: Keys of its section that its command has an option for.
         purpose: What the help of its command says that it does, in a sentence; the docstring of its
-            section's module says more. Empty for those of a group, whose module has the command.
+            section's module says more, unless `recon_cli.cli` has a module for the command.
         public: Those of its folders that are made to be given away, or to be shown: their manifests
             say nothing of the records that they were made from.
     """

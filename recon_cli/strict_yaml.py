@@ -1,6 +1,6 @@
 """YAML text → plain data: what is ambiguous is refused, and every key can be found by its line.
 
-Every YAML file that a user can write is read here: configs, schemas, settings of `recon synth`
+Every YAML file that a user can write is read here: configs, schemas, settings of `recon data synth`
 and `recon protect`. libyaml parses where PyYAML was built with it. Refused are duplicate keys and
 anchors, tags, plain words that YAML 1.1 and 1.2 read as different values, and what is larger or
 deeper than any config: limits are checked before anything is built.
@@ -77,7 +77,6 @@ def parse_yaml(text: str, *, source: str, error: type[ReconError] = ConfigError)
     """Parse YAML.
 
     Args:
-        source: What messages call it.
         error: What is raised.
 
     Raises:

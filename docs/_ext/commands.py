@@ -10,7 +10,7 @@ import click
 from mdtext import code, fence, table
 
 from recon_cli.cli import main
-from recon_cli.cli._options import Configured, run_options
+from recon_cli.cli._options import ConfiguredCommand, run_options
 
 #: A paragraph that click leaves as it is.
 _RAW = "\b"
@@ -27,18 +27,20 @@ def describe_commands() -> str:
 
 def walk() -> Iterator[tuple[str, click.Command]]:
     """Every command and subcommand with the words it is called by, groups before theirs."""
-    context = click.Context(main, info_name="recon")
-    for name in main.list_commands(context):
-        command = main.get_command(context, name)
+    return _below(click.Context(main, info_name="recon"))
+
+
+def _below(context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    group = context.command
+    if not isinstance(group, click.Group):
+        return
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if command is None:
-            raise LookupError(f"recon {name}: listed, yet not there")
-        yield f"recon {name}", command
-        if isinstance(command, click.Group):
-            inner = click.Context(command, info_name=name, parent=context)
-            for each in command.list_commands(inner):
-                found = command.get_command(inner, each)
-                if found is not None:
-                    yield f"recon {name} {each}", found
+            raise LookupError(f"{context.command_path} {name}: listed, yet not there")
+        inner = click.Context(command, info_name=name, parent=context)
+        yield inner.command_path, command
+        yield from _below(inner)
 
 
 def shared_options() -> list[click.Option]:
@@ -130,7 +132,7 @@ def _prompted(text: str) -> str:
 
 def _keys(command: click.Command) -> str:
     """The sections of the config that a command reads."""
-    if not isinstance(command, Configured):
+    if not isinstance(command, ConfiguredCommand):
         return ""
     links = [f"[`{name}`](config.md#{name})" for name in command.sections]
     return f"Config: {', '.join(['[top](config.md#top)', *links])}.\n"

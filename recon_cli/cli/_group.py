@@ -1,8 +1,9 @@
 """The ``recon`` command: finds its subcommands and turns failures into messages and exit codes.
 
-A module ``init.py`` in this package whose ``command`` is a click command is ``recon init``; those
-of most stages are made from what `recon_cli.pipeline.stages` declares.
-``--help`` imports none of them: what a command does is said here, or where its stage is declared.
+A module ``init.py`` in this package whose ``command`` is a click command is ``recon init``, one in
+its folder ``plan/`` a command of ``recon plan``; those of most stages are made from what
+`recon_cli.pipeline.stages` declares. ``--help`` imports none of them: what a command does is said
+here, or where its stage is declared.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ VERBOSITY = "recon_cli.verbosity"
 MACHINE = "recon_cli.machine"
 
 #: What a person wants → the commands for it, in the order in which they are used.
-PURPOSES: Mapping[str, Sequence[str]] = {
+HEADINGS: Mapping[str, Sequence[str]] = {
     "Begin": ("init", "fetch"),
     "Run": ("run", "status", "purge"),
     "Stages": ("ingest", "reconstruct", "solvar", "link", "score", "report"),
@@ -60,91 +61,105 @@ PURPOSES: Mapping[str, Sequence[str]] = {
         *("contributions", "leave-one-out", "attribute", "confidence", "estimate"),
     ),
     "Protect": ("protect", "compare", "account", "export"),
-    "Plan": ("capacity", "frontier", "risk"),
-    "Data": ("synth", "tabulate", "releases"),
-    "Lab": ("lab",),
+    "More": ("plan", "data", "lab"),
 }
-#: The stages that are commands; those of groups, their groups know.
-_STAGES = {each.name: each for each in STAGES if " " not in each.name}
-#: Command → what it does, as its own help begins; that of a stage's, its declaration has.
-_PURPOSE: Mapping[str, str] = {
-    "init": "Write a commented config for published files.",
-    "fetch": "Download published files from the publisher's site.",
-    "run": "Run every stage that the config has a section for, in order.",
-    "status": "Show the status of every stage of a work folder.",
-    "purge": "Remove what a run made from its work folder.",
-    "show": "Show one geounit: its tables, its people, and why records are certain.",
-    "verify": "Compare the records with every published cell.",
-    "check": "Judge the published tables by the rules of the config: broken, kept or undecided.",
-    "protect": "Protect records or their counts before they are published.",
-    "account": "Add up what all products of the same people spend.",
-    "export": "Write the published workbooks and tables again: marked, or with suppressed counts.",
-    "risk": "State what noisy counts let an adversary believe about a person.",
-    "releases": "List the packaged release schemas, or show one.",
-    "lab": "Measure the tool itself, and show why it works.",
-    **{name: stage.purpose for name, stage in _STAGES.items()},
+#: Group → its commands that are no stages → what each does, as its own help begins.
+_PURPOSES: Mapping[str, Mapping[str, str]] = {
+    "recon": {
+        "init": "Write a commented config for published files.",
+        "fetch": "Download published files from the publisher's site.",
+        "run": "Run every stage that the config has a section for, in order.",
+        "status": "Show the status of every stage of a work folder.",
+        "purge": "Remove what a run made from its work folder.",
+        "show": "Show one geounit: its tables, its people, and why records are certain.",
+        "verify": "Compare the records with every published cell.",
+        "check": "Judge the published tables by the rules of the config: broken, kept or "
+        "undecided.",
+        "protect": "Protect records or their counts before they are published.",
+        "account": "Add up what all products of the same people spend.",
+        "export": "Write the published workbooks and tables again: marked, or with suppressed "
+        "counts.",
+        "plan": "Judge tables before any attack: what they carry, what noise costs, what it "
+        "leaves.",
+        "data": "Make records and tables to try things on, and list the packaged release schemas.",
+        "lab": "Measure the tool itself, and show why it works.",
+    },
+    "recon plan": {"risk": "State what noisy counts let an adversary believe about a person."},
+    "recon data": {"releases": "List the packaged release schemas, or show one."},
+    "recon lab": {
+        "calibrate": "Compare synthetic populations with the published one.",
+        "dinur-nissim": "Reconstruct random bits from noisy sums of random subsets.",
+    },
 }
-#: More characters than a first sentence has.
-_WHOLE = 200
 
 
-class ModuleCommands(click.Group):
-    """Subcommands by module name: a module without underscore in the package is a command."""
+class Commands(click.Group):
+    """Commands by module name, and by the stages whose commands are in this group.
 
-    def __init__(self, *args: Any, package: str, **settings: Any) -> None:
+    A public module of the package is a command. Where a stage has no module, its command is made
+    from its declaration.
+    """
+
+    def __init__(self, *args: Any, path: str, package: str = "", **settings: Any) -> None:
+        """Make a group.
+
+        Args:
+            path: What a user types, as ``recon plan``.
+            package: Where its modules are; without, all its commands are of stages.
+        """
         super().__init__(*args, **settings)
+        self.path = path
+        self.modules = _command_names(package) if package else ()
         self.package = package
+        self.stages = {
+            name: stage
+            for stage in STAGES
+            for group, _, name in [stage.command.rpartition(" ")]
+            if group == path
+        }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Names of the public modules of the package."""
-        return list(_command_names(self.package))
+        """Those of stages in the order of a run, then those of other modules."""
+        return [*self.stages, *(name for name in self.modules if name not in self.stages)]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of one module."""
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        module = importlib.import_module(f"{self.package}.{cmd_name.replace('-', '_')}")
-        found: click.Command = module.command
-        return found
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of one module, or of a stage that has none."""
+        if cmd_name in self.modules:
+            name = cmd_name.replace("-", "_")
+            command: click.Command = importlib.import_module(f"{self.package}.{name}").command
+            return command
+        if cmd_name in self.stages:
+            made: click.Command = load("recon_cli.cli._stage:stage_command")(self.stages[cmd_name])
+            return made
+        return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the subcommands, first sentences whole; click cuts them off to fit one line."""
+        """List the commands, first sentences whole; click cuts them off to fit one line."""
         for title, names in self.sections(self.list_commands(ctx)).items():
             with formatter.section(title):
-                formatter.write_dl([(name, self.purpose(ctx, name)) for name in names])
+                formatter.write_dl([(name, self.purpose(name)) for name in names])
 
-    def purpose(self, ctx: click.Context, name: str) -> str:
-        """The first sentence of a command's help."""
-        command = self.get_command(ctx, name)
-        return command.get_short_help_str(limit=_WHOLE) if command else ""
+    def purpose(self, name: str) -> str:
+        """The first sentence of a command's help, for which nothing is imported."""
+        stage = self.stages.get(name)
+        return _PURPOSES[self.path][name] if stage is None else stage.purpose
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
         """Heading → the commands below it."""
         return {"Commands": list(names)}
 
 
-class Recon(ModuleCommands):
+class Recon(Commands):
     """The whole: turns failures of its subcommands into messages and exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Those of modules and those of stages."""
-        return sorted({*super().list_commands(ctx), *_STAGES})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a module, or of a stage that has none."""
-        if cmd_name in _command_names(self.package) or cmd_name not in _STAGES:
-            return super().get_command(ctx, cmd_name)
-        made: click.Command = load("recon_cli.cli._stage:stage_command")(_STAGES[cmd_name])
-        return made
-
-    def purpose(self, ctx: click.Context, name: str) -> str:
-        """What is said here, for which nothing is imported."""
-        return _PURPOSE.get(name) or super().purpose(ctx, name)
+        """All of them, by name."""
+        return sorted(super().list_commands(ctx))
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
         """By what a person wants, in this order; what is in no list comes last."""
-        known = {name for listed in PURPOSES.values() for name in listed}
-        found = {title: [n for n in listed if n in names] for title, listed in PURPOSES.items()}
+        known = {name for listed in HEADINGS.values() for name in listed}
+        found = {title: [n for n in listed if n in names] for title, listed in HEADINGS.items()}
         found["Other"] = [name for name in names if name not in known]
         return {title: listed for title, listed in found.items() if listed}
 
@@ -218,6 +233,7 @@ def _say(ctx: click.Context, text: str) -> None:
 @click.group(
     name="recon",
     cls=Recon,
+    path="recon",
     package=__package__,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

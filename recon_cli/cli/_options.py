@@ -34,7 +34,7 @@ class GivenPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class Configured(click.Command):
+class ConfiguredCommand(click.Command):
     """What reads keys of the config; its help lists them as the config's models do.
 
     Attributes:
@@ -63,14 +63,6 @@ def _with_lists(text: str) -> str:
     return "\n\n".join(
         f"\b\n{each}" if "\n  " in each and each[0] != "\b" else each for each in parts
     )
-
-
-class ConfiguredCommand(Configured):
-    """A command that reads keys of the config."""
-
-
-class ConfiguredGroup(Configured, click.Group):
-    """A group that is a command, too."""
 
 
 def _said(key: Key) -> str:

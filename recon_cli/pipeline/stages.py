@@ -13,18 +13,19 @@ from recon_cli.protections import PROTECTIONS
 from recon_cli.stage import INGEST, Stage, private_folder
 
 SYNTH = Stage(
-    "synth",
+    "data synth",
     folders=("persons", "households", "places"),
     section="synth",
     function="recon_cli.stages.synth:synth",
     purpose="Generate a synthetic population like that of the 2010 Census.",
 )
 ATTACKER = Stage(
-    "synth attacker",
+    "data attacker",
     reads=("persons", "places"),
     folders=("comrcl", "cef_atkr"),
     section="synth",
     function="recon_cli.stages.attacker:attacker",
+    purpose="Make the files that attackers hold of a synthetic population.",
 )
 #: The stages of the protections, in their order.
 PROTECT = tuple(
@@ -42,7 +43,7 @@ PROTECT = tuple(
 )
 #: It reads and writes what its section names.
 TABULATE = Stage(
-    "tabulate",
+    "data tabulate",
     folders=("tabulated",),
     public=("tabulated",),
     section="tabulate",
@@ -50,7 +51,7 @@ TABULATE = Stage(
     purpose="Count records in every published cell.",
 )
 CAPACITY = Stage(
-    "capacity",
+    "plan capacity",
     reads=("tables", "geounits"),
     folders=("capacity", "capacity_sums"),
     section="capacity",
@@ -77,7 +78,7 @@ SLIVERS = Stage(
 )
 #: It reads the release's schema alone.
 FRONTIER = Stage(
-    "frontier",
+    "plan frontier",
     folders=("frontier",),
     section="frontier",
     function="recon_cli.stages.frontier:frontier",
@@ -124,7 +125,7 @@ CLAIMS = Stage(
 JOINT = Stage(
     "joint",
     reads=("tables", "geounits"),
-    folders=("joint", "joint_partner", "joint_units"),
+    folders=("joint", "joint_partner", "joint_units", "joint_compositions", "joint_members"),
     section="joint",
     function="recon_cli.stages.joint:joint",
     can_shard=True,
@@ -196,7 +197,7 @@ ATTRIBUTE = Stage(
 )
 #: It reads what its section names.
 RISK = Stage(
-    "risk release",
+    "plan risk release",
     folders=("risk", "risk_sums"),
     section="risk",
     function="recon_cli.stages.risk:risk",

@@ -15,10 +15,9 @@ import numpy as np
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.ledger import Cases, Combination
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import ConnectedParts, IntegerProgram
 from recon_cli.solve.dual_bounds import SCALE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.solve.rounding import ConnectedParts, rounded_solution
 
 #: Cases that are looked into, and cases within cases.
 _NODES, _DEPTH = 400, 40
@@ -83,7 +82,7 @@ class _Tree:
             return why
         apart = np.abs(vertex.values - np.rint(vertex.values))
         variable = int(apart.argmax())
-        solution = rounded_solution(program, vertex.values)
+        solution = program.rounded(vertex.values)
         if len(solution) and int(self.functional @ solution) < self.bound:
             self.solution = solution
         if len(self.solution) or apart[variable] < _WHOLE or not depth or self.nodes < 0:

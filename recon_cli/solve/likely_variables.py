@@ -17,7 +17,7 @@ import numpy as np
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.program import IntegerProgram, fix_others
 from recon_cli.solve.cp_sat import Effort, find_feasible, maximize
-from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
+from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_within
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 
 #: Variables for each row, time after time, and the share of the effort that each time is given.
@@ -58,7 +58,7 @@ def first_solution(program: IntegerProgram, effort: Effort) -> FirstSolution:
             elapsed += seconds
             if len(values):
                 return FirstSolution(_solved(values, elapsed), likely)
-    found = solve_program(program, effort.seed, effort.limit - elapsed)
+    found = solve_within(program, replace(effort, limit=(effort.limit - elapsed) / 2))
     elapsed = round(elapsed + found.deterministic_time, 9)
     return FirstSolution(replace(found, deterministic_time=elapsed), likely)
 

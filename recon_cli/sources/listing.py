@@ -22,12 +22,13 @@ from recon_cli.errors import SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, partition_runs
 from recon_cli.publication import GeounitBatch, Source, with_population
 from recon_cli.schema import AreaGeography, Release
-from recon_cli.schema.cell_sums import is_covered
+from recon_cli.schema.tables import is_covered
 from recon_cli.sources.damage import columns_found, read_texts
+from recon_cli.sources.tidy_file import ALL_PLACES, GEOID
 from recon_cli.statement import Protection
 
 #: What a list may have below its geoids: a header that is repeated, a line of totals.
-_NO_PLACES: Final = ("geoid", "total", "totals", "all", "sum")
+_NO_PLACES: Final = ("geoid", *ALL_PLACES)
 
 
 class IncompleteSource(Source, Protocol):
@@ -56,18 +57,13 @@ class CompletedSource:
     def __init__(
         self,
         release: Release,
-        source: Source,
-        absent: Mapping[str, CoveragePattern],
+        source: IncompleteSource,
         listed: pl.DataFrame | None,
-        protection: Protection,
-        *,
-        has_statements: bool,
     ) -> None:
-        self._protection = protection
         self._release = release
         self._partition = release.geography.partition_level
         self._source = source
-        self._absent = absent
+        self._absent = source.absent
         self._listed = listed
         self._coverage = list(source.coverage)
         known = {pattern.level for pattern in self._coverage}
@@ -78,7 +74,7 @@ class CompletedSource:
             for level in release.geography.levels
             if self._partition.encloses(level) and level.name in known
         ]
-        self._no_counts = (STATEMENTS if has_statements else COUNTS).to_frame()
+        self._no_counts = (STATEMENTS if source.has_statements else COUNTS).to_frame()
 
     @property
     def coverage(self) -> Coverage:
@@ -117,11 +113,7 @@ class CompletedSource:
         return geounits if geounits["geoid"].is_sorted() else geounits.sort("geoid")
 
     def _add_listed(self, geounits: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-        """With the listed geounits of the same partitions.
-
-        Raises:
-            SourceError: A geounit of a listed level is not in the list.
-        """
+        """With the listed geounits of the same partitions."""
         listed = listed.filter(pl.col("level").is_in([each.name for each in self._levels]))
         unknown = geounits.join(listed, on="geoid", how="anti").filter(
             pl.col("level").is_in(listed["level"].unique().implode())
@@ -163,7 +155,7 @@ class CompletedSource:
         if self._levels == [unit]:
             return geounits  # no coarser geounit has counts
         batch = GeounitBatch(geounits, counts)
-        known = with_population(self._release, self.coverage, batch, self._protection)
+        known = with_population(self._release, self.coverage, batch, self._source.protection)
         has_cells = [bool(pattern.cells) for pattern in self._coverage]
         added = [geounits]
         complete: list[tuple[int, pl.Series]] = []  # coarse geounits whose units hold everybody
@@ -185,9 +177,10 @@ class CompletedSource:
         """Geounits without a row in the files, with the coverage that this means."""
         numbers: dict[str, int] = {}
         for name in rows["level"].unique().sort():
-            cells = self._absent[name].cells if name in self._absent else {}
+            absent = self._absent.get(name)
+            cells = {} if absent is None else absent.cells
             if not is_listed:  # zeros of many places are one where each of them is
-                cells = _proven_zeros(self._protection, name, cells)
+                cells = _proven_zeros(self._source.protection, name, cells)
             pattern = CoveragePattern(name, cells, is_listed=is_listed)
             if pattern not in self._coverage:
                 self._coverage.append(pattern)
@@ -216,14 +209,7 @@ def complete_geounits(
         listed = pl.DataFrame({"geoid": list(known), "level": list(known.values())})
     if listed is None and not source.may_lack_geounits and _absent_is_empty(release, source):
         return source
-    return CompletedSource(
-        release,
-        source,
-        source.absent,
-        listed,
-        source.protection,
-        has_statements=source.has_statements,
-    )
+    return CompletedSource(release, source, listed)
 
 
 def _absent_is_empty(release: Release, source: IncompleteSource) -> bool:
@@ -251,10 +237,6 @@ def _proven_zeros(
 def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
     """A list of geounits: a CSV or Parquet file with a column ``geoid``.
 
-    Args:
-        release: Tells a geoid's level from its length.
-        path: The file.
-
     Returns:
         Columns ``geoid, level``, sorted.
 
@@ -272,7 +254,7 @@ def list_geounits(release: Release, geoids: Iterable[str | None], name: str) -> 
     frame = frame.with_columns(level=geography.level_names(pl.col("geoid")))
     wrong = pl.col("level").is_null()
     if geography.is_nested:
-        wrong |= ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
+        wrong |= ~pl.col("geoid").str.contains(GEOID)
         wrong |= pl.col("geoid").str.to_lowercase().is_in(_NO_PLACES)
     malformed = frame.filter(wrong)
     if len(malformed) and not geography.is_nested:

@@ -1,4 +1,4 @@
-"""`recon synth attacker`: ``persons/`` → ``comrcl/`` and ``cef_atkr/``."""
+"""`recon data attacker`: ``persons/`` → ``comrcl/`` and ``cef_atkr/``."""
 
 from __future__ import annotations
 

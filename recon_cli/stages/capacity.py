@@ -1,4 +1,4 @@
-"""`recon capacity`: ``tables/`` and ``geounits/`` → ``capacity/``."""
+"""`recon plan capacity`: ``tables/`` and ``geounits/`` → ``capacity/``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.config.sections.capacity import Capacity
+from recon_cli.coverage import select
 from recon_cli.errors import SourceError
-from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CAPACITY
@@ -35,7 +35,8 @@ def capacity(run: Run) -> QuestionStage:
     tables, geounits = open_published(run.work, run.release)
     if has_statements(tables):
         raise SourceError(
-            "recon capacity needs exact counts; some of these are suppressed, rounded or perturbed"
+            "recon plan capacity needs exact counts; some of these are suppressed, rounded or "
+            "perturbed"
         )
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)

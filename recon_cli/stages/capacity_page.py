@@ -1,4 +1,4 @@
-"""What the pieces of `recon capacity` come to: result tables and a page beside ``capacity/``."""
+"""What the pieces of `recon plan capacity` come to: result tables and a page beside its rows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 import polars as pl
 
 from recon_cli.capacity.assessment import ReleaseCapacity, assess, level_tables
-from recon_cli.capacity.decoder import DecoderTrial, try_decoder
 from recon_cli.capacity.indistinguishable import Farthest
-from recon_cli.capacity.noise_needed import noise_needed
+from recon_cli.capacity.noise_needed import DecoderTrial, noise_needed, try_decoder
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.coverage import Coverage
 from recon_cli.report.capacity import compose_capacity
-from recon_cli.report.files import report_files
+from recon_cli.report.page import report_files
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
 from recon_cli.spreadsheet import csv_bytes

@@ -33,7 +33,7 @@ def compare(run: Run) -> ComparedStage:
     if not truth_of(run, config).exists():
         raise ConfigError(
             f"compare.truth: missing: no records at {truth_of(run, config)}; name a file of "
-            "records, or make a population with `recon synth`"
+            "records, or make a population with `recon data synth`"
         )
     return ComparedStage(run, config)
 

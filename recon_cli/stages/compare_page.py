@@ -9,7 +9,7 @@ from recon_cli.config.sections.compare import Compare
 from recon_cli.pipeline.run import Run
 from recon_cli.report.comparison import compose_comparison
 from recon_cli.report.document import NOT_FOR_PUBLICATION
-from recon_cli.report.files import report_files
+from recon_cli.report.page import report_files
 from recon_cli.report.sweep import SweptTables
 from recon_cli.stages import compare_runs
 from recon_cli.stages.compare import PAGE

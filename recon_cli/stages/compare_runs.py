@@ -9,16 +9,16 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.compare.deviations import (
+from recon_cli.compare.errors import (
     count_deviations,
     distribution,
+    error_table,
+    resolved_tables,
+    sum_errors,
     unit_errors,
     units_all_below,
 )
-from recon_cli.compare.errors import error_table, sum_errors
-from recon_cli.compare.resolved import resolved_tables
-from recon_cli.compare.scores import score_table
-from recon_cli.compare.summary import ProtectionSummary, summarise
+from recon_cli.compare.summary import ProtectionSummary, score_table, summarise
 from recon_cli.compare.sweep import (
     SweptDraw,
     difference_table,
@@ -334,7 +334,7 @@ class MeasuredErrors:
 
     Attributes:
         errors: Columns of `recon_cli.compare.errors.ERRORS`.
-        deviations: Columns of `recon_cli.compare.deviations.DEVIATIONS`.
+        deviations: Columns of `recon_cli.compare.errors.DEVIATIONS`.
         all_below: Units whose reconstructed people are all below the edge that the section names,
             while the truth's are not; None if it names none.
     """
@@ -493,7 +493,7 @@ class Swept:
     Attributes:
         means: Columns of `recon_cli.compare.sweep.SWEEP`.
         differences: Columns of `recon_cli.compare.sweep.DIFFERENCES`.
-        units: Columns of `recon_cli.compare.deviations.UNIT_ERRORS`.
+        units: Columns of `recon_cli.compare.errors.UNIT_ERRORS`.
     """
 
     means: pl.DataFrame
@@ -508,7 +508,7 @@ class Means:
     Attributes:
         summaries: A row a protection, or a value of it.
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
-        distributions: Columns of `recon_cli.compare.deviations.DISTRIBUTIONS`.
+        distributions: Columns of `recon_cli.compare.errors.DISTRIBUTIONS`.
         swept: None where nothing is swept.
     """
 
@@ -594,7 +594,7 @@ def _spends(run: Run, protection: Protected, made: ProtectionRun) -> tuple[Spend
 
 
 def scores_of(run: Run, runs: ComparedRuns) -> pl.DataFrame | None:
-    """See `recon_cli.compare.scores.SCORES`; None where nobody was linked."""
+    """See `recon_cli.compare.summary.SCORES`; None where nobody was linked."""
     if runs.linking is None:
         return None
     names = list(run.config.section(Compare).every)

@@ -1,4 +1,4 @@
-"""`recon frontier`: a release schema and weights → ``frontier/``."""
+"""`recon plan frontier`: a release schema and weights → ``frontier/``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables and the page of `recon frontier`."""
+"""The tables and the page of `recon plan frontier`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from recon_cli.frontier import release as core
 from recon_cli.frontier.bounded_count import bounded_count, count_intervals
 from recon_cli.frontier.hierarchy import hierarchy_errors
 from recon_cli.frontier.invariant import bits_by_level, posterior_by_feature
-from recon_cli.frontier.optimum import best_epsilon
+from recon_cli.frontier.release import best_epsilon
 from recon_cli.noise.strategy import NATION
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import FRONTIER
-from recon_cli.report.files import report_files
 from recon_cli.report.frontier import BoundedTables, ExactTables, Frontiers, compose_frontier
+from recon_cli.report.page import report_files
 from recon_cli.schema import Release
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.protect.topdown import invariant_query

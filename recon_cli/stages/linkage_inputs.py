@@ -8,10 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.linkage import modes
-from recon_cli.attack.linkage.attacker_usage import AttackerUsage, add_up_usage, count_usage
-from recon_cli.attack.linkage.dedup import FLAGS
-from recon_cli.attack.linkage.passes import Pass
+from recon_cli.attack.linkage import baselines
+from recon_cli.attack.linkage.files import FLAGS, AttackerUsage, add_up_usage, count_usage
+from recon_cli.attack.linkage.passes import Agreement, Pass, passes_by_weight
 from recon_cli.attack.linkage.published_margins import PublishedMargins
 from recon_cli.attack.linkage.specification import (
     CEF,
@@ -24,14 +23,12 @@ from recon_cli.attack.linkage.specification import (
     guesser_tables,
     parent_level,
 )
-from recon_cli.attack.linkage.weights import Agreement, passes_by_weight
 from recon_cli.config.sections.link import AttackerFile, Link
 from recon_cli.errors import ConfigError, SchemaError, SourceError, UnknownValueError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
-from recon_cli.sources.records import RecordFile, Slice, open_records
-from recon_cli.sources.translation import Translation
+from recon_cli.sources.records import RecordFile, Slice, Translation, open_records
 from recon_cli.store import INGEST, Piece
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
@@ -41,7 +38,7 @@ from recon_cli.store.protection import read_published
 #: Default name of the commercial file.
 COMRCL = "COMRCL"
 DATA_DEFINED = "data_defined"
-#: Folders of the work folder that may hold the truth: one's own, or that of `recon synth`.
+#: Folders of the work folder that may hold the truth: one's own, or that of `recon data synth`.
 _TRUTHS = ("cef", "persons")
 
 
@@ -144,7 +141,7 @@ class PartitionGains:
         usage: Of every attacker file that the config names.
     """
 
-    counts: modes.GainCounts
+    counts: baselines.GainCounts
     pieces: tuple[Piece, ...]
     usage: Mapping[str, AttackerUsage]
 
@@ -162,7 +159,7 @@ def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress)
     records = {name: inputs.read(name, partition) for name in spec.guessed_from if name != TABLES}
     place = pl.col(spec.release.geoid_column).alias("geoid")
     units = records[spec.truth].group_by(place).agg(population=pl.len())
-    counts = modes.count_gains(spec, records, inputs.margins(work, partition))
+    counts = baselines.count_gains(spec, records, inputs.margins(work, partition))
     tick(units.height, int(units["population"].sum()))
     # a unit without a mode of its own takes its parent's, and passes look in whole places
     region, parents = spec.release.region, parent_level(spec.release)
@@ -216,7 +213,7 @@ def _usage(inputs: LinkageInputs, truth: pl.DataFrame, partition: str) -> dict[s
 
 def with_modes(inputs: LinkageInputs, counted: Iterable[PartitionGains]) -> LinkageInputs:
     """The inputs with the modes over all partitions."""
-    spec = modes.with_modes(inputs.spec, [each.counts for each in counted])
+    spec = baselines.with_modes(inputs.spec, [each.counts for each in counted])
     return replace(inputs, spec=spec)
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from recon_cli.coverage import Coverage
+from recon_cli.coverage import Coverage, select
 from recon_cli.errors import SourceError, StageError
-from recon_cli.model.selection import select
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Release, Table
@@ -74,8 +73,8 @@ class Reconstructed:
         if self.microdata.manifest.notes["is_fitted"]:
             raise SourceError(
                 f"{command} needs counts that bound something; those in use have noise, which "
-                "bounds none, so that nothing can be proven (`recon risk release` measures what "
-                "they let somebody believe)"
+                "bounds none, so that nothing can be proven (`recon plan risk release` measures "
+                "what they let somebody believe)"
             )
 
     def recipe(self, run: Run, stage: Stage, settings: Mapping[str, Any], seed: int) -> Recipe:

@@ -1,4 +1,4 @@
-"""`recon risk release`: true counts and noisy measurements → ``risk/`` and ``risk_sums/``."""
+"""`recon plan risk release`: true counts and noisy measurements → ``risk/`` and ``risk_sums/``."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.attack.question import QUARANTINED, UNDECIDED
 from recon_cli.coverage import UNLISTED
 from recon_cli.evaluate.checked import UNCHECKED, proof_basis
 from recon_cli.evaluate.fresh import WorkFolder
@@ -17,7 +17,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.plurals import counted, plural
 from recon_cli.proofs.wording import claim_text
-from recon_cli.report.claims import claim_sentence
+from recon_cli.report.geounit import claim_sentence
 from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
 from recon_cli.report.words import Words, of_people, of_units, percentage
 from recon_cli.schema import Level, Table
@@ -206,7 +206,7 @@ def _unit_view(located: Reconstructed, why: Why) -> GeounitView:
     records = located.records.filter(pl.col(name) == located.geoid)
     units = located.blocks.filter(pl.col(name) == located.geoid)
     unit = units.row(0, named=True)
-    kinds = load("recon_cli.report.unit_kinds:unit_kinds")(
+    kinds = load("recon_cli.report.geounit:unit_kinds")(
         release, records, located.intervals(), located.tables
     )
     certain = sum(kind.lower for kind in kinds.kinds)

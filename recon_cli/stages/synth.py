@@ -1,4 +1,4 @@
-"""`recon synth`: a synthetic population → ``persons/``, ``households/`` and ``places/``."""
+"""`recon data synth`: a synthetic population → ``persons/``, ``households/`` and ``places/``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`recon tabulate`: records → published tables, as a tidy file or a zip in a legacy layout.
+"""`recon data tabulate`: records → published tables, as a tidy file or a zip in a legacy layout.
 
 Where there is a work folder, ``tabulated/`` in it says what the file was made from.
 """

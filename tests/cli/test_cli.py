@@ -17,8 +17,9 @@ import pytest
 from rich.console import Console
 
 from recon_cli import __version__
-from recon_cli.attack.reconstruction import partition as attack
+from recon_cli.attack.reconstruction import question as attack
 from recon_cli.cli import main
+from recon_cli.cli._group import Commands
 from recon_cli.cli._output import TableColumn, fitted_table, share
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.pipeline import asking
@@ -50,7 +51,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tidy(people: Path) -> Path:
     """Their published tables."""
     path = people.with_name("published.csv")
-    recon("tabulate", people, "--release", "clinic_visits", "--to", path)
+    recon("data", "tabulate", people, "--release", "clinic_visits", "--to", path)
     return path
 
 
@@ -80,7 +81,7 @@ def test_the_whole_way(config: Path, people: Path) -> None:
     verified = recon("verify", "-c", config)
     assert "every published cell is reproduced" in verified.stdout
     again = config.with_name("again.csv")
-    recon("tabulate", "-c", config, "--to", again)
+    recon("data", "tabulate", "-c", config, "--to", again)
     assert again.read_text() == (people.parent / "published.csv").read_text()
     microdata = read_partition(work(config) / "microdata", "001")
     assert microdata.columns[0] == "geoid_clinic"
@@ -192,11 +193,11 @@ def test_a_table_that_is_not_published_is_refused_by_name(config: Path, tidy: Pa
 
 @pytest.mark.parametrize(
     ("command", "first"),
-    [("reconstruct", "ingest"), ("verify", "ingest"), ("tabulate", "reconstruct")],
+    [("reconstruct", "ingest"), ("verify", "ingest"), ("data tabulate", "reconstruct")],
 )
 def test_a_missing_stage_names_its_command(config: Path, command: str, first: str) -> None:
-    extra = ["--to", config.with_name("t.csv")] if command == "tabulate" else []
-    refused = recon(command, "-c", config, *extra, code=5)
+    extra = ["--to", config.with_name("t.csv")] if command == "data tabulate" else []
+    refused = recon(*command.split(), "-c", config, *extra, code=5)
     assert f"run `recon {first}` first" in refused.stderr
 
 
@@ -235,7 +236,7 @@ def test_geounits_have_region_and_population(config: Path, people: Path) -> None
 def test_records_from_csv_equal_records_from_parquet(people: Path, tmp_path: Path) -> None:
     pl.read_parquet(people).write_csv(tmp_path / "people.csv")
     recon(
-        "tabulate", tmp_path / "people.csv", "--release", "clinic_visits",
+        "data", "tabulate", tmp_path / "people.csv", "--release", "clinic_visits",
         "--to", tmp_path / "t.csv",
     )  # fmt: skip
     assert (tmp_path / "t.csv").read_text() == people.with_name("published.csv").read_text()
@@ -256,7 +257,7 @@ def test_records_that_cannot_be_read(
     frame = frame.drop("age") if column is None else frame.with_columns(pl.lit(value).alias(column))
     frame.write_csv(tmp_path / "bad.csv")
     refused = recon(
-        "tabulate", tmp_path / "bad.csv", "--release", "clinic_visits",
+        "data", "tabulate", tmp_path / "bad.csv", "--release", "clinic_visits",
         "--to", tmp_path / "t.csv", code=4,
     )  # fmt: skip
     assert message in refused.stderr
@@ -264,10 +265,10 @@ def test_records_that_cannot_be_read(
 
 
 def test_tabulate_needs_somewhere_to_write(people: Path, tmp_path: Path) -> None:
-    refused = recon("tabulate", people, "--release", "clinic_visits", code=2)
+    refused = recon("data", "tabulate", people, "--release", "clinic_visits", code=2)
     assert "tabulate.to: missing" in refused.stderr
     refused = recon(
-        "tabulate", people, "--release", "clinic_visits", "--to", tmp_path / "t.txt", code=2
+        "data", "tabulate", people, "--release", "clinic_visits", "--to", tmp_path / "t.txt", code=2
     )
     assert "a .csv, .parquet or .zip file is expected" in refused.stderr
 
@@ -321,19 +322,42 @@ def test_quiet_says_nothing_and_very_verbose_shows_the_traceback(config: Path) -
 
 
 def test_releases() -> None:
-    assert "clinic_visits" in recon("releases").stdout
-    shown = recon("releases", "sf1_2010").stdout
+    assert "clinic_visits" in recon("data", "releases").stdout
+    shown = recon("data", "releases", "sf1_2010").stdout
     assert "34 tables, 4,188 cells" in shown
     assert "P12 49" in shown
-    assert "no packaged schema 'sf1'" in recon("releases", "sf1", code=2).stderr
+    assert "no packaged schema 'sf1'" in recon("data", "releases", "sf1", code=2).stderr
 
 
-@pytest.mark.parametrize("name", main.list_commands(None))  # type: ignore[arg-type]
-def test_help_is_enough_to_begin(name: str) -> None:
-    text = recon(name, "--help").stdout
+def every_command() -> Iterator[tuple[str, click.Command]]:
+    """The words of every command and group, and itself."""
+    groups = [click.Context(main, info_name="recon")]
+    while groups:
+        context = groups.pop()
+        assert isinstance(context.command, click.Group)
+        for name in context.command.list_commands(context):
+            command = context.command.get_command(context, name)
+            assert command is not None
+            inner = click.Context(command, info_name=name, parent=context)
+            yield inner.command_path.removeprefix("recon "), command
+            if isinstance(command, click.Group):
+                groups.append(inner)
+
+
+EVERY_COMMAND = dict(every_command())
+
+
+@pytest.mark.parametrize("words", EVERY_COMMAND)
+def test_help_is_enough_to_begin(words: str) -> None:
+    text = recon(*words.split(), "--help").stdout
     assert "Example:" in text
+    name = words.rpartition(" ")[2]
     for key in SECTIONS[name].model_fields if name in SECTIONS else ():
         assert f"{name}.{key}" in text
+
+
+def test_every_stage_has_its_command() -> None:
+    assert {each.command.removeprefix("recon ") for each in STAGES} <= set(EVERY_COMMAND)
 
 
 def test_the_list_of_commands_says_whole_sentences() -> None:
@@ -345,12 +369,12 @@ def test_the_list_of_commands_says_whole_sentences() -> None:
     assert whole in " ".join(listed.split())
 
 
-@pytest.mark.parametrize("name", main.list_commands(None))  # type: ignore[arg-type]
-def test_the_list_of_commands_says_what_each_says_itself(name: str) -> None:
-    context = click.Context(main)
-    command = main.get_command(context, name)
-    assert command is not None
-    assert main.purpose(context, name) == command.get_short_help_str(limit=200)
+@pytest.mark.parametrize("words", EVERY_COMMAND)
+def test_the_list_of_commands_says_what_each_says_itself(words: str) -> None:
+    path, _, name = words.rpartition(" ")
+    group = EVERY_COMMAND[path] if path else main
+    if isinstance(group, Commands):
+        assert group.purpose(name) == EVERY_COMMAND[words].get_short_help_str(limit=200)
 
 
 @pytest.mark.parametrize("command", ["ingest", "reconstruct", "verify"])

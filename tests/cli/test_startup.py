@@ -36,7 +36,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("startup")
     people, tidy, path = (folder / name for name in ("people.parquet", "tidy.csv", "run.yaml"))
     random_records(load_release("clinic_visits"), 3, 30, UNITS, skew=False).write_parquet(people)
-    recon("tabulate", people, "--release", "clinic_visits", "--to", tidy)
+    recon("data", "tabulate", people, "--release", "clinic_visits", "--to", tidy)
     path.write_text(
         "release: clinic_visits\n"
         "work: out\n"

@@ -81,7 +81,7 @@ def test_seed_decides_among_solutions_and_all_of_them_verify(tmp_path: Path) -> 
 def test_tabulated_records_ingest_as_the_same_release(tmp_path: Path) -> None:
     shared = ("-c", ROOT / "configs" / "toy.yaml")
     recon("run", *shared, "--until", "reconstruct", "--work", tmp_path / "first")
-    recon("tabulate", *shared, "--work", tmp_path / "first", "--to", tmp_path / "again.csv")
+    recon("data", "tabulate", *shared, "--work", tmp_path / "first", "--to", tmp_path / "again.csv")
     source = f"ingest={{source: tidy, paths: [{tmp_path / 'again.csv'}]}}"
     recon("ingest", *shared, "--work", tmp_path / "second", "--set", source)
     order = ["geoid", "table", "cell"]

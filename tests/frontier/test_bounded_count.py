@@ -65,7 +65,7 @@ def test_intervals_of_ten() -> None:
 
 def test_the_page_has_the_section(tmp_path: Path) -> None:
     asked = ["--set", "frontier.tables=[PATIENTS]", "--set", "frontier.at_most=10"]
-    recon("frontier", "-c", ROOT / "configs" / "clinic.yaml", "--work", tmp_path, *asked)
+    recon("plan", "frontier", "-c", ROOT / "configs" / "clinic.yaml", "--work", tmp_path, *asked)
     page = (tmp_path / "frontier" / "frontier.md").read_text()
     assert "A small count" in page
     assert pl.read_csv(tmp_path / "frontier" / "count_intervals.csv").height == 7 * 11

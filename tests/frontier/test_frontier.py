@@ -29,7 +29,6 @@ from recon_cli.frontier.matrix_mechanism import (
     strategy_error,
     tree,
 )
-from recon_cli.frontier.optimum import best_epsilon, best_split
 from recon_cli.frontier.randomized_response import (
     estimate,
     privacy_loss,
@@ -39,6 +38,8 @@ from recon_cli.frontier.randomized_response import (
 )
 from recon_cli.frontier.release import (
     NoiseLaw,
+    best_epsilon,
+    best_split,
     frontier,
     rho_of,
     table_workload,
@@ -318,16 +319,18 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
     shared = ["-c", ROOT / "configs" / "clinic.yaml", "--work", tmp_path]
     small = ["--set", "frontier.tables=[PATIENTS]", "--set", "frontier.weights={PATIENTS: 2}"]
     small += ["--set", "frontier.branching=[6, 9]", "--set", "frontier.price=50"]
-    result = recon("frontier", *shared, *small)
+    result = recon("plan", "frontier", *shared, *small)
     assert "optimised" in result.stdout or "identity" in result.stdout
     page = (tmp_path / "frontier" / "frontier.md").read_text()
     assert "randomized response" in page
     assert "level 2" in page
     assert "the best privacy loss" in page
-    assert "up to date" in recon("frontier", *shared, *small).stdout
+    assert "up to date" in recon("plan", "frontier", *shared, *small).stdout
     priced = ["--set", "frontier.price=1", "--set", "frontier.noise=gaussian"]
-    assert "laplace noise, not gaussian" in recon("frontier", *shared, *priced, code=2).stderr
-    wrong = recon("frontier", *shared, "--set", "frontier.weights={AGES: 2}", code=2)
+    assert (
+        "laplace noise, not gaussian" in recon("plan", "frontier", *shared, *priced, code=2).stderr
+    )
+    wrong = recon("plan", "frontier", *shared, "--set", "frontier.weights={AGES: 2}", code=2)
     assert "'AGES' is not among the tables" in wrong.stderr
 
 
@@ -352,11 +355,12 @@ def test_users_on_the_page(tmp_path: Path) -> None:
     shared = ["-c", ROOT / "configs" / "clinic.yaml", "--work", tmp_path]
     tables = ["--set", "frontier.tables=[PATIENTS, SMOKERS]"]
     users = ["--set", "frontier.users={city: {weights: {PATIENTS: 1}, benefit: 2}}"]
-    recon("frontier", *shared, *tables, *users)
+    recon("plan", "frontier", *shared, *tables, *users)
     assert "| city |" in (tmp_path / "frontier" / "frontier.md").read_text()
     wrong = ["--set", "frontier.users={city: {weights: {AGES: 1}}}"]
     assert (
-        "users.city.weights: 'AGES'" in recon("frontier", *shared, *tables, *wrong, code=2).stderr
+        "users.city.weights: 'AGES'"
+        in recon("plan", "frontier", *shared, *tables, *wrong, code=2).stderr
     )
     both = [*users, "--set", "frontier.weights={PATIENTS: 1}"]
-    assert "one of the two" in recon("frontier", *shared, *tables, *both, code=2).stderr
+    assert "one of the two" in recon("plan", "frontier", *shared, *tables, *both, code=2).stderr

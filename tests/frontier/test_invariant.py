@@ -110,11 +110,11 @@ def test_the_command_tells_it(tmp_path: Path) -> None:
         "frontier: {epsilon: [1], invariant: {strategy: small.yaml, query: gender,\n"
         "  levels: [clinic]}}\n"
     )
-    recon("frontier", "-c", tmp_path / "run.yaml")
+    recon("plan", "frontier", "-c", tmp_path / "run.yaml")
     table = pl.read_parquet(tmp_path / "work/frontier/invariant.parquet")
     assert table["level"].to_list() == ["clinic"]
     page = (tmp_path / "work/frontier/frontier.html").read_text()
     assert "What exact counts cost" in page
     asked = f"frontier.invariant={{strategy: {tmp_path}/small.yaml, query: colour}}"
-    refused = recon("frontier", "-c", tmp_path / "run.yaml", "--set", asked, code=2)
+    refused = recon("plan", "frontier", "-c", tmp_path / "run.yaml", "--set", asked, code=2)
     assert "frontier.invariant.query: strategy" in " ".join(refused.stderr.split())

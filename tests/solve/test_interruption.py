@@ -75,7 +75,7 @@ def test_the_program_ends_beside_an_engine_that_hears_nothing(tmp_path: Path) ->
         "class Commands(Recon):\n"
         "    def get_command(self, ctx, name):\n"
         "        return click.Command(name, callback=solve)\n"
-        "Commands('recon', package='recon_cli.cli').main(['solve'])\n"
+        "Commands('recon', path='recon', package='recon_cli.cli').main(['solve'])\n"
     )
     ended = subprocess.run([sys.executable, str(script)], check=False, timeout=60)
     assert ended.returncode == 143

@@ -14,12 +14,11 @@ from typing import get_args
 import polars as pl
 import pytest
 
-from recon_cli.attack.reconstruction.partition import reconstruct
+from recon_cli.attack.reconstruction.question import reconstruct
 from recon_cli.config.sections.ingest import SourceFormat
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
-from recon_cli.model.geounits import describe_geounits
-from recon_cli.publication import GeounitBatch, Publication
+from recon_cli.publication import GeounitBatch, Publication, describe_geounits
 from recon_cli.scaffold.recognition import recognise
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources.legacy import (
@@ -29,7 +28,7 @@ from recon_cli.sources.legacy import (
     open_legacy,
     write_legacy,
 )
-from recon_cli.sources.legacy.summary import summarise
+from recon_cli.sources.legacy.geography import summarise
 from recon_cli.tabulation import tabulate
 from recon_cli.verification import verify
 from tests.support.command_line import recon
@@ -309,8 +308,10 @@ def test_a_synthetic_population_is_tabulated_and_verified(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     release = load_release(name)
-    recon("synth", "--set", f"release={name}", "--set", "work=w", "--set", "synth.people=800")
-    recon("tabulate", "w/persons", "--to", "all.zip", "--set", f"release={name}")
+    recon(
+        "data", "synth", "--set", f"release={name}", "--set", "work=w", "--set", "synth.people=800"
+    )
+    recon("data", "tabulate", "w/persons", "--to", "all.zip", "--set", f"release={name}")
     published = publication(release, open_legacy(release, [Path("all.zip")]))
     persons = pl.read_parquet("w/persons/**/*.parquet", hive_partitioning=False)
     assert ("group_quarters" in persons.columns) == ("group_quarters" in release.feature_index)

@@ -139,7 +139,9 @@ def test_guessers_that_the_tables_do_not_allow_name_the_key_that_turns_them_off(
     }
     path = tmp_path / "recon.yaml"
     path.write_text(yaml.safe_dump(config))
-    recon("tabulate", tmp_path / "truth.parquet", "-c", path, "--to", tmp_path / "tables.csv")
+    recon(
+        "data", "tabulate", tmp_path / "truth.parquet", "-c", path, "--to", tmp_path / "tables.csv"
+    )
     recon("ingest", "-c", path)
     output = " ".join(recon("link", "-c", path, code=2).output.split())
     assert "do not determine records by smoker × insurance" in output

@@ -25,7 +25,7 @@ PARTS = {"persons": "sf1_2010_persons_in_households", "households": "sf1_2010_ho
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("joint")
     (folder / "synth.yaml").write_text(SYNTH)
-    recon("synth", "-c", folder / "synth.yaml", "-q")
+    recon("data", "synth", "-c", folder / "synth.yaml", "-q")
     homes = read(folder / "synth", "households").filter(vacancy="occupied")
     small = homes.group_by("geoid_block").len().sort("len", "geoid_block").head(8)
     for name, release in PARTS.items():

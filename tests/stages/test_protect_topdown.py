@@ -44,7 +44,7 @@ def test_records_are_the_same_for_any_number_of_workers(config: Path, levels: st
     one, two = microdata(folder / "work"), microdata(folder / "two")
     assert one.equals(two)
     assert one.height > 50
-    recon("tabulate", "-c", config, "--set", f"tabulate.records={folder / 'work/mdf'}",
+    recon("data", "tabulate", "-c", config, "--set", f"tabulate.records={folder / 'work/mdf'}",
           "--to", folder / "mdf.study.parquet")  # fmt: skip
 
 
@@ -80,12 +80,12 @@ def test_levels_that_end_above_the_unit_spend_nothing_below(config: Path) -> Non
     assert rho[0] < rho[1]
     records = f"tabulate.records={home / 'work/mdf'}"
     to = ("--to", home / "mdf.study.parquet", "--set", records)
-    recon("tabulate", "-c", config, *to, "--set", "tabulate.levels=[district]")
+    recon("data", "tabulate", "-c", config, *to, "--set", "tabulate.levels=[district]")
     counts = pl.read_parquet(home / "mdf.study.parquet")
     assert set(counts["geoid"].str.len_chars()) == {3}
     one = counts["table"].unique().sort()[0]
     assert counts.filter(table=one)["count"].sum() >= len(made)
-    refused = recon("tabulate", "-c", config, *to, code=4).stderr
+    refused = recon("data", "tabulate", "-c", config, *to, code=4).stderr
     assert "not a geoid of level 'clinic'" in refused
 
 

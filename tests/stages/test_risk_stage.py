@@ -1,4 +1,4 @@
-"""`recon risk`: from files to summary, and what it refuses."""
+"""`recon plan risk`: from files to summary, and what it refuses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def config(tmp_path: Path) -> Path:
 
 def run(config: Path, *settings: str, code: int = 0) -> str:
     options = [word for setting in settings for word in ("--set", setting)]
-    result = recon("risk", "release", "-c", str(config), "--workers", "1", *options, code=code)
+    result = recon(
+        "plan", "risk", "release", "-c", str(config), "--workers", "1", *options, code=code
+    )
     return result.stdout + result.stderr
 
 
@@ -244,7 +246,7 @@ def test_the_uniform_prior_is_of_all_files_and_partitions(config: Path) -> None:
 
 def test_expected_before_a_release() -> None:
     result = recon(
-        *("risk", "expected", "--rho", "block=2.56*165/4099*3945/4097"),
+        *("plan", "risk", "expected", "--rho", "block=2.56*165/4099*3945/4097"),
         *("--rho", "obg=0.2465", "--prior", "1/2", "--rho-grid", "0.01:1:log"),
     )
     lines = [line.split() for line in result.stdout.splitlines()]
@@ -255,11 +257,11 @@ def test_expected_before_a_release() -> None:
         ("0.3", "LEVEL=RHO is expected"),
         ("block=1/10000000000000000000", "choose a greater --rho"),
     ):
-        assert message in recon("risk", "expected", "--rho", word, code=2).stderr
+        assert message in recon("plan", "risk", "expected", "--rho", word, code=2).stderr
 
 
 def test_expected_of_a_known_count_above() -> None:
-    result = recon("risk", "expected", "--rho", "block=0.0992", "--rho", "obg=0.2465")
+    result = recon("plan", "risk", "expected", "--rho", "block=0.0992", "--rho", "obg=0.2465")
     found = expected_known_upper(TwoLevels(0.0992, 0.2465, 27), 0.5, siblings=0)
     [row] = [line.split() for line in result.stdout.splitlines() if "known upper" in line]
     assert row[3:] == ["0.5", *(f"{x:.4g}" for x in (found.posterior, found.ratio))] + [

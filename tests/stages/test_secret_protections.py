@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from recon_cli.chance import KeyedChance
-from recon_cli.noise.measuring import measurement_noise
+from recon_cli.noise.draws import measurement_noise
 from recon_cli.noise.strategy import Measurement, Query
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.stages import STAGES
@@ -86,7 +86,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A work folder with persons and households, in several counties."""
     home = tmp_path_factory.mktemp("town")
     (home / "town.yaml").write_text(f"release: sf1_2010\nwork: work\nsynth: {TOWN}\n")
-    recon("synth", "-c", home / "town.yaml")
+    recon("data", "synth", "-c", home / "town.yaml")
     return home / "work"
 
 
@@ -177,7 +177,7 @@ def test_nothing_of_the_records_stands_in_tabulated_and_report(
 ) -> None:
     records, config = home / "patients.csv", home / "run.yaml"
     protect(home, "round")
-    recon("tabulate", records, "-c", config, "--to", home / "counts.csv")
+    recon("data", "tabulate", records, "-c", config, "--to", home / "counts.csv")
     given = f"ingest={{source: tidy, paths: [{home / 'work/rounded'}]}}"
     for stage in ("ingest", "reconstruct", "report"):
         recon(stage, "-c", config, "--set", given)
@@ -192,7 +192,7 @@ def test_nothing_of_the_records_stands_in_tabulated_and_report(
         secrets_of(private / "report/manifests/report.json", drawn)[:-1],
         drawn,
     )
-    again = recon("tabulate", records, "-c", config, "--to", home / "counts.csv")
+    again = recon("data", "tabulate", records, "-c", config, "--to", home / "counts.csv")
     assert "up to date" in again.stdout
     assert "up to date" in recon("report", "-c", config, "--set", given).stdout
 
@@ -350,10 +350,10 @@ def test_what_a_killed_run_left_beside_a_named_file_is_removed(home: Path) -> No
     given = f"ingest={{source: tidy, paths: [{home / 'work/rounded'}]}}"
     protect(home, "round")
     recon("ingest", "-c", config, "--set", given)
-    alone = ("tabulate", home / "patients.csv", "--release", "clinic_visits")
+    alone = ("data", "tabulate", home / "patients.csv", "--release", "clinic_visits")
     commands: dict[str, tuple[object, ...]] = {
         "rounded.csv": ("protect", "round", "-c", config, "--set", "round.to={to}"),
-        "counts.csv": ("tabulate", home / "patients.csv", "-c", config, "--to", "{to}"),
+        "counts.csv": ("data", "tabulate", home / "patients.csv", "-c", config, "--to", "{to}"),
         "alone.csv": (*alone, "--to", "{to}"),
         "page.html": ("report", "-c", config, "--set", given, "--to", "{to}"),
     }

@@ -88,21 +88,23 @@ def test_a_path_says_that_it_is_for_study(tmp_path: Path) -> None:
 def test_tables_of_records_for_study_say_so(study: Path, work: list[str]) -> None:
     records = study / "work/randomized"
     given = ["--release", "clinic_visits", *([work[0], study / work[1]] if work else [])]
-    refused = recon("tabulate", records, *given, "--to", study / "counts.csv", code=2).stderr
+    refused = recon(
+        "data", "tabulate", records, *given, "--to", study / "counts.csv", code=2
+    ).stderr
     assert "tabulate.to: counts.csv: counts made with a study_seed are not for publication; " in (
         " ".join(refused.split())
     )
     assert not (study / "counts.csv").exists()
-    printed = recon("tabulate", records, *given, "--to", study / "counts.study.csv").stdout
+    printed = recon("data", "tabulate", records, *given, "--to", study / "counts.study.csv").stdout
     assert printed.splitlines()[-1] == LAST
     part = next(records.rglob("*.parquet"))  # of a folder whose mark lies above
-    recon("tabulate", part, *given, "--to", study / "counts.csv", code=2)
+    recon("data", "tabulate", part, *given, "--to", study / "counts.csv", code=2)
     if work:
         assert marked(study / "work/tabulated")
 
 
 def test_counts_for_study_are_so_after_ingest_and_in_the_report(study: Path) -> None:
-    run(study, "tabulate", study / "work/randomized", "--to", study / "counts.study.csv")
+    run(study, "data", "tabulate", study / "work/randomized", "--to", study / "counts.study.csv")
     for folder in ("randomized", "randomized_counts", "tabulated"):
         shutil.rmtree(study / "work" / folder)  # nothing but the file says it
     paths = f"ingest={{source: tidy, paths: [{study / 'counts.study.csv'}]}}"
@@ -112,12 +114,12 @@ def test_counts_for_study_are_so_after_ingest_and_in_the_report(study: Path) -> 
     assert marked(study / "work/microdata")
     assert run(study, "report", "--set", paths).splitlines()[-1] == LAST
     assert "For study, not for publication" in (study / "work/report/report.html").read_text()
-    run(study, "tabulate", "--to", study / "again.csv", code=2)  # of the reconstruction
+    run(study, "data", "tabulate", "--to", study / "again.csv", code=2)  # of the reconstruction
 
 
 def test_another_mark_is_another_output(study: Path) -> None:
     """The same bytes under a name that says nothing, or in a folder without its mark."""
-    run(study, "tabulate", study / "work/randomized", "--to", study / "counts.study.csv")
+    run(study, "data", "tabulate", study / "work/randomized", "--to", study / "counts.study.csv")
     shutil.rmtree(study / "work/tabulated")
     shutil.copy(study / "counts.study.csv", study / "counts.csv")
     paths = f"ingest={{source: tidy, paths: [{study / 'counts.csv'}]}}"
@@ -152,7 +154,7 @@ def test_protections_take_over_the_mark_of_what_they_read(study: Path, name: str
 
 @pytest.mark.parametrize("name", ["round", "suppress"])
 def test_counts_of_a_work_folder_for_study_stay_so(study: Path, name: str) -> None:
-    run(study, "tabulate", study / "work/randomized", "--to", study / "counts.study.csv")
+    run(study, "data", "tabulate", study / "work/randomized", "--to", study / "counts.study.csv")
     paths = f"ingest={{source: tidy, paths: [{study / 'counts.study.csv'}]}}"
     run(study, "ingest", "--set", paths, "--work", study / "attacked")
     given = f"{name}={{counts: {study / 'attacked'}}}"

@@ -119,7 +119,7 @@ def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
     path = config(tmp_path)
     for workers in (1, 2):
         work = tmp_path / str(workers)
-        for command in (("synth",), ("synth", "attacker"), ("protect", "swap")):
+        for command in (("data", "synth"), ("data", "attacker"), ("protect", "swap")):
             recon(*command, "-c", path, "--work", work, "--workers", workers)
     one, two = (
         {p.relative_to(tmp_path / w): p.read_bytes() for p in (tmp_path / w).rglob("*.parquet")}
@@ -131,19 +131,19 @@ def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
 
 def test_up_to_date_and_other_sizes(tmp_path: Path) -> None:
     path = config(tmp_path)
-    assert "synth: done" in recon("synth", "-c", path).output
-    assert "up to date" in recon("synth", "-c", path).output
-    assert "3,000" in recon("synth", "-c", path, "--people", 3000).output
-    blocks = recon("synth", "-c", path, "--blocks", 50).output
+    assert "data synth: done" in recon("data", "synth", "-c", path).output
+    assert "up to date" in recon("data", "synth", "-c", path).output
+    assert "3,000" in recon("data", "synth", "-c", path, "--people", 3000).output
+    blocks = recon("data", "synth", "-c", path, "--blocks", 50).output
     assert re.search(r"^ *inhabited blocks +50 *$", blocks, re.MULTILINE)
-    recon("synth", "-c", path, "--blocks", 50, "--people", 3000, code=2)
+    recon("data", "synth", "-c", path, "--blocks", 50, "--people", 3000, code=2)
 
 
 def test_wrong_sizes_and_parameters_are_refused(tmp_path: Path) -> None:
     both = config(tmp_path, "{people: 9, blocks: 9}")
-    assert "one of people and blocks" in recon("synth", "-c", both, code=2).output
+    assert "one of people and blocks" in recon("data", "synth", "-c", both, code=2).output
     none = config(tmp_path, "{seed: 3}")
-    assert "one of people and blocks" in recon("synth", "-c", none, code=2).output
+    assert "one of people and blocks" in recon("data", "synth", "-c", none, code=2).output
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("geography: {}\n")
     with pytest.raises(ConfigError, match="wrong"):
@@ -153,10 +153,10 @@ def test_wrong_sizes_and_parameters_are_refused(tmp_path: Path) -> None:
 
 
 def test_records_tabulate_as_they_are(tmp_path: Path) -> None:
-    recon("synth", "-c", config(tmp_path))
+    recon("data", "synth", "-c", config(tmp_path))
     part = next((tmp_path / "out" / "persons").rglob("*.parquet"))
     target = tmp_path / "counts.parquet"
-    recon("tabulate", part, "--release", "sf1_2010", "--to", target, "--tables", "P1,P12")
+    recon("data", "tabulate", part, "--release", "sf1_2010", "--to", target, "--tables", "P1,P12")
     people = pl.read_parquet(target).filter(
         (pl.col("table") == "P1") & (pl.col("geoid").str.len_chars() == 11)
     )

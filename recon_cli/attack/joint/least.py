@@ -15,14 +15,13 @@ from scipy import sparse
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination, Confirmation, Ledger
-from recon_cli.model.program import IntegerProgram, with_rows
+from recon_cli.model.program import ConnectedParts, IntegerProgram, with_rows
 from recon_cli.solve.cases import prove_by_cases
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, find_feasible
 from recon_cli.solve.dual_bounds import SCALE, WeightedRows, whole_weights
 from recon_cli.solve.likely_variables import likely_variables, solution_among
 from recon_cli.solve.linear_relaxation import Vertex
-from recon_cli.solve.rounding import ConnectedParts, rounded_solution
 from recon_cli.solve.sifting import SiftedRelaxation
 
 #: Solutions in a row that refute nothing, after which records are asked for one at a time.
@@ -115,7 +114,7 @@ class _Search:
 
     def _look_near(self, vertex: Vertex, cost: FloatArray, asked: IntArray) -> bool:
         """Whether a solution at or near a vertex shows anything new."""
-        solution = rounded_solution(self.program, vertex.values)
+        solution = self.program.rounded(vertex.values)
         if not len(solution):
             among = self._among(vertex, cost, _FEW, self.ledger.known[-1])
             solution, seconds = solution_among(self.program, among, asked, self._within(_MANY))
@@ -125,7 +124,7 @@ class _Search:
     def _keep(self, solution: IntArray) -> bool:
         """Keep a solution if it has less of any sum than was known; whether it does."""
         is_less = (self.ledger.functionals @ solution < self.ledger.least).any()
-        return bool(is_less) and self.ledger.add(solution)
+        return bool(is_less) and self.ledger.add_solution(solution)
 
     def _among(self, vertex: Vertex, cost: FloatArray, times: int, known: IntArray) -> IntArray:
         """Likely variables, and those of a known solution."""
@@ -139,7 +138,7 @@ class _Search:
 
     def _step(self, k: int) -> bool:
         """Whether a solution has less of a sum than was known; proofs are looked for, too."""
-        ledger, functional = self.ledger, self.ledger.row(k)
+        ledger, functional = self.ledger, self.ledger.coefficients(k)
         vertex = self._vertex(functional.astype(np.float64))
         if not len(vertex.values):
             return False
@@ -149,7 +148,7 @@ class _Search:
             ledger.prove(k, 1, bound, Combination.of(SCALE, weights))
         if not ledger.is_open(k, 1):
             return False
-        solution = rounded_solution(self.program, vertex.values)
+        solution = self.program.rounded(vertex.values)
         if len(solution) and self._keep(solution):
             return True
         return self._look_below(k, vertex, functional) or self._prove(k, functional)

@@ -157,7 +157,23 @@ class Part:
             ),
             histogram.of_cell[columns] - cells.start,
             cells.stop - cells.start,
+            columns.start,
+            cells.start,
         )
+
+    def numbered(self, geoids: pl.Series) -> IntArray:
+        """For each candidate the place of its unit in ``geoids``; −1 if it is not among them."""
+        table = pl.DataFrame({"geoid": geoids, "at": np.arange(len(geoids))})
+        found = pl.DataFrame({"geoid": self.geoids}).join(
+            table, on="geoid", how="left", maintain_order="left"
+        )
+        of_unit = found["at"].fill_null(-1).to_numpy().astype(np.int64)
+        numbered: IntArray = of_unit[self.system.candidates.unit]
+        return numbered
+
+    def linked(self, unit: IntArray) -> LinkedPart:
+        """What links need; ``unit`` as from `numbered`."""
+        return LinkedPart(self.made.plan, self.system.candidates, unit, self.bounds.upper)
 
     @property
     def is_bounded(self) -> BoolArray:
@@ -180,6 +196,8 @@ class PlacesOfPart:
         rows: Its relaxed rows there.
         of_cell: For each candidate its histogram cell, from 0.
         cells: How many of these there are.
+        first_column: Of the candidates, among those of the part.
+        first_cell: Of the histogram cells, likewise.
     """
 
     plan: Plan
@@ -190,6 +208,8 @@ class PlacesOfPart:
     rows: LinearConstraints
     of_cell: IntArray
     cells: int
+    first_column: int
+    first_cell: int
 
     @property
     def linked(self) -> LinkedPart:

@@ -46,10 +46,36 @@ PROVEN, BOUNDED, UNDECIDED, QUARANTINED, OPEN, APART = range(len(STATUSES))
 
 
 @dataclass(frozen=True)
+class JointProgram:
+    """The program of some places.
+
+    Attributes:
+        places: Their numbers, rising.
+        columns: The candidates in question, among those of all parts one after the other.
+        part: For each of them its part.
+        place: For each its place.
+        cell: For each its histogram cell, among those of all parts one after the other.
+        own: The parts' rows over them.
+        rows: And those of links.
+        bounds: What propagation proves of them.
+    """
+
+    places: IntArray
+    columns: IntArray
+    part: IntArray
+    place: IntArray
+    cell: IntArray
+    own: LinearConstraints
+    rows: LinearConstraints
+    bounds: Bounds
+
+
+@dataclass(frozen=True)
 class JointCertainty:
     """What all parts together prove in one partition.
 
     Attributes:
+        programs: What it was asked of, if they are wanted.
         geoids: The places of any part, rising.
         status: For each the place in `STATUSES` of what is known.
         records: (parts × places) records of each part in a joint solution; of those `UNDECIDED` and
@@ -61,6 +87,7 @@ class JointCertainty:
         seconds: For each place deterministic seconds.
     """
 
+    programs: tuple[JointProgram, ...]
     geoids: pl.Series
     status: IntArray
     records: IntArray
@@ -74,6 +101,7 @@ class JointCertainty:
         """Of batches of places, one after the other."""
         nothing = np.empty(0, dtype=np.int64)
         return cls(
+            tuple(program for b in batches for program in b.programs),
             pl.concat([pl.Series("geoid", [], dtype=pl.String), *(b.geoids for b in batches)]),
             np.concatenate([nothing, *(b.status for b in batches)]),
             np.concatenate(
@@ -103,13 +131,13 @@ def find_certain(
     geoids = pl.concat([part.geoids for part in parts]).unique().sort()
     status = _asked(parts, geoids)
     region = parts[0].made.plan.release.region
-    watched = quarantine.of_batch(geoids, region.enclosing(geoids).fill_null(""))
-    found = [
-        _Places(
-            joint, parts, options, _Asked(batch, geoids[batch], status[batch], watched)
-        ).settled()
-        for batch in _batches(parts, geoids)
-    ]
+    watched = BatchQuarantine(quarantine, geoids, region.enclosing(geoids).fill_null(""))
+    columns = np.cumsum([0, *(len(part.histogram.of_cell) for part in parts)])
+    cells = np.cumsum([0, *(len(part.histogram.unit) for part in parts)])
+    found = []
+    for batch in _batches(parts, geoids):
+        asked = _Asked(batch, geoids[batch], status[batch], watched, columns, cells)
+        found.append(_Places(joint, parts, options, asked).settled())
     return JointCertainty.of(found, len(parts))
 
 
@@ -148,12 +176,16 @@ class _Asked:
         batch: Which of all.
         status: For each the place in `STATUSES`: `PROVEN` where something is asked about it.
         watched: Of all places.
+        first_column: Of each part, among the candidates of all.
+        first_cell: Of each part, among the histogram cells of all.
     """
 
     batch: slice
     geoids: pl.Series
     status: IntArray
     watched: BatchQuarantine
+    first_column: IntArray
+    first_cell: IntArray
 
 
 class _Places:
@@ -283,8 +315,37 @@ class _Places:
         at = self.part[self.columns], self.label
         np.add.at(records, at, self.values[self.columns])
         return JointCertainty(
-            self.geoids, self.status, records, alone, together, confirmed, self.seconds
+            self._programs(),
+            self.geoids,
+            self.status,
+            records,
+            alone,
+            together,
+            confirmed,
+            self.seconds,
         )
+
+    def _programs(self) -> tuple[JointProgram, ...]:
+        """The program, where compositions will be asked for; it is large."""
+        if not self.options.compositions:
+            return ()
+        part, cell = self.part[self.columns], self.of_cell[self.columns]
+        first_column, first_cell = self.asked.first_column, self.asked.first_cell
+        starts = np.cumsum([0, *(len(each.of_cell) for each in self.parts)])
+        in_part, cell_in_part = self.columns - starts[part], cell - self.first_cell[part]
+        inside = [(each.first_column, each.first_cell) for each in self.parts]
+        column_here, cell_here = np.array(inside, dtype=np.int64).T
+        program = JointProgram(
+            np.arange(self.asked.batch.start, self.asked.batch.stop),
+            first_column[part] + column_here[part] + in_part,
+            part,
+            self.asked.batch.start + self.label,
+            first_cell[part] + cell_here[part] + cell_in_part,
+            self.own,
+            self.rows,
+            self.bounds,
+        )
+        return (program,)
 
     def _settle_together(self, unit: int, component: Component) -> None:
         """A joint solution of a place, and the least of each record that it has."""
@@ -377,7 +438,7 @@ def _confirmed(ledger: Ledger) -> IntArray:
     program, confirmed = ledger.program, np.zeros_like(ledger.lower)
     given: IntArray = ledger.functionals @ program.lower
     for k in np.flatnonzero(ledger.lower > given).tolist():
-        end, functional = ledger.end(k, 1), ledger.row(k)
+        end, functional = ledger.end(k, 1), ledger.coefficients(k)
         if end.why is None or isinstance(end.why, Confirmation):
             confirmed[k] = end.proven - given[k]
         elif end.why.bound(program, functional) < end.proven:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from recon_cli.cli._group import ModuleCommands
+from recon_cli.cli._group import Commands
 
 
-@click.group(cls=ModuleCommands, package=__name__)
+@click.group(cls=Commands, path="recon lab", package=__name__)
 def command() -> None:
     """Measure the tool itself, and show why it works.
 

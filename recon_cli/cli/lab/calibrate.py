@@ -16,7 +16,7 @@ from recon_cli.lab.calibration.populations import calibrate
 def command(options: RunOptions, *, force: bool) -> None:
     r"""Compare synthetic populations with the published one.
 
-    Generates a population from each seed (`recon synth`, `recon synth attacker`, `recon protect
+    Generates a population from each seed (`recon data synth`, `recon data attacker`, `recon protect
     swap`, each in its own folder of the work folder), measures it, and writes a Markdown page
     with every measure, the published value and the bound.
 

@@ -4,8 +4,8 @@ Writes capacity/: independent cells by exact rank, unknowns before and after zer
 the records and of the counts, three figures of the noise needed, and a page.
 
 Example:
-  recon capacity -c al.yaml
-  recon capacity --set capacity.tables=block
+  recon plan capacity -c al.yaml
+  recon plan capacity --set capacity.tables=block
 """
 
 from __future__ import annotations

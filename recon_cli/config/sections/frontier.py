@@ -5,8 +5,8 @@ strategy for an even split of ε and for the best one given weights, one count b
 mechanism, and a page.
 
 Example:
-  recon frontier -c al.yaml
-  recon frontier -c al.yaml --set frontier.tables=[P1,P12] \
+  recon plan frontier -c al.yaml
+  recon plan frontier -c al.yaml --set frontier.tables=[P1,P12] \
     --set 'frontier.weights={P1: 10}'
 """
 

@@ -164,7 +164,7 @@ class Link(Section):
     """The section ``link``.
 
     Attributes:
-        cef: The truth; default ``cef/`` or ``persons/`` (of `recon synth`) in the work folder.
+        cef: The truth; default ``cef/`` or ``persons/`` (of `recon data synth`) in the work folder.
         hdf: What was tabulated, where it is known; default ``hdf/`` in the work folder, if it is
             there.
         sources: Further sources by name: a path, or ``microdata``. Default this run's own

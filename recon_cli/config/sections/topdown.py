@@ -7,7 +7,7 @@ second product agrees with the first. Writes mdf/. Chance is secret, but for stu
 
 Example:
   recon protect topdown -c nation.yaml
-  recon tabulate --set tabulate.records=work/mdf --to mdf.parquet
+  recon data tabulate --set tabulate.records=work/mdf --to mdf.parquet
 """
 
 from __future__ import annotations

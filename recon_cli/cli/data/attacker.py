@@ -1,0 +1,23 @@
+"""``recon data attacker``."""
+
+from __future__ import annotations
+
+import click
+
+from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
+from recon_cli.cli._stage import run_and_print
+
+
+@click.command(cls=ConfiguredCommand, sections=("synth",))
+@run_options
+@force_option
+def command(options: RunOptions, *, force: bool) -> None:
+    """Make the files that attackers hold of a synthetic population.
+
+    Writes comrcl/ (a commercial file, COMRCL, with gaps, stale addresses and errors; its column
+    truth says what each record is) and cef_atkr/ (block, sex and age of every data-defined person).
+
+    Example:
+      recon data attacker -c nation.yaml
+    """
+    run_and_print("attacker", options, force=force)

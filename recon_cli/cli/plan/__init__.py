@@ -1,0 +1,19 @@
+"""``recon plan``: its stages, and a module for each further command."""
+
+from __future__ import annotations
+
+import click
+
+from recon_cli.cli._group import Commands
+
+
+@click.group(cls=Commands, path="recon plan", package=__name__)
+def command() -> None:
+    """Judge tables before any attack: what they carry, what noise costs, what it leaves.
+
+    \b
+    Example:
+      recon plan capacity -c al.yaml
+      recon plan frontier -c al.yaml
+      recon plan risk expected --rho block=0.0992 --prior 1/2
+    """  # noqa: D301 - click wants the character itself

@@ -1,0 +1,226 @@
+"""What a path holds: files, or the members of folders, zips and gzips, as documents of bytes.
+
+Of JSON what Python's reader would let through or change unseen is refused.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import IO, Final
+
+from recon_cli.errors import SourceError
+
+#: What Python's readers raise on damaged bytes; RuntimeError is an encrypted zip member.
+DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    NotImplementedError,
+)
+_ZIP: Final = b"PK\x03\x04"
+_GZIP: Final = b"\x1f\x8b"
+#: The member that makes a zip a workbook.
+_WORKBOOK: Final = "[Content_Types].xml"
+_START: Final = 1 << 18
+#: A zip with more members is unpacked sooner than read: each is opened by itself.
+_MOST_MEMBERS: Final = 1_000
+#: What is held at once is smaller; and no table is packed so much smaller, if it is large.
+_MOST_HELD: Final = 1 << 28
+_LARGE: Final = 1 << 30
+_MOST_PACKED: Final = 400
+#: A number in JSON with more digits is no count, and slow to read.
+_MOST_DIGITS: Final = 20
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file, one member of a zip, or one sheet of a workbook.
+
+    Attributes:
+        name: Its own name, without folders.
+        label: How messages name it: ``p5.zip:P5-Data.csv``.
+        sheet: Of a sheet: its name; the bytes are those of the workbook.
+        size: Its bytes, where a zip says how many they are unpacked.
+    """
+
+    name: str
+    label: str
+    opener: Callable[[], AbstractContextManager[IO[bytes]]]
+    sheet: str | None = None
+    size: int | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """Its bytes, decompressed.
+
+        Raises:
+            SourceError: It is damaged.
+        """
+        try:
+            with self.opener() as file:
+                yield file
+        except DAMAGE as error:
+            raise SourceError(f"{self.label}: damaged or truncated: {error}") from error
+
+    def start(self) -> bytes:
+        """Its first bytes, enough to tell what it is."""
+        with self.open() as file:
+            return file.read(_START)
+
+    def read(self) -> bytes:
+        """All its bytes.
+
+        Raises:
+            SourceError: It is damaged, or larger than what is read at once.
+        """
+        with self.open() as file:
+            found = file.read(_MOST_HELD + 1)
+        if len(found) > _MOST_HELD:
+            raise SourceError(
+                f"{self.label}: larger than {_MOST_HELD:,} bytes, which is the most of a file that "
+                "is read as a whole; save it as CSV"
+            )
+        return found
+
+    @property
+    def is_workbook(self) -> bool:
+        """Whether it is an xlsx file."""
+        if not self.start().startswith(_ZIP):
+            return False
+        with self.open() as file, zipfile.ZipFile(file) as archive:
+            return _WORKBOOK in archive.namelist()
+
+
+def open_documents(path: Path) -> tuple[Document, ...]:
+    """The documents at a path, in order of name; a folder or a zip stands for what is in it.
+
+    Raises:
+        SourceError: There is nothing, it is damaged, or a zip holds another zip.
+    """
+    if path.is_dir():
+        files = sorted(each for each in path.rglob("*") if each.is_file())
+        return tuple(document for file in files for document in open_documents(file))
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file or folder")
+    document = document_of(path)
+    start = document.start()
+    if start.startswith(_GZIP):
+        return (Document(path.name.removesuffix(".gz"), str(path), lambda: _gunzip(path)),)
+    if start.startswith(_ZIP) and not document.is_workbook:
+        return tuple(_members(document))
+    return (document,)
+
+
+def document_of(path: Path) -> Document:
+    """A file as it is, not unpacked."""
+    return Document(path.name, str(path), lambda: path.open("rb"))
+
+
+def _gunzip(path: Path) -> IO[bytes]:
+    return io.BufferedReader(gzip.GzipFile(path))
+
+
+def _members(archive: Document) -> Iterator[Document]:
+    with archive.open() as file, zipfile.ZipFile(file) as opened:
+        if not all(info.filename for info in opened.infolist()):
+            raise SourceError(f"{archive.label}: damaged or truncated: a member has no name")
+        infos = [info for info in opened.infolist() if not info.is_dir()]
+    if not infos:
+        raise SourceError(f"{archive.label}: a zip without files")
+    _check_members(archive.label, infos)
+    for info in sorted(infos, key=lambda info: info.filename):
+        name = info.filename.rpartition("/")[2]
+        member = Document(name, f"{archive.label}:{name}", partial(_member, archive, info.filename))
+        if member.start().startswith(_ZIP) and not member.is_workbook:
+            raise SourceError(
+                f"{member.label}: a zip within a zip; unpack the outer one and name the inner ones"
+            )
+        yield member
+
+
+def _check_members(label: str, infos: Sequence[zipfile.ZipInfo]) -> None:
+    """Refuse a zip that would take hours, or that stands for two things.
+
+    Raises:
+        SourceError: It has too many members, two of one name, or one that unpacks without measure.
+    """
+    if len(infos) > _MOST_MEMBERS:
+        raise SourceError(
+            f"{label}: a zip of {len(infos):,} files, more than {_MOST_MEMBERS:,}; unpack it and "
+            "name the files with counts"
+        )
+    names = [info.filename for info in infos]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SourceError(f"{label}: has two files {twice!r}; which is meant? unpack the zip")
+    for info in infos:
+        if info.file_size > max(_LARGE, _MOST_PACKED * info.compress_size):
+            raise SourceError(
+                f"{label}:{info.filename}: {info.compress_size:,} bytes that unpack to "
+                f"{info.file_size:,}: no table is packed so small"
+            )
+
+
+@contextmanager
+def _member(archive: Document, name: str) -> Iterator[IO[bytes]]:
+    with (
+        archive.opener() as file,
+        zipfile.ZipFile(file) as opened,
+        opened.open(name) as member,
+    ):
+        yield member
+
+
+def read_json(document: Document) -> object:
+    """Mappings, lists, texts and whole numbers.
+
+    A number that is not whole, or has too many digits, is the text that it was written as: it is
+    for the reader of counts to refuse it.
+
+    Raises:
+        SourceError: It is damaged, no JSON, or an object has a key twice.
+    """
+    try:
+        return json.loads(
+            document.read().decode("utf-8-sig"),
+            parse_int=_whole,
+            parse_float=_whole,
+            parse_constant=str,
+            object_pairs_hook=_unique,
+        )
+    except RecursionError as error:
+        raise SourceError(f"{document.label}: expected JSON, found brackets too deep") from error
+    except ValueError as error:
+        raise SourceError(f"{document.label}: expected JSON, {error}") from error
+
+
+def _whole(text: str) -> int | str:
+    """``12``, ``12.0`` and ``1.2e1`` as 12; others as they were written."""
+    number = Decimal(text)
+    if abs(number.adjusted()) >= _MOST_DIGITS or len(number.as_tuple().digits) > _MOST_DIGITS:
+        return text
+    return int(number) if number == number.to_integral_value() else text
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"but the key {twice!r} is there twice")
+    return found
