@@ -173,7 +173,6 @@ class EndSearch:
         """Bound open ends by duals, the widest gap of each part at a time; vertices are shared.
 
         Args:
-            wanted: Which functionals.
             reserve: Deterministic seconds that are kept.
         """
         ledger = self.ledger

@@ -394,7 +394,6 @@ class _Search:
         """Every open end of the blocks of a level: a proof, and a solution beside it.
 
         Args:
-            level: Which.
             only_undecided: Of functionals that are known to vary nothing is asked.
         """
         for asked in self.asked(level):
