@@ -24,8 +24,7 @@ from recon_cli.report.view import CellLine, GeounitName, Reason, ReasonLine, Rec
 from recon_cli.report.words import words_of
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell
-from recon_cli.stages.geounit import Reconstructed
-from recon_cli.stages.why import Why
+from recon_cli.stages.geounit import Reconstructed, Why
 
 _METHODS = {"propagation": "proven by propagation of bounds", "solver": "two solvers agree"}
 
