@@ -17,7 +17,7 @@ from recon_cli.explain.facts import (
     record_counts_of,
 )
 from recon_cli.explain.minimal_explanation import Explanation, SearchEffort, find_explanation
-from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.progress import Task
 from recon_cli.report.unit_kinds import UnitKinds, kind_masks
 from recon_cli.report.view import CellLine, GeounitName, Reason, ReasonLine, RecordKind

@@ -42,7 +42,7 @@ from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL, Sizes
 from recon_cli.stage import load
 from recon_cli.stages.reconstructed import release_of_records
-from recon_cli.stages.source_labels import file_labels
+from recon_cli.stages.run_words import file_labels
 from recon_cli.store import INGEST, Folder, Manifest, Stage
 from recon_cli.store.protection import laws_of, read_protection
 from recon_cli.store.published import place_name, read_names

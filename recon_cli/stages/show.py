@@ -33,12 +33,12 @@ from recon_cli.stages.geounit_facts import (
     laws_of,
     notes_of,
     percent_between,
+    protected_counts,
     say,
     unit_details,
     units_of,
     unlisted_notes,
 )
-from recon_cli.stages.recovered import protected_counts
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.store.published import open_published, place_name, read_names
 

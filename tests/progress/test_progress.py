@@ -26,8 +26,7 @@ from recon_cli.progress import console as console_module
 from recon_cli.progress import events as events_module
 from recon_cli.progress.console import draw, line
 from recon_cli.progress.memory import Memory, resident_mb
-from recon_cli.progress.periodic import call_periodically
-from recon_cli.progress.tally import Tally, flow
+from recon_cli.progress.tally import Tally, call_periodically, flow
 
 BLOCKS = Task("reconstruct", "block", 73_000, 1_204_000)
 
