@@ -11,8 +11,7 @@ from pathlib import Path
 from recon_cli.markdown import markdown_table
 from recon_cli.report.drawing import svg_file
 from recon_cli.report.kazan_reiter import study_chart
-from recon_cli.risk.kazan_reiter.figures import FIGURES
-from recon_cli.risk.kazan_reiter.tables import TABLES
+from recon_cli.risk.kazan_reiter import FIGURES, TABLES
 
 HEADER = """# Risk beside the study
 

@@ -15,18 +15,18 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.capacity.design import design_matrix
 from recon_cli.capacity.entropy import (
+    MarginShare,
     count_covariance,
     eigenvalues,
     exact_bits,
+    fit_prior,
     noise_for,
     noisy_bits,
     records_entropy,
 )
 from recon_cli.capacity.indistinguishable import Farthest, farthest_records
-from recon_cli.capacity.prior import MarginShare, fit_prior
-from recon_cli.capacity.rank import Rank, matrix_rank
+from recon_cli.capacity.rank import Rank, design_matrix, matrix_rank
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError
 from recon_cli.model.grain import Grain, refine

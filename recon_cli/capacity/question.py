@@ -15,9 +15,8 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
-from recon_cli.capacity.design import design_matrix
 from recon_cli.capacity.indistinguishable import Farthest, farthest_records
-from recon_cli.capacity.rank import matrix_rank
+from recon_cli.capacity.rank import design_matrix, matrix_rank
 from recon_cli.coverage import Coverage
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan

@@ -1,11 +1,13 @@
-"""Accuracy of protected counts: errors by level, table and size of the geounit.
+"""Accuracy of protected counts: errors by level, table and size of the geounit, and copies.
 
-Sums add up over partitions; the table of accuracy is made of their total.
+Sums add up over partitions; the table of accuracy is made of their total. Copies of a count in one
+geounit are known to undo rounding and perturbation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,13 +16,13 @@ from scipy import sparse
 
 from recon_cli.coverage import CoveragePattern
 from recon_cli.model.published_cells import count_matrix, relations_of
+from recon_cli.protect.keys import cell_definitions
 from recon_cli.publication import GeounitBatch, Publication, with_population
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL, Sizes
 
 #: Classes of geounits by their true population.
 SIZES: Final = Sizes((1, 10, 50, 100, 250, 500, 1000))
-
 #: Sums over the published cells of some geounits. ``size`` is the class of `SIZES`, −1 where
 #: nobody lives; ``table`` is null for the relations among all tables. Errors are published less
 #: true, and of cells that are not suppressed.
@@ -47,7 +49,6 @@ SUMS: Final = pl.Schema(
         "relations_met": pl.Int64,
     }
 )
-
 #: The table of accuracy: shares in percent, errors in people.
 ACCURACY: Final = pl.Schema(
     {
@@ -70,7 +71,6 @@ ACCURACY: Final = pl.Schema(
         "total_variation": pl.Float64,
     }
 )
-
 _KEYS: Final = ["level", "table", "size"]
 
 
@@ -253,3 +253,51 @@ def _measures() -> list[pl.Expr]:
         ratio("additive", "relations_met", pl.col("relations"), 100),
         ratio("total_variation", "absolute", 2 * pl.col("count"), 100),
     ]
+
+
+@dataclass(frozen=True)
+class Copies:
+    """How often the same count is published, which is what averaging needs.
+
+    Attributes:
+        cells: Published cells of a geounit.
+        margins: Distinct sets of people among them.
+        most: The greatest number of copies of one.
+        repeated: Counts above zero of all geounits that are published more than once.
+        fixed: Those of which two different multiples are published: the count lies between.
+    """
+
+    cells: int
+    margins: int
+    most: int
+    repeated: int
+    fixed: int
+
+
+def count_copies(
+    release: Release, published: pl.DataFrame, cells: Collection[tuple[str, int]]
+) -> Copies:
+    """Count the copies of each count within its geounit.
+
+    Args:
+        release: Says what the cells count.
+        published: ``geoid, table, cell, count``: published counts of true ones above zero.
+        cells: The (table, cell number) pairs that are published for each geounit.
+    """
+    schema = {"table": pl.String, "cell": pl.Int16}
+    here = pl.DataFrame(list(cells), schema=schema, orient="row")
+    here = here.join(cell_definitions(release), on=["table", "cell"])
+    sizes = here.group_by("definition").len()["len"]
+    copies = (
+        published.join(here, on=["table", "cell"])
+        .group_by("geoid", "definition")
+        .agg(copies=pl.len(), values=pl.col("count").n_unique())
+        .filter(pl.col("copies") > 1)
+    )
+    return Copies(
+        cells=len(here),
+        margins=len(sizes),
+        most=int(sizes.cast(pl.Int64).max() or 0),  # type: ignore[arg-type]
+        repeated=len(copies),
+        fixed=int((copies["values"] > 1).sum()),
+    )

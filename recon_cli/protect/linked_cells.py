@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.arrays import IntArray
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.clique_ends import AskedCounts
 from recon_cli.frames import STATEMENTS
@@ -22,6 +22,7 @@ from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
+from recon_cli.model.program import connected_parts
 from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.model.system import build_system, whole_regions_of
 from recon_cli.publication import Publication
@@ -194,3 +195,58 @@ def _alike(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
     signature = matrix @ weights
     _, first, same = np.unique(signature, axis=0, return_index=True, return_inverse=True)
     return first, same.ravel()
+
+
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """The units of a region, and which of them could make up for a change of another one.
+
+    A change of the records of one unit shows in the cells of coarser geounits, unless other units
+    change the other way round. Those can that have records of the same coarse cells. A program
+    over a few such units is small, and nearly always enough.
+
+    Attributes:
+        unit: Of each column; units share no fine cell.
+        present: Sparse (units × kinds): whether a unit has columns of a kind, which are those that
+            lie in the same coarse cells.
+        inhabited: Likewise, columns with people.
+    """
+
+    unit: IntArray
+    present: sparse.csr_array
+    inhabited: sparse.csr_array
+
+    @classmethod
+    def of(cls, rows: sparse.csr_array, is_fine: BoolArray, known: IntArray) -> Neighbourhoods:
+        """Those of a region.
+
+        Args:
+            rows: Sparse (cells × columns) coefficients.
+            is_fine: Whether each cell is one of the finest level.
+            known: People in each column.
+        """
+        _, unit = connected_parts(sparse.csr_array(rows[is_fine]))
+        coarse = sparse.csr_array(rows[~is_fine].T)
+        weights = np.random.default_rng(0).integers(1, 2**40, size=(coarse.shape[1], 2))
+        _, kind = np.unique(coarse @ weights, axis=0, return_inverse=True)
+        shape = (int(unit.max(initial=-1)) + 1, int(kind.max(initial=-1)) + 1)
+
+        def among(some: IntArray) -> sparse.csr_array:
+            ones = np.ones(len(some), dtype=np.int64)
+            counted = sparse.csr_array((ones, (unit[some], kind.ravel()[some])), shape=shape)
+            return sparse.csr_array(counted.minimum(1))
+
+        return cls(unit, among(np.arange(len(unit))), among(np.flatnonzero(known > 0)))
+
+    def of_columns(self, columns: IntArray) -> IntArray:
+        """The units that some columns belong to, rising."""
+        return np.unique(self.unit[columns])
+
+    def around(self, units: IntArray, size: int) -> IntArray:
+        """All columns, rising, of some units, and of the ``size`` units most like them."""
+        shared = self.present[units] @ self.inhabited.T + self.inhabited[units] @ self.present.T
+        alike = np.asarray(shared.sum(axis=0)).ravel()
+        alike[units] = -1
+        others = np.argsort(-alike, kind="stable")[: min(size, len(alike) - len(units))]
+        inside: BoolArray = np.isin(self.unit, np.concatenate([units, others]))
+        return np.flatnonzero(inside)

@@ -30,8 +30,7 @@ from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.protect.complementary import choose_complementary
 from recon_cli.protect.counts import PROTECTED
 from recon_cli.protect.least_change import SensitiveCells
-from recon_cli.protect.linked_cells import LinkedCells, linked_cells
-from recon_cli.protect.neighbourhoods import Neighbourhoods
+from recon_cli.protect.linked_cells import LinkedCells, Neighbourhoods, linked_cells
 from recon_cli.protect.primary import PrimaryRules, primary_cells
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table

@@ -23,7 +23,7 @@ from recon_cli.histogram.hierarchy import Hierarchy
 from recon_cli.histogram.least_squares import Measured, solve_alone, solve_children
 from recon_cli.histogram.projected_gradient import StoppingRule
 from recon_cli.histogram.rounding import Held, round_alone, round_children, round_groups
-from recon_cli.noise.measuring import measurement_noise
+from recon_cli.noise.draws import measurement_noise
 from recon_cli.noise.strategy import Measurement, Query, Strategy
 
 _RULE: Final = StoppingRule()

@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from recon_cli.capacity.assessment import ReleaseCapacity
-from recon_cli.capacity.decoder import DecoderTrial
 from recon_cli.capacity.noise_needed import (
     ALL_LEVELS,
     ANY_ATTACKER,
     DECODER,
     ENTROPY,
     ZEROS_KNOWN,
+    DecoderTrial,
 )
 from recon_cli.plurals import counted
 from recon_cli.report.charts import Chart

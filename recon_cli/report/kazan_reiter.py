@@ -6,7 +6,7 @@ import polars as pl
 
 from recon_cli.report.charts import Chart
 from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
-from recon_cli.risk.kazan_reiter.figures import StudyFigure
+from recon_cli.risk.kazan_reiter import StudyFigure
 
 
 def study_chart(figure: StudyFigure, points: pl.DataFrame) -> Chart:
@@ -14,7 +14,7 @@ def study_chart(figure: StudyFigure, points: pl.DataFrame) -> Chart:
 
     Args:
         figure: What its axes are.
-        points: Its curves, columns of `recon_cli.risk.kazan_reiter.figures.POINTS`.
+        points: Its curves, columns of `recon_cli.risk.kazan_reiter.POINTS`.
     """
     panels = []
     for panel in points.partition_by("panel", maintain_order=True):

@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 
 from recon_cli.capacity.assessment import ReleaseCapacity, assess, level_tables
-from recon_cli.capacity.decoder import DecoderTrial, try_decoder
 from recon_cli.capacity.indistinguishable import Farthest
-from recon_cli.capacity.noise_needed import noise_needed
+from recon_cli.capacity.noise_needed import DecoderTrial, noise_needed, try_decoder
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.coverage import Coverage
 from recon_cli.report.capacity import compose_capacity

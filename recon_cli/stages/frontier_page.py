@@ -11,7 +11,7 @@ from recon_cli.frontier import release as core
 from recon_cli.frontier.bounded_count import bounded_count, count_intervals
 from recon_cli.frontier.hierarchy import hierarchy_errors
 from recon_cli.frontier.invariant import bits_by_level, posterior_by_feature
-from recon_cli.frontier.optimum import best_epsilon
+from recon_cli.frontier.release import best_epsilon
 from recon_cli.noise.strategy import NATION
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.run import Run

@@ -19,8 +19,7 @@ from recon_cli.execute import OnProgress
 from recon_cli.model.published_cells import cells_of
 from recon_cli.noise.account import Spend
 from recon_cli.pipeline.protecting import Fact, Ingredients, Protected, ProtectionStage, Shared
-from recon_cli.protect.accuracy import sum_errors
-from recon_cli.protect.copies import count_copies
+from recon_cli.protect.accuracy import count_copies, sum_errors
 from recon_cli.protect.counts import Keys, protect_counts, require_zeros_kept, tidy_counts
 from recon_cli.publication import Publication
 from recon_cli.schema import Table

@@ -13,8 +13,7 @@ from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.frames import COUNTS
 from recon_cli.markdown import markdown_table
 from recon_cli.pipeline.run import pieces_of
-from recon_cli.protect.accuracy import accuracy_table
-from recon_cli.protect.copies import count_copies
+from recon_cli.protect.accuracy import accuracy_table, count_copies
 from recon_cli.protect.counts import count_records
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table

@@ -12,7 +12,7 @@ from benchmarks.kazan_reiter import page
 from recon_cli.cli import main
 from recon_cli.report.drawing import svg_file
 from recon_cli.report.kazan_reiter import study_chart
-from recon_cli.risk.kazan_reiter.figures import FIGURES
+from recon_cli.risk.kazan_reiter import FIGURES
 from tests.support.paths import ROOT
 
 

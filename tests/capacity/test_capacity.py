@@ -18,20 +18,20 @@ from scipy import sparse
 
 import recon_cli as recon
 from recon_cli.capacity.assessment import ReleaseCapacity, assess, level_tables
-from recon_cli.capacity.decoder import try_decoder
-from recon_cli.capacity.design import design_matrix
 from recon_cli.capacity.entropy import (
+    MarginShare,
     count_covariance,
     eigenvalues,
     exact_bits,
+    fit_prior,
     noise_for,
     noisy_bits,
     records_entropy,
 )
 from recon_cli.capacity.indistinguishable import Farthest, farthest_records, hiding_sd
-from recon_cli.capacity.prior import MarginShare, fit_prior
+from recon_cli.capacity.noise_needed import try_decoder
 from recon_cli.capacity.question import count_equations
-from recon_cli.capacity.rank import matrix_rank
+from recon_cli.capacity.rank import design_matrix, matrix_rank
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError
 from recon_cli.model.grain import refine

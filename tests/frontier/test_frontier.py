@@ -29,7 +29,6 @@ from recon_cli.frontier.matrix_mechanism import (
     strategy_error,
     tree,
 )
-from recon_cli.frontier.optimum import best_epsilon, best_split
 from recon_cli.frontier.randomized_response import (
     estimate,
     privacy_loss,
@@ -39,6 +38,8 @@ from recon_cli.frontier.randomized_response import (
 )
 from recon_cli.frontier.release import (
     NoiseLaw,
+    best_epsilon,
+    best_split,
     frontier,
     rho_of,
     table_workload,

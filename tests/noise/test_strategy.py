@@ -10,8 +10,7 @@ import pytest
 
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
-from recon_cli.noise.inversion import _thresholds, draw_noise
-from recon_cli.noise.measuring import cells_of, measurement_noise
+from recon_cli.noise.draws import _thresholds, cells_of, draw_noise, measurement_noise
 from recon_cli.noise.opendp_source import opendp_measurement, opendp_noise
 from recon_cli.noise.sensitivity import table_sensitivity
 from recon_cli.noise.strategy_file import load_strategy

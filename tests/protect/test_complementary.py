@@ -12,9 +12,8 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.protect.complementary import choose_complementary
-from recon_cli.protect.least_change import ChangeProgram, SensitiveCells
-from recon_cli.protect.neighbourhoods import Neighbourhoods
-from recon_cli.protect.nested_cells import NestedCells
+from recon_cli.protect.least_change import ChangeProgram, NestedCells, SensitiveCells
+from recon_cli.protect.linked_cells import Neighbourhoods
 
 #: People more in a column than there are that enumeration looks at, for each of the safety range.
 MORE = 2

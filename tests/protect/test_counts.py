@@ -16,9 +16,8 @@ from recon_cli.arrays import IntArray
 from recon_cli.chance import KeyedChance
 from recon_cli.coverage import CoveragePattern
 from recon_cli.model.published_cells import cells_of, count_matrix, relations_of
-from recon_cli.protect.accuracy import accuracy_table, sum_errors
+from recon_cli.protect.accuracy import accuracy_table, count_copies, sum_errors
 from recon_cli.protect.controlled import round_controlled
-from recon_cli.protect.copies import count_copies
 from recon_cli.protect.counts import Keys, count_records, protect_counts, tidy_counts
 from recon_cli.statement import Protection, Statement
 from recon_cli.statement.cell_key import CellKey

@@ -10,12 +10,12 @@ import pytest
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.protect import Experimental, Targeted, load_swap, packaged_swaps
-from recon_cli.protect.pairs import match_pairs
 from recon_cli.protect.swap import (
     NEEDED,
     apply_moves,
     choose_swaps,
     list_moves,
+    match_pairs,
     with_disclosure_risk,
 )
 from recon_cli.schema import Level

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from recon_cli.chance import KeyedChance
-from recon_cli.noise.measuring import measurement_noise
+from recon_cli.noise.draws import measurement_noise
 from recon_cli.noise.strategy import Measurement, Query
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.stages import STAGES

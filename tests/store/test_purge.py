@@ -112,7 +112,7 @@ def test_a_stage_that_is_running_is_left_alone(home: Path) -> None:
     from filelock import ReadWriteLock  # noqa: PLC0415
 
     before = everything(home)
-    lock = ReadWriteLock(home / "work" / STAGING / "synth.lock", timeout=0, is_singleton=False)
+    lock = ReadWriteLock(home / "work" / STAGING / "data synth.lock", timeout=0, is_singleton=False)
     with lock.read_lock():
         said = recon("purge", "-c", home / "recon.yaml", "--yes", code=5).stderr
     assert "another process is running `recon data synth`" in said

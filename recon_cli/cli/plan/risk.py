@@ -23,8 +23,7 @@ from recon_cli.report.drawing import svg_file
 from recon_cli.report.kazan_reiter import study_chart
 from recon_cli.risk import expectation
 from recon_cli.risk.expectation import ExpectedRisk
-from recon_cli.risk.kazan_reiter.figures import FIGURES
-from recon_cli.risk.kazan_reiter.tables import TABLES
+from recon_cli.risk.kazan_reiter import FIGURES, TABLES
 from recon_cli.risk.two_levels import Flat, TwoLevels
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import disk, make_folder, write_bytes

@@ -1,24 +1,30 @@
-"""Exact integer noise for arrays, by inverting its distribution in integers.
+"""Noise of measurements by name: that of a query in a geounit depends on nothing else.
 
-64 uniform bits u stand for a number U from u/2⁶⁴ to (u + 1)/2⁶⁴. Thresholds are P(Z ≤ z)·2⁶⁴
-rounded down; where u is none of them, all such U give the same draw, which bisection finds. Else,
-in one of 10¹⁷ draws, more bits and more digits decide. So a draw has exactly the law, given uniform
-bits.
+The words of a list of cells go by rank in it, and the list is among the names: whatever is asked
+for, in what order and how often, no word serves two cells.
+
+A draw inverts the law's distribution in integers. 64 uniform bits u stand for a number U from
+u/2⁶⁴ to (u + 1)/2⁶⁴. Thresholds are P(Z ≤ z)·2⁶⁴ rounded down; where u is none of them, all such U
+give the same draw, which bisection finds. Else, in one of 10¹⁷ draws, more bits and more digits
+decide. So a draw has exactly the law, given uniform bits.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import polars as pl
 
 from recon_cli.arrays import IntArray, WordArray
-from recon_cli.chance import WORD
+from recon_cli.chance import WORD, KeyedChance
+from recon_cli.noise.strategy import Measurement, Query
 from recon_cli.statement.noise import Gaussian, Geometric
 
 #: Of a word's place, further words without end.
@@ -26,6 +32,36 @@ Further = Callable[[tuple[int, ...]], Iterator[int]]
 #: Bits beyond those that are decided, so that sums of rounded terms are right to the last bit or
 #: its neighbour.
 _GUARD = 16
+
+
+def measurement_noise(
+    chance: KeyedChance,
+    measurement: Measurement,
+    geoids: Sequence[str] | pl.Series,
+    cells: IntArray,
+) -> IntArray:
+    """(geounits × cells) noise of a query's counts.
+
+    Args:
+        chance: Of the noise of one strategy at one level.
+        measurement: The query and its law.
+        geoids: Of the geounits.
+        cells: Positions of cells in the query, from 0.
+    """
+    asked = hashlib.sha256(cells.astype("<i8").tobytes()).digest()
+    own = chance.named(measurement.query.name, asked)
+    words = own.words_of_each(geoids, len(cells))
+
+    def further(place: tuple[int, ...]) -> Iterator[int]:
+        row, column = place
+        return own.named(geoids[row]).further(column)
+
+    return draw_noise(measurement.law, words, further)
+
+
+def cells_of(query: Query) -> IntArray:
+    """Positions of all cells of a query."""
+    return np.arange(query.size)
 
 
 @dataclass(frozen=True, eq=False)

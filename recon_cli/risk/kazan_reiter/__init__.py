@@ -1,1 +1,0 @@
-"""Tables and figures of Kazan & Reiter made again, as frames."""
