@@ -94,7 +94,7 @@ CAPABILITIES = {
     "the page: who, what, by which, what to do": ("report/", "evaluate/", "stages/findings.py"),
     "purge, kept answers, damaged files": (
         *("store/purge.py", "cli/purge.py", "attack/checkpoint.py", "pipeline/checkpoint.py"),
-        *("sources/damage.py", "memory_shortage.py", "tracebacks.py", "strict_yaml.py", "execute/"),
+        *("sources/damage.py", "resources.py", "tracebacks.py", "strict_yaml.py", "execute/"),
     ),
     "what 0.2.0 had, declared once": (
         *("pipeline/", "stage.py", "protections.py", "stages/", "config/", "cli/", "store/"),

@@ -10,7 +10,7 @@ from recon_cli.errors import WorkerError
 from recon_cli.execute.work_items import OnDeath, WorkItem
 from recon_cli.execute.worker import Done, Failed, ProgressMessage
 from recon_cli.progress import OnProgress
-from recon_cli.store.usage import Usage
+from recon_cli.resources import Usage
 from recon_cli.tracebacks import RemoteTraceback
 
 

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from recon_cli.errors import MemoryShortage, ReconError
 from recon_cli.execute.work_items import WorkFunction, measured
-from recon_cli.garbage import collect_seldom
-from recon_cli.memory_shortage import as_shortage
 from recon_cli.progress import NO_STATUSES
-from recon_cli.store.usage import Usage
+from recon_cli.resources import Usage, as_shortage, collect_seldom
 from recon_cli.tracebacks import safe_message, traceback_text
 
 if TYPE_CHECKING:

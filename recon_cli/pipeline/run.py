@@ -23,6 +23,7 @@ from recon_cli.execute import (
     run_items,
 )
 from recon_cli.progress import FinishedPartition, Reporter, SilentReporter, Task
+from recon_cli.resources import Usage
 from recon_cli.schema import Release
 from recon_cli.store import (
     InputFile,
@@ -35,7 +36,6 @@ from recon_cli.store import (
     transaction,
 )
 from recon_cli.store.study import is_for_study
-from recon_cli.store.usage import Usage
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")

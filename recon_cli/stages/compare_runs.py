@@ -17,6 +17,7 @@ from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Reporter, SilentReporter, Task
 from recon_cli.protections import PROTECTIONS
+from recon_cli.resources import Usage
 from recon_cli.schema import Release
 from recon_cli.sources.records import open_records
 from recon_cli.stages.compare_protections import (
@@ -29,7 +30,6 @@ from recon_cli.stages.unit_lists import read_units
 from recon_cli.store import Stage
 from recon_cli.store.files import key_of, parquet_bytes, write_bytes
 from recon_cli.store.manifest import MANIFEST, read_manifest
-from recon_cli.store.usage import Usage
 
 #: Publishes the page of what is there: name → what a run has made, and name → why one is missing.
 _Show = Callable[[Mapping[str, str], Mapping[str, str]], None]
