@@ -21,7 +21,6 @@ def csv_bytes(table: pl.DataFrame, float_precision: int | None = None) -> bytes:
     """A table as CSV in which no text is a formula.
 
     Args:
-        table: Any columns that CSV can have.
         float_precision: Decimals of the numbers that are not whole; all if None.
     """
     return harmless(table).write_csv(float_precision=float_precision).encode()

@@ -77,7 +77,6 @@ def parse_yaml(text: str, *, source: str, error: type[ReconError] = ConfigError)
     """Parse YAML.
 
     Args:
-        source: What messages call it.
         error: What is raised.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,13 +13,12 @@ from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
 from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.export.findings import ABSENCE, CERTAIN, CLAIM, DISCLOSURE, NOBODY, proven_findings
-from recon_cli.export.text import DelimitedText
-from recon_cli.export.workbook import CellMark, WrittenWorkbook
+from recon_cli.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.sources.addresses import CountedFile, locate_counts
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.header import is_number
-from recon_cli.sources.tabular import Document
 from recon_cli.sources.tabular.workbook import open_workbook
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.ingest import input_files, protection_path
@@ -68,7 +67,6 @@ class Exported:
     Attributes:
         files: In the order of the published ones; last a list of findings, if there is one.
         numbers: What was marked or withheld → how often.
-        notes: What was not done, a sentence each.
     """
 
     files: tuple[Path, ...]
@@ -82,13 +80,8 @@ def export_marked(run: Run, folder: Path) -> Exported:
     A workbook is coloured and commented, and gets a sheet of findings; in text what is proven
     stands behind the count, ``* [3]`` or ``* [1 to 4]``, and the findings are in a file beside it.
 
-    Args:
-        run: With its work folder.
-        folder: To write to.
-
     Raises:
         ConfigError: The files cannot be written again.
-        SourceError: A file is not what it should be.
         StageError: Nothing is proven yet, a folder is damaged, or one cannot be written.
     """
     _require_ingested(run)
@@ -105,13 +98,11 @@ def export_marked(run: Run, folder: Path) -> Exported:
     for file, target in _targets(files, folder, _MARKED):
         rows = _placed(file, findings, names)
         if file.document.is_workbook:
-            book = WrittenWorkbook(file.document)
-            _check_workbook(book, file)
+            book = _loaded_workbook(file)
             _mark_workbook(book, rows, _only_sheet(file.document))
             data = book.written()
         else:
-            text = DelimitedText(file.document)
-            _check_text(text, file)
+            text = _loaded_text(file)
             data = text.written(_marked_fields(rows), NOT_FOR_PUBLICATION)
             listed.append(_listed(rows.with_columns(sheet=pl.lit(file.name))))
         write_named(target, data)
@@ -131,11 +122,9 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
 
     Args:
         run: With its work folder, in which `recon protect suppress` has suppressed these counts.
-        folder: To write to.
 
     Raises:
         ConfigError: The files cannot be written again.
-        SourceError: A file is not what it should be.
         StageError: There are no suppressed counts, they are of other counts, or for study.
     """
     suppressed = open_folder(run.work, stage_named("suppress"), "suppressed")
@@ -149,8 +138,7 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
         stars = _withheld(file, shown)
         withheld += stars.height
         if file.document.is_workbook:
-            book = WrittenWorkbook(file.document)
-            _check_workbook(book, file)
+            book = _loaded_workbook(file)
             _refuse_parts(book)
             left_out, others = _star_workbook(book, file, stars)
             data = book.written()
@@ -158,8 +146,7 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
                 f"{file.name}: sheet {name} has no counts: it is left out" for name in left_out
             ]
         else:
-            text = DelimitedText(file.document)
-            _check_text(text, file)
+            text = _loaded_text(file)
             places = stars.select("row", "column").iter_rows()
             data = text.written(dict.fromkeys(places, SUPPRESSED))
             counted = set(file.counts.select("row", "column").iter_rows())
@@ -193,11 +180,7 @@ def _located(run: Run) -> tuple[CountedFile, ...]:
 
 
 def _require_ingested(run: Run) -> None:
-    """Refuse files that have changed since their counts were read.
-
-    Raises:
-        StageError: Names the first.
-    """
+    """Refuse files that have changed since their counts were read."""
     tables, _ = open_published(run.work, run.release)
     known = {file["sha256"] for file in tables.manifest.inputs["files"]}
     for file in input_files(run.config.section(Ingest).paths):
@@ -231,31 +214,34 @@ def _only_sheet(document: Document) -> str:
     return next(iter(open_workbook(document).sheets))
 
 
-def _check_workbook(book: WrittenWorkbook, file: CountedFile) -> None:
-    only = _only_sheet(file.document)
-    _require_alike(
-        file,
-        (
-            str("" if value is None else value).strip().removesuffix(".0")
-            for sheet, row, column in file.counts.select("sheet", "row", "column").iter_rows()
-            for value in (book.field(sheet or only, row, column),)
-        ),
-    )
+def _loaded_workbook(file: CountedFile) -> WrittenWorkbook:
+    book, only = WrittenWorkbook(file.document), _only_sheet(file.document)
+
+    def own(sheet: str, row: int, column: int) -> str:
+        value = book.field(sheet or only, row, column)
+        return str("" if value is None else value).strip().removesuffix(".0")
+
+    _require_alike(file, own)
+    return book
 
 
-def _check_text(text: DelimitedText, file: CountedFile) -> None:
-    places = file.counts.select("row", "column").iter_rows()
-    _require_alike(file, (text.field(row, column).strip() for row, column in places))
+def _loaded_text(file: CountedFile) -> DelimitedText:
+    text = DelimitedText(file.document)
+    _require_alike(file, lambda _, row, column: text.field(row, column).strip())
+    return text
 
 
-def _require_alike(file: CountedFile, found: Iterator[str]) -> None:
-    """Refuse a file whose cells are not where they were read."""
-    texts = file.counts.select("row", "column", "text").iter_rows()
-    for (row, column, text), own in zip(texts, found, strict=True):
-        if own != text:
+def _require_alike(file: CountedFile, own: Callable[[str, int, int], str]) -> None:
+    """Refuse a file whose cells are not where they were read.
+
+    Args:
+        own: What is written in a sheet's row and column.
+    """
+    for sheet, row, column, text in file.counts.select("sheet", "row", "column", "text").rows():
+        if (found := own(sheet, row, column)) != text:
             raise SourceError(
                 f"{file.document.label}: row {row}, column {column}: {text!r} was read, and "
-                f"{own!r} is written there: a file of this kind cannot be written again"
+                f"{found!r} is written there: a file of this kind cannot be written again"
             )
 
 
@@ -317,7 +303,7 @@ def _listed(rows: pl.DataFrame) -> pl.DataFrame:
     """The findings as people read them; counts that are proven safe are not in the list."""
     said = rows.filter(pl.col("said").is_not_null())
     at = [f"{_letters(column)}{row}" for row, column in said.select("row", "column").iter_rows()]
-    return said.select(
+    listed = said.select(
         "sheet",
         pl.Series("at", at, dtype=pl.String),
         "place",
@@ -326,15 +312,8 @@ def _listed(rows: pl.DataFrame) -> pl.DataFrame:
         "kind",
         "said",
         "why",
-    ).rename(
-        dict(
-            zip(
-                ("sheet", "at", "place", "header", "text", "kind", "said", "why"),
-                _HEADERS,
-                strict=True,
-            )
-        )
     )
+    return listed.rename(dict(zip(listed.columns, _HEADERS, strict=True)))
 
 
 def _numbers(findings: pl.DataFrame) -> dict[str, int]:
@@ -409,11 +388,7 @@ def _star_workbook(
 
 
 def _refuse_parts(book: WrittenWorkbook) -> None:
-    """Refuse a workbook that holds its numbers once more, where no star is put.
-
-    Raises:
-        SourceError: It has charts, pivot tables, pictures or links to other workbooks.
-    """
+    """Refuse a workbook that holds its numbers once more, where no star is put."""
     for part, what in _KEEPING.items():
         if any(name.startswith(f"xl/{part}/") for name in book.parts):
             raise SourceError(

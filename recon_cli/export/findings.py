@@ -44,15 +44,11 @@ def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
     """What audit, claims and reconstruction have proven, as far as they fit the tables now.
 
     Args:
-        run: Its config and release.
         counts: ``geoid, table, cell`` of the counts in the files: claims are about the narrowest
             that holds their people.
 
     Returns:
         Columns of `FINDINGS`; counts that are proven safe have neither ``short`` nor ``said``.
-
-    Raises:
-        StageError: A folder is damaged.
     """
     work, release = WorkFolder(run.work), run.release
     laws = laws_of(open_published(run.work, release)[0], release)
@@ -122,13 +118,8 @@ def _of_records(
 
 def _about_places(geoids: pl.Series, kind: str, said: Sequence[str], why: str) -> pl.DataFrame:
     about = pl.DataFrame({"geoid": geoids, "said": pl.Series(said, dtype=pl.String)})
-    return about.select(
-        _typed(name, {"kind": kind, "why": why}.get(name), about.columns) for name in FINDINGS
-    )
-
-
-def _typed(name: str, value: str | None, known: Sequence[str]) -> pl.Expr:
-    return pl.col(name) if name in known else pl.lit(value, FINDINGS[name]).alias(name)
+    told = about.with_columns(kind=pl.lit(kind), why=pl.lit(why))
+    return pl.concat([pl.DataFrame(schema=FINDINGS), told], how="diagonal")
 
 
 def _disclosed(words: Words, rows: pl.DataFrame, place: str, why: str) -> pl.DataFrame:

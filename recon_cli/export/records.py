@@ -17,7 +17,7 @@ from recon_cli.errors import ConfigError, StageError
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import Proofs
 from recon_cli.export.copies import NOT_FOR_PUBLICATION, Exported
-from recon_cli.export.workbook import MOST_ROWS, written_again
+from recon_cli.export.rewriting import MOST_ROWS, written_again
 from recon_cli.pipeline.run import Run
 from recon_cli.rules.categories import Categories
 from recon_cli.rules.geography import Geography
@@ -42,7 +42,6 @@ def export_records(run: Run, target: Path, others: Path | None = None) -> Export
 
     Args:
         run: With its work folder, config and release; rules of ``check`` give the thresholds.
-        target: The .xlsx file to write.
         others: Another file of records of the same places; default the reconstructed ones.
 
     Raises:

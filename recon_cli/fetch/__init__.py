@@ -1,21 +1,12 @@
 """Published files from the publisher's site: found, downloaded, checked, remembered."""
 
-from recon_cli.fetch.catalogue import (
-    DEFAULT_RELEASE,
-    Catalogue,
-    CatalogueFile,
-    catalogued_releases,
-    load_catalogue,
-)
-from recon_cli.fetch.census_api import ApiOrder, ApiQuery, ask, queries
+from recon_cli.fetch.catalogue import DEFAULT_RELEASE, catalogued_releases, load_catalogue
+from recon_cli.fetch.census_api import ApiOrder, ask, queries
 from recon_cli.fetch.delivery import Delivery, Order, deliver
 
 __all__ = [
     "DEFAULT_RELEASE",
     "ApiOrder",
-    "ApiQuery",
-    "Catalogue",
-    "CatalogueFile",
     "Delivery",
     "Order",
     "ask",

@@ -61,11 +61,7 @@ class Catalogue:
     """All files of a release.
 
     Attributes:
-        release: Name of the release schema.
-        title: Of the publication.
         source: What `recon ingest` reads the files as.
-        site: The publisher's address.
-        parts: The files.
     """
 
     release: str
@@ -115,7 +111,6 @@ def load_catalogue(release: str) -> Catalogue:
 
     Raises:
         ConfigError: There is none.
-        SchemaError: It is malformed.
     """
     if release not in catalogued_releases():
         raise ConfigError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -42,10 +42,8 @@ class ApiQuery:
 
     Attributes:
         data_set: Folder below the site.
-        variables: Codes of the cells.
         level: As the API calls it.
         county: Its five digits.
-        file: Name of the file for the answer.
     """
 
     data_set: str
@@ -69,13 +67,9 @@ class ApiOrder:
     """Where and how to ask.
 
     Attributes:
-        folder: Where the answers go.
         site: Address below which the data sets are.
         key: The user's key; None asks without one.
-        force: Whether to ask again for what is there.
-        reporter: Who hears of progress.
         waits: Seconds before each new attempt.
-        sleep: How to wait.
     """
 
     folder: Path
@@ -84,7 +78,6 @@ class ApiOrder:
     force: bool = False
     reporter: Reporter = field(default_factory=SilentReporter)
     waits: tuple[float, ...] = WAITS
-    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
 
 def queries(
@@ -94,7 +87,6 @@ def queries(
 
     Args:
         release: One of `DATA_SETS`.
-        tables: Names of its tables.
         levels: Of the release; default all that a table is published for, of block, block group
             and tract.
         counties: Five digits each.
@@ -169,7 +161,7 @@ def _attempts(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
             if wait is None:
                 raise FetchError(f"{query.file}: {error}{_hint(order)}") from None
             order.reporter.note(f"{query.file}: {error}; trying again in {wait:g} s")
-            order.sleep(wait)
+            time.sleep(wait)
 
 
 def _request(order: ApiOrder, query: ApiQuery, url: str) -> bytes:

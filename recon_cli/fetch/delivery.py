@@ -1,11 +1,13 @@
 """One file from a catalogue into a folder: downloaded, checked, named, recorded.
 
 Until it has passed every check a download is in ``.fetch/`` of that folder, where an interrupted
-one stays for the next time. A file has its own name only when it is whole.
+one stays for the next time. A file has its own name only when it is whole. SHA-256 sums are kept in
+the format that ``sha256sum -c`` reads.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -15,15 +17,20 @@ from typing import Final, Literal
 from filelock import FileLock, Timeout
 
 from recon_cli.errors import FetchError, SourceError
-from recon_cli.fetch.acceptance import FILE as SUMS
-from recon_cli.fetch.acceptance import Checksums, accept
 from recon_cli.fetch.catalogue import Catalogue, CatalogueFile
-from recon_cli.fetch.transfer import WAITS, ResumingDownloader
+from recon_cli.fetch.transfer import WAITS, ResumingDownloader, meter
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.schema import Release
-from recon_cli.store.files import file_digest, make_folder
+from recon_cli.sources.legacy.layout import legacy_layout, take_inventory
+from recon_cli.sources.legacy.lines import open_members, open_stream
+from recon_cli.store.files import file_digest, make_folder, write_bytes
 
 STAGING: Final = ".fetch"
+SUMS: Final = "sha256sums.txt"
+#: A digest, a blank, a blank or ``*``, a file name.
+_SUM: Final = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
+_ZIP_START: Final = b"PK\x03\x04"
+_CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -32,11 +39,8 @@ class Order:
 
     Attributes:
         release: The release, whose layout says what is in a file.
-        catalogue: Its addresses.
-        folder: Where the files go.
         mirror: Address in place of the publisher's.
         force: Download again what is there, and record its checksum anew.
-        reporter: Who hears of progress.
         waits: Seconds before each new attempt.
     """
 
@@ -54,9 +58,6 @@ class Delivery:
     """A file that is there.
 
     Attributes:
-        part: Which one.
-        path: Where it is.
-        size: In bytes.
         digest: Its SHA-256, as recorded.
         how: ``fetched`` now, ``unchanged`` since it was recorded, or ``found``: put there by
             hand, now checked and recorded.
@@ -197,3 +198,84 @@ def _disk(path: Path) -> Iterator[None]:
         raise FetchError(
             f"{where}: {error.strerror or error}; choose another folder with --to"
         ) from error
+
+
+def accept(path: Path, part: CatalogueFile, release: Release, reporter: Reporter) -> None:
+    """Check that a file is a whole zip with the members that `recon ingest` will read.
+
+    Every byte of those members is decompressed, so that their checksums are compared too.
+
+    Raises:
+        SourceError: It is not; says what it is instead.
+    """
+    with path.open("rb") as file:
+        start = file.read(200)
+    if not start.startswith(_ZIP_START):
+        raise SourceError(f"{path}: expected a zip file, found {_described(start)}")
+    with open_members(path) as members:
+        inventory = take_inventory(members, path, legacy_layout(release))
+        name = inventory.geography.name.rsplit("/", 1)[-1]
+        if not name.lower().startswith(part.key):
+            raise SourceError(f"{path}: expected the files of {part.name}, found {name}")
+        needed = (inventory.geography, *inventory.segments.values())
+        size = sum(member.size or 0 for member in needed)
+        with meter(reporter, f"checking {path.name}", size) as read:
+            for member in needed:
+                with open_stream(member) as stream:
+                    while data := stream.read(_CHUNK):
+                        read(len(data))
+
+
+def _described(start: bytes) -> str:
+    if not start:
+        return "an empty file"
+    if start.lstrip().startswith(b"<"):
+        line = " ".join(start.decode("utf-8", errors="replace").split())
+        return f"a web page ({line[:60]}…)"
+    return f"other bytes ({start[:8]!r}…)"
+
+
+@dataclass(frozen=True)
+class Checksums:
+    """The recorded checksums of a folder.
+
+    Attributes:
+        lines: Its lines; those that we do not write ourselves stay as they are.
+    """
+
+    path: Path
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, folder: Path) -> Checksums:
+        """What is recorded in ``folder``; nothing if there is no such file.
+
+        Raises:
+            FetchError: The file cannot be read, or a line is no checksum.
+        """
+        path = folder / SUMS
+        try:
+            lines = tuple(path.read_text(encoding="utf-8").splitlines())
+        except FileNotFoundError:
+            return cls(path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise FetchError(f"{path}: cannot be read: {error}") from error
+        for number, line in enumerate(lines, start=1):
+            if line and not line.startswith("#") and not _SUM.fullmatch(line):
+                raise FetchError(
+                    f"{path}:{number}: expected 64 hexadecimal digits, two blanks and a file "
+                    f"name, found {line[:80]!r}; correct or remove the line"
+                )
+        return cls(path, lines)
+
+    def of(self, name: str) -> str | None:
+        """The recorded SHA-256 of a file, None if there is none."""
+        return next(
+            (m[1].lower() for m in map(_SUM.fullmatch, self.lines) if m and m[2] == name), None
+        )
+
+    def record(self, name: str, digest: str) -> None:
+        """Write the file with the checksum of ``name`` in it."""
+        others = [line for line in self.lines if not ((m := _SUM.fullmatch(line)) and m[2] == name)]
+        text = "\n".join([*others, f"{digest}  {name}"])
+        write_bytes(self.path, f"{text}\n".encode())

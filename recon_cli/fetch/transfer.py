@@ -1,4 +1,4 @@
-"""A downloader for pooch that resumes a download.
+"""A downloader for pooch that resumes a download, and shows how much of it has arrived.
 
 What has arrived is kept in a part file, with a stamp beside it: the address, and what the server
 called this version of the file (its ETag or date). A later attempt asks for the rest *if it is
@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from recon_cli.errors import FetchError
-from recon_cli.fetch.meter import meter
-from recon_cli.progress import Reporter
+from recon_cli.progress import ConsoleReporter, Reporter
 from recon_cli.version import __version__
 
 if TYPE_CHECKING:
     from requests import Response
+    from rich.console import Console
 
 #: Seconds before each new attempt; when they are used up, the download has failed.
 WAITS: Final = (1.0, 2.0, 4.0, 8.0)
@@ -38,6 +38,8 @@ _CHUNK: Final = 1 << 13
 #: Answers that a later attempt may find changed, besides 500 and above.
 _PASSING: Final = (408, 416, 425, 429)
 _RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+)")
+#: Seconds between plain lines on progress.
+_EVERY: Final = 5.0
 
 
 class TransferError(Exception):
@@ -48,7 +50,6 @@ class Stamp(BaseModel):
     """Which version of which file a part is of.
 
     Attributes:
-        url: Its address.
         etag: The server's name of the version; empty if it has none, or a weak one.
         modified: The server's date of it, likewise.
         size: Bytes of the whole file, where the server says.
@@ -73,17 +74,13 @@ class ResumingDownloader:
 
     Attributes:
         part: File for what has arrived; stays when the download fails.
-        label: What messages call the file.
-        reporter: Who hears of progress.
         waits: Seconds before each new attempt.
-        sleep: How to wait.
     """
 
     part: Path
     label: str
     reporter: Reporter
     waits: tuple[float, ...] = WAITS
-    sleep: Callable[[float], None] = field(default=time.sleep)
 
     def __call__(self, url: str, output_file: str, pooch: object) -> None:  # noqa: ARG002
         """Download ``url`` to ``output_file``; called by pooch.
@@ -105,7 +102,7 @@ class ResumingDownloader:
                 wait = self.waits[failures]
                 failures += 1
                 self.reporter.note(f"{self.label}: {error}; trying again in {wait:g} s")
-                self.sleep(wait)
+                time.sleep(wait)
         self.part.replace(output_file)
         self._stamp_file.unlink(missing_ok=True)
 
@@ -260,3 +257,72 @@ def _cause(error: BaseException) -> BaseException:
 def _said(error: BaseException) -> str:
     cause = _cause(error)
     return str(cause.args[0] if cause.args and isinstance(cause.args[0], str) else cause)
+
+
+class Arrived(Protocol):
+    """Hears of bytes: how many have arrived since the last call."""
+
+    def __call__(self, count: int, /) -> None:
+        """Count them."""
+
+
+@contextmanager
+def meter(reporter: Reporter, name: str, size: int | None, done: int = 0) -> Iterator[Arrived]:
+    """Show how much of a file has arrived.
+
+    Args:
+        size: In bytes, if known.
+        done: Bytes that were there before.
+    """
+    if isinstance(reporter, ConsoleReporter) and reporter.console.is_terminal:
+        with live(reporter.console, name, size, done) as arrived:
+            yield arrived
+    else:
+        yield Lines(reporter.note, name, size, done)
+
+
+@dataclass
+class Lines:
+    """Says a line every few seconds, and none about a file that is there sooner.
+
+    Attributes:
+        size: In bytes, if known.
+    """
+
+    say: Callable[[str], None]
+    name: str
+    size: int | None
+    done: int
+    _fresh: int = 0
+    _started: float = field(default_factory=time.monotonic)
+    _said: float = field(default_factory=time.monotonic)
+
+    def __call__(self, count: int, /) -> None:
+        """Count bytes."""
+        self.done += count
+        self._fresh += count
+        now = time.monotonic()
+        if now - self._said >= _EVERY:
+            self._said = now
+            of = "" if self.size is None else f" of {self.size / 1e6:,.1f}"
+            rate = self._fresh / (now - self._started)
+            self.say(f"{self.name}: {self.done / 1e6:,.1f}{of} MB, {rate / 1e6:,.1f} MB/s")
+
+
+@contextmanager
+def live(console: Console, name: str, size: int | None, done: int) -> Iterator[Arrived]:
+    """A bar as wide as the terminal; the rate is left out where it would not fit."""
+    from rich import progress as bars  # noqa: PLC0415 - a library user pays for it only here
+    from rich.table import Column  # noqa: PLC0415
+
+    columns: list[bars.ProgressColumn | str] = [
+        "{task.description}",
+        bars.BarColumn(bar_width=None, table_column=Column(ratio=1)),
+        bars.DownloadColumn(),
+    ]
+    if console.width >= 72:
+        columns.append(bars.TransferSpeedColumn())
+    columns.append(bars.TimeRemainingColumn(compact=True, elapsed_when_finished=True))
+    with bars.Progress(*columns, console=console, expand=True, transient=True) as progress:
+        task = progress.add_task(name, total=size, completed=done)
+        yield lambda count: progress.advance(task, count)

@@ -49,10 +49,6 @@ def grid_of_sums(labels: Sequence[str], ends: Ends) -> ToldGrid | None:
     counts can add up to the total in every place are one feature, unless a label combines two of
     them. Every other label is a feature of its own, which people have or have not: that is true
     whatever it is.
-
-    Args:
-        labels: Of the columns.
-        ends: What their counts are.
     """
     low, high = ends.low, ends.high
     totals = [i for i, label in enumerate(labels) if is_total(label)]
@@ -129,7 +125,6 @@ class _Addends:
     """Labels whose counts may add up to the total.
 
     Attributes:
-        names: The labels.
         low: (places × labels) Least counts.
         high: (places × labels) Greatest counts.
         total_low: (places) Least totals.

@@ -32,7 +32,6 @@ class Axis:
     """A feature of the people that a table counts, in the table's order.
 
     Attributes:
-        name: Of the feature.
         labels: The published categories but the total.
         has_total: Whether everybody is a category, too.
         rest: The value of those who are in none of the categories, if somebody may be.
@@ -60,7 +59,6 @@ class Grid:
     """Cells that are combinations of categories.
 
     Attributes:
-        axes: What is combined.
         cells: For each cell its label on each axis, None for everybody.
     """
 
@@ -83,7 +81,6 @@ def settle_names(grid: Grid, known: Sequence[Axis]) -> Grid:
     """The grid with names that no other categories have.
 
     Args:
-        grid: A table's.
         known: The axes of the tables before it: the same categories are the same feature, whatever
             their order, their case and the header above them, unless they could be of any.
     """
@@ -133,7 +130,9 @@ def axes_of_dimensions(
         labels = [label for _, label in categories[name]]
         own = tuple(label for label in labels if not is_total(label))
         if own and len(labels) > 1:
-            axes.append(with_rest(Axis(slug(_bare(name)), own, len(own) < len(labels))))
+            # without what portals add to a dimension's name
+            bare = re.sub(r"^c_| \(\d+ categories\)$", "", name, flags=re.IGNORECASE)
+            axes.append(with_rest(Axis(slug(bare), own, len(own) < len(labels))))
     return axes
 
 
@@ -201,7 +200,8 @@ def grid_of_phrases(labels: Sequence[str]) -> Grid | None:
             crossed = {f"{one} {two}": (one, two) for one in firsts for two in seconds}
             alone = {each for each in words if each not in crossed}
             is_whole = crossed.keys() <= set(words) and alone <= {*firsts, *seconds}
-            if min(len(firsts), len(seconds)) < 2 or not is_whole or not _differ(firsts, seconds):
+            is_once = len({*firsts, *seconds}) == len(firsts) + len(seconds)
+            if min(len(firsts), len(seconds)) < 2 or not (is_whole and is_once):
                 continue
             cells: list[tuple[str | None, ...]] = [
                 crossed.get(each)
@@ -216,17 +216,10 @@ def grid_of_phrases(labels: Sequence[str]) -> Grid | None:
     return found[max(found)] if found else None
 
 
-def _differ(firsts: Sequence[str], seconds: Sequence[str]) -> bool:
-    """Whether no word is there twice."""
-    return len({*firsts, *seconds}) == len(firsts) + len(seconds)
-
-
 def feature_axis(name: str, words: Sequence[str], number: int) -> Axis:
     """The feature whose categories are ``words``, a total perhaps among them.
 
     Args:
-        name: Its name, if the labels say it.
-        words: Its labels.
         number: Of the axis, for a name that nothing says.
     """
     own = tuple(word for word in words if not is_total(word))
@@ -249,7 +242,6 @@ class Node:
     """A cell of a table whose labels are a tree.
 
     Attributes:
-        path: Its words.
         leaves: Places of the cells without cells below, that it is the sum of.
     """
 
@@ -279,8 +271,3 @@ def slug(text: str) -> str:
     """A name for a schema: ``Nursing facilities/Skilled`` → ``nursing_facilities_skilled``."""
     word = re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")[:40].strip("_")
     return f"n_{word}" if word[:1].isdigit() else word
-
-
-def _bare(name: str) -> str:
-    """A dimension's name without what portals add to it."""
-    return re.sub(r"^c_| \(\d+ categories\)$", "", name, flags=re.IGNORECASE)

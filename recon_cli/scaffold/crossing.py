@@ -73,7 +73,6 @@ def grid_of_headers(paths: Sequence[Path], ends: Ends) -> ToldGrid | None:
 
     Args:
         paths: The words of each column, outermost first.
-        ends: What the counts are.
     """
     name, bare = without_title(paths)
     words = [tuple(word for word in path if not is_total(word)) for path in bare]

@@ -11,7 +11,6 @@ from types import NoneType
 from typing import Any, Final, Literal, get_args, get_origin
 
 import annotated_types
-import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -20,8 +19,8 @@ from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError
-from recon_cli.scaffold.recognition import RecognisedFiles
-from recon_cli.scaffold.suppression import drafted_reading, narrower_laws
+from recon_cli.scaffold.recognition import RecognisedFiles, drafted_reading
+from recon_cli.scaffold.schema_draft import flow
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_condition
 from recon_cli.sources.formats.codes import cells_by_code
@@ -32,6 +31,8 @@ _ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
 _OFFERED: Final = ("link", "score")
 
 _WIDTH: Final = 78
+#: Below which agencies mostly suppress; offered where no marker says a number.
+_USUAL: Final = 3
 
 Values = Mapping[str, object]
 
@@ -42,7 +43,6 @@ def compose(found: RecognisedFiles, target: Path) -> str:
     Every key of its sections is there; one behind ``#`` has its default.
 
     Args:
-        found: What the config is for.
         target: Where it will be; paths in it are relative to its folder.
 
     Raises:
@@ -55,7 +55,9 @@ def compose(found: RecognisedFiles, target: Path) -> str:
                 f"{target}: is in {path}, and every file in there is input; "
                 "write the config somewhere else with --to"
             )
-    top = {"release": _release(found.release, target), "work": f"work/{_stem(found)}"}
+    is_file = found.release.endswith((".yaml", ".yml"))
+    release = _relative(Path(found.release), target) if is_file else found.release
+    top = {"release": release, "work": f"work/{_stem(found)}"}
     levels = [level.name for level in found.schema.geography.levels]
     finest = {found.schema.finest_level(table).name for table in found.schema.tables}
     chosen: dict[str, Values] = {
@@ -103,7 +105,6 @@ def schema_file(target: Path, name: str) -> Path:
     """Where the draft of a schema lies: beside the config, and never in its place.
 
     Args:
-        target: The config.
         name: The schema's file, if that is not the config's.
     """
     path = target.with_name(name)
@@ -126,7 +127,7 @@ def compose_protection(markers: Sequence[str], base: int | None) -> str:
                 "narrower law proves more, and a wrong one gives wrong proofs."
             ),
         ]
-        for which, law in narrower_laws(markers):
+        for which, law in _narrower_laws(markers):
             lines += [*_comment(f"{which}:"), f"#   - {{law: {law}}}"]
         if said := [each for each in markers if threshold_of(each)]:
             hidden = ", ".join(map(repr, said))
@@ -145,6 +146,20 @@ def compose_protection(markers: Sequence[str], base: int | None) -> str:
         ]
         statements.append(f"  - {{law: {{rounded: {{base: {base}}}}}}}")
     return "\n".join([*lines, "statements:", *statements]) + "\n"
+
+
+def _narrower_laws(markers: Sequence[str]) -> list[tuple[str, str]]:
+    """Laws that would prove more than the drafted one: when each holds, and its YAML."""
+    said = {below for each in markers if (below := threshold_of(each))}
+    if len(said) > 1:
+        return [("Counts above zero alone", "{suppressed: {flagged: positive}}")]
+    below = max(said, default=_USUAL)
+    small = f"1 {'and' if below == _USUAL else 'to'} {below - 1}"
+    laws = [(f"Counts of {small} alone", f"{{suppressed: {{below: {below}}}}}")]
+    if any(threshold_of(each) is None for each in markers):
+        law = f"{{suppressed: {{below: {below}, complementary: true}}}}"
+        laws.append((f"Counts of {small}, and others that protect them", law))
+    return laws
 
 
 def _opening(found: RecognisedFiles) -> Iterator[str]:
@@ -206,7 +221,11 @@ def _allowed(field: FieldInfo, about: str) -> str:
 def _kinds(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
     """The types that a value may have, each with its limits; None is not among them."""
     if hasattr(annotation, "__metadata__"):
-        inner = [each for extra in annotation.__metadata__ for each in _unpacked(extra)]
+        inner = [
+            each
+            for extra in annotation.__metadata__
+            for each in (extra.metadata if isinstance(extra, FieldInfo) else [extra])
+        ]
         yield from _kinds(get_args(annotation)[0], [*metadata, *inner])
     elif get_origin(annotation) in (Literal, list, tuple, dict) or not get_args(annotation):
         if annotation is not NoneType:
@@ -214,10 +233,6 @@ def _kinds(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, list[Any
     else:
         for inner_type in get_args(annotation):
             yield from _kinds(inner_type, metadata)
-
-
-def _unpacked(extra: Any) -> list[Any]:
-    return extra.metadata if isinstance(extra, FieldInfo) else [extra]
 
 
 def _limits(metadata: list[Any]) -> Iterator[str]:
@@ -247,8 +262,7 @@ def _yaml(value: object) -> str:
     plain = list(value) if isinstance(value, tuple) else value
     if isinstance(plain, str) and plain.isdigit():
         return f"'{plain}'"  # 0108 is text to one version of YAML, a number to another
-    text = yaml.safe_dump(plain, default_flow_style=True, allow_unicode=True, width=10**6)
-    return str(text).removesuffix("...\n").strip()
+    return flow(plain)
 
 
 def _comment(text: str, indent: str = "") -> list[str]:
@@ -260,10 +274,6 @@ def _comment(text: str, indent: str = "") -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _release(name: str, target: Path) -> str:
-    return _relative(Path(name), target) if name.endswith((".yaml", ".yml")) else name
 
 
 def _stem(found: RecognisedFiles) -> str:

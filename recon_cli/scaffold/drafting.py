@@ -32,15 +32,15 @@ from recon_cli.scaffold.crossing import (
     tree_differs,
     without_title,
 )
-from recon_cli.scaffold.place_sums import MOST_COUNTS, PlaceSums
-from recon_cli.scaffold.places import coded_geoids, draft_geoids, levels_of, nested_geoids
-from recon_cli.scaffold.schema_draft import (
-    Draft,
-    TableDraft,
-    crossed_table,
-    draft_schema,
-    tree_table,
+from recon_cli.scaffold.places import (
+    MOST_COUNTS,
+    PlaceSums,
+    coded_geoids,
+    draft_geoids,
+    levels_of,
+    nested_geoids,
 )
+from recon_cli.scaffold.schema_draft import TableDraft, crossed_table, draft_schema, tree_table
 from recon_cli.scaffold.survey import published_intervals, rounding_base
 from recon_cli.scaffold.tables import PERIOD, Fit, TableFile, require_cells, rest_of_mapping
 from recon_cli.schema import Release, parse_release
@@ -76,13 +76,10 @@ class DraftedRelease:
     """A schema drafted from files, and what reads them by it.
 
     Attributes:
-        draft: The schema.
-        release: The same, built.
-        fit: The files and their mapping.
         questions: What has to be answered.
     """
 
-    draft: Draft
+    draft: str
     release: Release
     fit: Fit
     questions: tuple[str, ...] = ()
@@ -112,8 +109,8 @@ def draft_release(
     if geoids is not None or said:
         lengths = sorted(set(places.str.len_chars()))
         named = levels_of(lengths, said, has_whole="A" in places)
-    draft = draft_schema(name, title, tables, places, named, census=census)
-    release = parse_release(draft.text, source=f"{name}.yaml")
+    text, unsaid = draft_schema(name, title, tables, places, named, census=census)
+    release = parse_release(text, source=f"{name}.yaml")
     mapping, doubts = rest_of_mapping(files, release)
     if columns:
         mapping |= _column_keys(columns)
@@ -143,7 +140,8 @@ def draft_release(
         elif file.sheet.dimensions:
             sums = PlaceSums.of(file.sheet, file.survey, rounding_base([file.survey]))
             questions += () if sums is None else tuple(sums.questions(file.sheet, geoids or {}))
-    return DraftedRelease(draft, release, Fit(tuple(files), mapping, tuple(doubts)), questions)
+    fitting = Fit(tuple(files), mapping, (*unsaid, *doubts))
+    return DraftedRelease(text, release, fitting, questions)
 
 
 def _tables(
@@ -153,9 +151,6 @@ def _tables(
     """The tables of files, and for each file that labels alone explain: header → code.
 
     Files with the same headers have the same table.
-
-    Raises:
-        ConfigError: They are of the same places, too.
     """
     tables: dict[str, TableDraft] = {}
     columns: list[FileColumns] = []
@@ -188,11 +183,7 @@ def _tables(
 
 
 def _require_other_places(before: TableFile, file: TableFile) -> None:
-    """Refuse two files with the same headers and the same places.
-
-    Raises:
-        ConfigError: They are two publications.
-    """
+    """Refuse two files with the same headers and the same places."""
     again = before.survey.geoids.filter(before.survey.geoids.is_in(file.survey.geoids.implode()))
     if len(again):
         raise ConfigError(
@@ -202,11 +193,7 @@ def _require_other_places(before: TableFile, file: TableFile) -> None:
 
 
 def _column_keys(columns: Sequence[FileColumns]) -> dict[str, object]:
-    """Keys of ``ingest.mapping``: by file where files share headers of different cells.
-
-    Raises:
-        ConfigError: Such files have one name.
-    """
+    """Keys of ``ingest.mapping``: by file where files share headers of different cells."""
     pairs = [pair for _, own in columns for pair in own.items()]
     together = dict(pairs)
     if all(together[header] == code for header, code in pairs):
@@ -352,11 +339,7 @@ def _remedy(column: CountColumn) -> str:
 
 
 def _whole_numbers(file: TableFile, leave_out: Collection[str]) -> tuple[CountColumn, ...]:
-    """Columns that may be counts: no periods, and not mostly numbers that are not whole.
-
-    Raises:
-        SourceError: A column of counts has a number that is none.
-    """
+    """Columns that may be counts: no periods, and not mostly numbers that are not whole."""
     able = []
     for each in file.sheet.counts:
         if each.header in leave_out:

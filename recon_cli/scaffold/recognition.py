@@ -12,24 +12,16 @@ from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.fetch import catalogued_releases, load_catalogue
 from recon_cli.scaffold.drafting import draft_release, release_name
-from recon_cli.scaffold.suppression import drafted_reading
 from recon_cli.scaffold.survey import rounding_base, survey_rows
-from recon_cli.scaffold.tables import (
-    Fit,
-    TableFile,
-    fit,
-    markers_of,
-    open_table_files,
-    product_of,
-)
+from recon_cli.scaffold.tables import Fit, TableFile, fit, markers_of, open_table_files, product_of
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy
+from recon_cli.sources.documents import document_of, open_documents
 from recon_cli.sources.formats import NO_MAPPING, FileMapping, is_companion
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
-from recon_cli.sources.legacy.summary import summarise
-from recon_cli.sources.tabular import document_of, open_documents
+from recon_cli.sources.legacy.geography import summarise
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
-from recon_cli.statement.suppression import is_marker
+from recon_cli.statement.suppression import is_marker, threshold_of
 
 TIDY: Final = "tidy"
 #: A state's files; of which product, is told from their names.
@@ -54,7 +46,6 @@ class RecognisedFiles:
     Attributes:
         source: What `recon ingest` has to read them as.
         release: The release as it was named: packaged, or the path of a schema.
-        paths: Files, and folders of members.
         about: A few words on each, for people; may be fewer than paths.
         mapping: Keys of ``ingest.mapping`` that they need.
         doubts: What could not be told, a sentence each.
@@ -99,13 +90,11 @@ def recognise(
     """Find out what ``paths`` are.
 
     Args:
-        paths: Files, or folders of files.
         release: A packaged release or the path of a schema; guessed if None.
         said: Header rows and place column of tables, where they cannot be told.
 
     Raises:
         ConfigError: There is nothing to read, or it is not clear what it is.
-        SchemaError: The schema is malformed.
         SourceError: The files are not what they seem to be.
     """
     found = dict.fromkeys(each for path in paths for each in _expand(path))
@@ -159,6 +148,17 @@ def _with_protection(found: RecognisedFiles) -> RecognisedFiles:
             f"{PROTECTION} says that they are"
         )
     return replace(found, doubts=(*found.doubts, *doubts))
+
+
+def drafted_reading(markers: Sequence[str]) -> str:
+    """What the drafted law takes the markers for.
+
+    >>> drafted_reading(["*"]), drafted_reading(["*", "<5"])
+    ("'*' may be any number", "'<5' is 0 to 4, '*' may be any number")
+    """
+    said = [f"{each!r} is 0 to {below - 1}" for each in markers if (below := threshold_of(each))]
+    silent = [repr(each) for each in markers if threshold_of(each) is None]
+    return ", ".join([*said, *([f"{', '.join(silent)} may be any number"] if silent else [])])
 
 
 def _expand(path: Path) -> Iterable[tuple[str, Path]]:
@@ -296,8 +296,7 @@ def _tables_of(
         return _of_release(source, best[0], candidates[best[0]], fits[best[0]])
     drafted = draft_release(files, release_name(files[0].path), leave_out)
     found = _of_release(source, f"{drafted.release.name}.yaml", drafted.release, drafted.fit)
-    doubts = (*drafted.draft.doubts, *found.doubts)
-    return replace(found, draft=drafted.draft.text, doubts=doubts, questions=drafted.questions)
+    return replace(found, draft=drafted.draft, questions=drafted.questions)
 
 
 def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> RecognisedFiles:

@@ -21,19 +21,6 @@ _OLDEST: Final = 110
 
 
 @dataclass(frozen=True)
-class Draft:
-    """A schema that was drafted.
-
-    Attributes:
-        text: YAML.
-        doubts: What could not be told, a sentence each.
-    """
-
-    text: str
-    doubts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class TableDraft:
     """A table.
 
@@ -41,8 +28,6 @@ class TableDraft:
         code: Pattern of its cell codes.
         features: Feature → its lines of YAML below ``features``.
         recodes: Recode → its form.
-        cells: The pattern of its cells.
-        doubts: What could not be told.
         questions: What has to be answered.
         lengths: Of the geoids of its places; those of all places if empty.
         title: Of its sheet; may be empty.
@@ -117,7 +102,8 @@ def _categories(axis: Axis) -> tuple[list[str], dict[str, list[str]]]:
     """Values that do not overlap, and the groups that the categories are of them, if they do."""
     if axis.intervals is None:
         return [slug(label) for label in axis.labels], {}
-    cuts = sorted({low for low, _ in axis.intervals} | {_next(each) for each in axis.intervals})
+    ends = {1 + (_OLDEST if high is None else high) for _, high in axis.intervals}
+    cuts = sorted({low for low, _ in axis.intervals} | ends)
     spans = [(low, high - 1) for low, high in itertools.pairwise(cuts)]
     pieces = [
         (low, None if high >= _OLDEST else high)
@@ -134,10 +120,6 @@ def _categories(axis: Axis) -> tuple[list[str], dict[str, list[str]]]:
         for each in axis.intervals
     }
     return names, groups
-
-
-def _next(each: Interval) -> int:
-    return _OLDEST + 1 if each[1] is None else each[1] + 1
 
 
 def _holds(each: Interval, age: int) -> bool:
@@ -205,13 +187,10 @@ def draft_schema(
     names: Mapping[int, str],
     *,
     census: bool,
-) -> Draft:
-    """A schema for some tables.
+) -> tuple[str, tuple[str, ...]]:
+    """A schema for some tables, as YAML, and what could not be told, a sentence each.
 
     Args:
-        release: Its name.
-        title: For people.
-        geoids: All places.
         names: Length of a geoid → its level, as far as that is known.
         census: Whether geoids are those of the US census.
     """
@@ -221,23 +200,24 @@ def draft_schema(
     if len(tables) > 1:
         shown = ", ".join(table.name for table in tables)
         doubts = (*doubts, f"whether {shown} count the same people: give each its universe")
+    said = tuple(dict.fromkeys([*(each for table in tables for each in table.doubts), *doubts]))
     features = {name: form for table in tables for name, form in table.features.items()}
     recodes = {name: form for table in tables for name, form in table.recodes.items()}
     lengths = set(geoids.str.len_chars())
     published = [(name, digits) for name, digits in levels if digits in lengths]
     lines = [
         f"# Drafted from {title}. Check it: a wrong schema gives wrong answers.",
-        *(f"# Could not be told: {doubt}." for doubt in _all_doubts(tables, doubts)),
+        *(f"# Could not be told: {doubt}." for doubt in said),
         f"release: {release}",
-        f"title: {_flow(title)}",
+        f"title: {flow(title)}",
         "",
         "features:            # what a record says of a person",
-        *(f"  {name}: {_flow(form)}" for name, form in features.items()),
+        *(f"  {name}: {flow(form)}" for name, form in features.items()),
         "",
     ]
     if recodes:
         lines += ["recodes:             # groups of their values"]
-        lines += [f"  {name}: {_flow(form)}" for name, form in recodes.items()] + [""]
+        lines += [f"  {name}: {flow(form)}" for name, form in recodes.items()] + [""]
     lines += [
         "geography:           # finest first; a geoid starts with its parent's",
         "  levels:",
@@ -250,11 +230,7 @@ def draft_schema(
         "families:            # `recon data releases FILE` shows the cells that patterns write out",
         *_families(tables, published),
     ]
-    return Draft("\n".join(lines) + "\n", _all_doubts(tables, doubts))
-
-
-def _all_doubts(tables: Sequence[TableDraft], doubts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*(each for table in tables for each in table.doubts), *doubts]))
+    return "\n".join(lines) + "\n", said
 
 
 def _families(tables: Sequence[TableDraft], levels: Sequence[tuple[str, int]]) -> Iterator[str]:
@@ -262,8 +238,8 @@ def _families(tables: Sequence[TableDraft], levels: Sequence[tuple[str, int]]) -
         own = [name for name, digits in levels if digits in (table.lengths or {digits})]
         yield f"  - levels: [{', '.join(own)}]"
         yield "    cells:"
-        yield from (f"      - {_flow(cell)}" for cell in table.cells)
-        title = f"title: {_flow(table.title)}, " if table.title else ""
+        yield from (f"      - {flow(cell)}" for cell in table.cells)
+        title = f"title: {flow(table.title)}, " if table.title else ""
         yield f"    tables: {{{table.name}: {{{title}code: {table.code!r}}}}}"
 
 
@@ -299,7 +275,8 @@ def _geography(
     return levels, levels[-1][0], tuple(doubts)
 
 
-def _flow(value: object) -> str:
+def flow(value: object) -> str:
+    """A value as YAML on one line."""
     text = yaml.safe_dump(
         value, default_flow_style=True, allow_unicode=True, width=10**6, sort_keys=False
     )

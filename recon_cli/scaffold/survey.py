@@ -14,10 +14,11 @@ import polars as pl
 from recon_cli.errors import SourceError
 from recon_cli.scaffold.crossing import Ends
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, cell_text
+from recon_cli.sources.formats.layout import interval_ends
 from recon_cli.sources.formats.reading import THOUSANDS
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy_file import ZERO_FRACTION
-from recon_cli.statement.suppression import MARKERS, is_marker, threshold_of
+from recon_cli.statement.suppression import MARKERS, is_marker
 
 #: As many texts in place of counts as are worth naming.
 _MOST_TEXTS: Final = 8
@@ -31,12 +32,7 @@ _CHANCE: Final = 1e-6
 
 @dataclass(frozen=True)
 class Odd:
-    """Texts of a column that are no counts.
-
-    Attributes:
-        row: The first row with one.
-        times: How many there are.
-    """
+    """Texts of a column that are no counts."""
 
     row: int
     text: str
@@ -53,14 +49,11 @@ class Survey:
     """What a sheet has.
 
     Attributes:
-        geoids: All places, sorted.
-        rows: Number of rows.
         categories: Dimension → code and label of every category, in order of appearance.
         texts: Place of a column of counts → texts in it that are no counts, most frequent first.
         odd: Place of a column of counts → its first number that is no count: row, text, and how
             many there are; and the same of texts that nobody uses for suppressed counts.
         numbers: Place of a column of counts → how many counts it has.
-        positive: Number of counts above zero.
         divisor: The greatest number of which all counts are multiples; 0 if all are zero.
     """
 
@@ -143,14 +136,7 @@ def published_intervals(
     most = max(_FEWEST_ROWS, _MOST_COUNTS // len(columns))
     rows = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet)).head(most)
     texts = rows.select(_count_text(sheet, each.at).alias(str(each.at)) for each in columns)
-    away = 0 if base is None else base - 1
-    low, high = np.zeros(texts.shape), np.full(texts.shape, np.inf)
-    for i, column in enumerate(texts):
-        for j, text in enumerate(column):
-            if (number := _number(text)) is not None:
-                low[j, i], high[j, i] = max(number - away, 0), number + away
-            elif (below := threshold_of(text)) is not None:
-                high[j, i] = below - 1
+    low, high = interval_ends(texts.rows(), _number, base or 1)
     return Ends(rows[ROW].to_numpy().astype(np.int64), low, high)
 
 
@@ -182,12 +168,8 @@ def survey(sheet: CountSheet) -> Survey:
         rows += placed.height
         geoids.append(placed["geoid"].drop_nulls().unique())
         for each in sheet.dimensions:
-            label = each.code if each.label is None else each.label
-            pairs = placed.select(
-                code=cell_text(each.code).fill_null(""), label=cell_text(label).fill_null("")
-            )
-            for code, words in pairs.unique(maintain_order=True).iter_rows():
-                categories[each.name].setdefault(code, words or code)
+            for code, label in each.categories(placed):
+                categories[each.name].setdefault(code, label)
         for column in sheet.counts:
             written = placed.select(ROW, text=texts_of(sheet, column.at))
             odd = written.filter(~pl.col("text").str.contains(_COUNT))
@@ -258,7 +240,7 @@ def _has_counts(sheet: CountSheet) -> pl.Expr:
 
 def _count_text(sheet: CountSheet, at: int) -> pl.Expr:
     """A count as it is written, or its flag; a number with a flag is a count."""
-    text = pl.coalesce(cell_text(at), *(cell_text(flag) for flag in sheet.flags))
+    text = sheet.written(at).str.strip_chars()
     if sheet.number is not None:
         text = text.str.replace(sheet.number, "${1}")
     return text.fill_null("")

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from recon_cli.errors import ConfigError, ReconError, SourceError
-from recon_cli.scaffold.survey import (
-    Survey,
-    survey,
-)
+from recon_cli.scaffold.survey import Survey, survey
 from recon_cli.schema import Release
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import (
     CountSheet,
     FileMapping,
     Format,
-    is_companion,
     recognise_format,
 )
 from recon_cli.sources.formats.assignment import Assigner
@@ -27,14 +24,8 @@ from recon_cli.sources.formats.codes import PRODUCTS
 from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.formats.long import names_counts
 from recon_cli.sources.formats.reading import SheetReader
-from recon_cli.sources.tables import companions
-from recon_cli.sources.tabular import (
-    Document,
-    documents_of_sheets,
-    hidden_sheets,
-    open_documents,
-    read_sheet,
-)
+from recon_cli.sources.tables import documents_with_counts
+from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet
 
 #: Dimensions of which a publication has one value: the last, if there are several.
 PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)
@@ -45,7 +36,6 @@ class TableFile:
     """A file with counts.
 
     Attributes:
-        path: As it was named.
         document: The file, the member of a zip, or the sheet of a workbook.
         sheet: With the roles of its columns; the rows that are counts.
     """
@@ -108,11 +98,8 @@ def open_table_files(paths: Sequence[Path], said: FileMapping) -> TableFiles:
     passed: list[str] = []
     notes: list[str] = []
     for path in paths:
-        documents = open_documents(path)
-        beside = (*documents, *companions(path))
+        documents, beside = documents_with_counts(path)
         for document in documents:
-            if len(documents) > 1 and is_companion(document):
-                continue
             if not said.sheet and (hidden := hidden_sheets(document)):
                 shown = ", ".join(map(repr, hidden))
                 passed += hidden

@@ -1,22 +1,18 @@
 """Sources: published formats read as counts, geounits and coverage."""
 
-from recon_cli.sources.dense import DenseSource
-from recon_cli.sources.formats import FORMATS, NO_MAPPING, DimensionMapping, FileMapping
+from recon_cli.sources.formats import NO_MAPPING, DimensionMapping, FileMapping
 from recon_cli.sources.joined import JoinedSource, Part
-from recon_cli.sources.legacy import LegacySource, open_legacy, write_legacy
+from recon_cli.sources.legacy import open_legacy, write_legacy
 from recon_cli.sources.listing import (
-    IncompleteSource,
     complete_geounits,
     list_geounits,
     read_geounit_list,
     read_place_names,
 )
-from recon_cli.sources.opening import OpenedSource, completed, open_counts, open_source
-from recon_cli.sources.tables import open_tables
+from recon_cli.sources.tables import OpenedSource, completed, open_counts, open_source, open_tables
 from recon_cli.sources.tidy import (
     Absent,
     AbsentCells,
-    TidySource,
     open_tidy,
     tidy_frame,
     with_zeros,
@@ -24,19 +20,14 @@ from recon_cli.sources.tidy import (
 )
 
 __all__ = [
-    "FORMATS",
     "NO_MAPPING",
     "Absent",
     "AbsentCells",
-    "DenseSource",
     "DimensionMapping",
     "FileMapping",
-    "IncompleteSource",
     "JoinedSource",
-    "LegacySource",
     "OpenedSource",
     "Part",
-    "TidySource",
     "complete_geounits",
     "completed",
     "list_geounits",

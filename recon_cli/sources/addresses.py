@@ -13,10 +13,10 @@ from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell
 from recon_cli.sources.cells import CellIndex
+from recon_cli.sources.documents import Document, document_of
 from recon_cli.sources.formats import FORMATS, FileMapping
 from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.tables import open_sheets
-from recon_cli.sources.tabular import Document, document_of
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import tidy_files
 from recon_cli.sources.tidy_file import open_file, published_cells
@@ -33,7 +33,6 @@ class CountedFile:
 
     Attributes:
         document: Of a workbook the whole.
-        name: Its own, without folders.
         counts: A row a count, published or not: ``sheet``, empty where the file has only one;
             ``row`` and ``column``, from 1; ``text``, as it is written, and ``value``, null if that
             is no number; ``geoid, table, cell``; ``place`` and ``header``, in the file's words;
@@ -58,15 +57,12 @@ def locate_counts(
     """Tell where the counts of published files stand, as `open_tables` reads them.
 
     Args:
-        release: Names the tables, cells and levels.
         source: The format: ``tidy``, or one of `FORMATS` whose files have rows and columns.
         paths: Files, or folders of files, together one publication.
-        mapping: What the files do not say themselves.
         has_statements: Whether counts are protected by laws.
 
     Raises:
         ConfigError: The files have no rows and columns.
-        SourceError: A file is missing or malformed.
     """
     if source == "tidy":
         return tuple(
@@ -91,8 +87,9 @@ def locate_counts(
         own = {*roles.place, *(at for each in roles.dimensions for at in (each.code, each.label))}
         labels |= {(document.sheet or "", at + 1) for at in own if at is not None}
     return tuple(
-        CountedFile(document, _own_name(document), pl.concat(counts), frozenset(labels))
+        CountedFile(document, name, pl.concat(counts), frozenset(labels))
         for document, counts, labels in found.values()
+        for name in [document.name.removesuffix(f", sheet {document.sheet}")]
     )
 
 
@@ -127,16 +124,8 @@ def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> Counted
 
 def _named(release: Release, counts: pl.DataFrame) -> pl.DataFrame:
     """With table and cell in place of the ordinal, and columns from 1."""
-    index = CellIndex.of(release)
-    ordinals = counts["ordinal"].to_numpy()
-    tables = pl.Series(index.tables, dtype=pl.String)
     return counts.drop("ordinal").with_columns(
         pl.col(ROW).cast(pl.Int32),
         pl.col("column") + 1,
-        table=tables.gather(index.table_of[ordinals].astype("int64")),
-        cell=pl.Series(index.cell_of[ordinals]),
+        **CellIndex.of(release).named(counts["ordinal"].to_numpy()),
     )
-
-
-def _own_name(document: Document) -> str:
-    return document.name.removesuffix(f", sheet {document.sheet}")

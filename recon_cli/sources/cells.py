@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,7 +19,6 @@ class CellIndex:
     """Cells of all tables in published order; a cell's ordinal is its place here.
 
     Attributes:
-        tables: Table names, in published order.
         offsets: Table name → ordinal of its first cell.
         table_of: Ordinal → index into ``tables``.
         cell_of: Ordinal → cell number, from 1.
@@ -49,7 +50,22 @@ class CellIndex:
 
     def name(self, ordinal: int) -> str:
         """How messages name a cell: ``table P12, cell P0120003``."""
-        return f"table {self.tables[self.table_of[ordinal]]}, cell {self.codes[ordinal]}"
+        return f"table {self.table_name(ordinal)}, cell {self.codes[ordinal]}"
+
+    def numbers(self, ordinals: Iterable[int]) -> dict[str, tuple[int, ...]]:
+        """Table → numbers of some cells, rising, as coverage patterns have them."""
+        found: dict[str, list[int]] = {}
+        for ordinal in sorted(ordinals):
+            found.setdefault(self.table_name(ordinal), []).append(int(self.cell_of[ordinal]))
+        return {table: tuple(numbers) for table, numbers in found.items()}
+
+    def named(self, ordinals: NDArray[np.integer[Any]]) -> dict[str, pl.Series]:
+        """The columns ``table`` and ``cell`` of cells."""
+        tables = pl.Series(self.tables, dtype=pl.String)
+        return {
+            "table": tables.gather(self.table_of[ordinals].astype(np.int64)),
+            "cell": pl.Series(self.cell_of[ordinals]),
+        }
 
     def counts(
         self,
@@ -63,14 +79,11 @@ class CellIndex:
         Args:
             geoids: The geoids that ``rows`` points into.
             rows: Place of each count's geounit.
-            ordinals: The counted cells.
         """
-        names = pl.Series(self.tables, dtype=pl.String)
         return pl.DataFrame(
             {
                 "geoid": geoids.gather(rows),
-                "table": names.gather(self.table_of[ordinals].astype(np.int64)),
-                "cell": self.cell_of[ordinals],
+                **self.named(ordinals),
                 "count": values.astype(np.int32),
             },
             schema=COUNTS,

@@ -28,18 +28,19 @@ def separator_of(path: Path) -> str:
 
 
 def read_texts(path: Path) -> pl.DataFrame:
-    """A CSV file, a Parquet file or the Parquet files of a folder, every column as text.
-
-    Raises:
-        SourceError: It cannot be read.
-    """
+    """A CSV file, a Parquet file or the Parquet files of a folder, every column as text."""
     try:
         if path.is_dir() or path.suffix.lower() == ".parquet":
             files = path / "**/*.parquet" if path.is_dir() else path
             return pl.read_parquet(files, hive_partitioning=False).cast(pl.String)
         return pl.read_csv(path, infer_schema=False, separator=separator_of(path))
     except UNREADABLE as error:
-        raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: Exception) -> SourceError:
+    """The error for a file that could not be read; as for `why_unreadable`."""
+    return SourceError(f"{path}: {why_unreadable(path, error)}")
 
 
 def why_unreadable(path: Path, error: Exception) -> str:
@@ -47,7 +48,6 @@ def why_unreadable(path: Path, error: Exception) -> str:
 
     Args:
         path: A CSV, Parquet or xlsx file.
-        error: What was raised when it was read.
     """
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"

@@ -5,7 +5,7 @@ Nothing has to be looked up row by row, which is what makes ten million rows qui
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,10 +21,12 @@ from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tabular import Sheet
 from recon_cli.sources.tabular.sheet import ROW
-from recon_cli.statement import EXACT, Protection
+from recon_cli.statement import EXACT
 
 #: Column sets are bits of one number.
 MOST_COLUMN_SETS = 60
+#: Counts that are held at once, about, unless one partition has more.
+_GROUP_COUNTS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,8 @@ class KeptSheet:
     """The checked rows of a wide sheet.
 
     Attributes:
-        sheet: Where they are from, for messages.
         folder: Parquet files with ``row``, ``geoid`` and a column named after each ordinal.
-        ordinals: Those cells.
         partitions: Partition → number of its rows.
-        has_gaps: Whether some count is not published.
     """
 
     sheet: Sheet
@@ -51,44 +50,23 @@ class KeptSheet:
 
 
 class DenseSource:
-    """Kept sheets without gaps.
+    """Kept sheets without gaps: all counts are exact, and cells without a row are unpublished."""
 
-    Args:
-        release: Names the tables, cells and levels.
-        group_counts: Counts that are held at once, about, unless one partition has more.
-    """
-
-    def __init__(self, release: Release, sheets: Sequence[KeptSheet], group_counts: int) -> None:
+    def __init__(self, release: Release, sheets: Sequence[KeptSheet]) -> None:
+        self.protection = EXACT
+        self.has_statements = False
+        self.absent: Mapping[str, CoveragePattern] = {}
+        self.may_lack_geounits = True
         self._release = release
         self._sheets = tuple(sheets)
         self._cells = CellIndex.of(release)
         self._sets = list(dict.fromkeys(tuple(sorted(sheet.ordinals)) for sheet in sheets))
-        self._groups = self._partition_groups(group_counts)
+        self._groups = self._partition_groups()
 
     @property
     def coverage(self) -> Coverage:
         """A pattern for each level and each collection of column sets that a geounit has."""
         return tuple(self._pattern(*key) for key in self._patterns)
-
-    @property
-    def protection(self) -> Protection:
-        """All counts are exact."""
-        return EXACT
-
-    @property
-    def has_statements(self) -> bool:
-        """Whether counts come with intervals: they do not."""
-        return False
-
-    @property
-    def absent(self) -> dict[str, CoveragePattern]:
-        """Level → the cells that are zero for a geounit without any row: none."""
-        return {}
-
-    @property
-    def may_lack_geounits(self) -> bool:
-        """Whether cells without a row are unpublished: they are."""
-        return True
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
         """One batch for each group of partitions.
@@ -106,12 +84,12 @@ class DenseSource:
             ]
             yield GeounitBatch(units.collect(), pl.concat(parts) if len(parts) > 1 else parts[0])
 
-    def _partition_groups(self, group_counts: int) -> list[tuple[str, str]]:
+    def _partition_groups(self) -> list[tuple[str, str]]:
         sizes: dict[str, int] = {}
         for sheet in self._sheets:
             for partition, rows in sheet.partitions.items():
                 sizes[partition] = sizes.get(partition, 0) + rows * len(sheet.ordinals)
-        return partition_groups(sorted(sizes.items()), group_counts)
+        return partition_groups(sorted(sizes.items()), _GROUP_COUNTS)
 
     def _rows(self, column_set: int, first: str, last: str) -> pl.DataFrame:
         """Rows of one column set in some partitions, by geoid; ``sheet`` says where they are from.
@@ -215,9 +193,5 @@ class DenseSource:
         ordinals = {
             ordinal for at, each in enumerate(self._sets) if sets >> at & 1 for ordinal in each
         }
-        cells: dict[str, list[int]] = {}
-        for ordinal in sorted(ordinals):
-            name = self._cells.tables[self._cells.table_of[ordinal]]
-            cells.setdefault(name, []).append(int(self._cells.cell_of[ordinal]))
         level = self._release.geography.by_digits[digits].name
-        return CoveragePattern(level, {name: tuple(each) for name, each in cells.items()})
+        return CoveragePattern(level, self._cells.numbers(ordinals))

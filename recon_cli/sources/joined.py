@@ -24,8 +24,6 @@ class Part:
     """One publication, opened.
 
     Attributes:
-        name: Its name in the register.
-        release: Its own schema.
         source: Its counts, before geounits without a row are added.
     """
 

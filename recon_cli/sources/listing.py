@@ -56,18 +56,13 @@ class CompletedSource:
     def __init__(
         self,
         release: Release,
-        source: Source,
-        absent: Mapping[str, CoveragePattern],
+        source: IncompleteSource,
         listed: pl.DataFrame | None,
-        protection: Protection,
-        *,
-        has_statements: bool,
     ) -> None:
-        self._protection = protection
         self._release = release
         self._partition = release.geography.partition_level
         self._source = source
-        self._absent = absent
+        self._absent = source.absent
         self._listed = listed
         self._coverage = list(source.coverage)
         known = {pattern.level for pattern in self._coverage}
@@ -78,7 +73,7 @@ class CompletedSource:
             for level in release.geography.levels
             if self._partition.encloses(level) and level.name in known
         ]
-        self._no_counts = (STATEMENTS if has_statements else COUNTS).to_frame()
+        self._no_counts = (STATEMENTS if source.has_statements else COUNTS).to_frame()
 
     @property
     def coverage(self) -> Coverage:
@@ -117,11 +112,7 @@ class CompletedSource:
         return geounits if geounits["geoid"].is_sorted() else geounits.sort("geoid")
 
     def _add_listed(self, geounits: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-        """With the listed geounits of the same partitions.
-
-        Raises:
-            SourceError: A geounit of a listed level is not in the list.
-        """
+        """With the listed geounits of the same partitions."""
         listed = listed.filter(pl.col("level").is_in([each.name for each in self._levels]))
         unknown = geounits.join(listed, on="geoid", how="anti").filter(
             pl.col("level").is_in(listed["level"].unique().implode())
@@ -163,7 +154,7 @@ class CompletedSource:
         if self._levels == [unit]:
             return geounits  # no coarser geounit has counts
         batch = GeounitBatch(geounits, counts)
-        known = with_population(self._release, self.coverage, batch, self._protection)
+        known = with_population(self._release, self.coverage, batch, self._source.protection)
         has_cells = [bool(pattern.cells) for pattern in self._coverage]
         added = [geounits]
         complete: list[tuple[int, pl.Series]] = []  # coarse geounits whose units hold everybody
@@ -185,9 +176,10 @@ class CompletedSource:
         """Geounits without a row in the files, with the coverage that this means."""
         numbers: dict[str, int] = {}
         for name in rows["level"].unique().sort():
-            cells = self._absent[name].cells if name in self._absent else {}
+            absent = self._absent.get(name)
+            cells = {} if absent is None else absent.cells
             if not is_listed:  # zeros of many places are one where each of them is
-                cells = _proven_zeros(self._protection, name, cells)
+                cells = _proven_zeros(self._source.protection, name, cells)
             pattern = CoveragePattern(name, cells, is_listed=is_listed)
             if pattern not in self._coverage:
                 self._coverage.append(pattern)
@@ -216,14 +208,7 @@ def complete_geounits(
         listed = pl.DataFrame({"geoid": list(known), "level": list(known.values())})
     if listed is None and not source.may_lack_geounits and _absent_is_empty(release, source):
         return source
-    return CompletedSource(
-        release,
-        source,
-        source.absent,
-        listed,
-        source.protection,
-        has_statements=source.has_statements,
-    )
+    return CompletedSource(release, source, listed)
 
 
 def _absent_is_empty(release: Release, source: IncompleteSource) -> bool:
@@ -250,10 +235,6 @@ def _proven_zeros(
 
 def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
     """A list of geounits: a CSV or Parquet file with a column ``geoid``.
-
-    Args:
-        release: Tells a geoid's level from its length.
-        path: The file.
 
     Returns:
         Columns ``geoid, level``, sorted.

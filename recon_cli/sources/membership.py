@@ -28,7 +28,6 @@ def read_membership(release: Release, files: Mapping[Path, Mapping[str, str]]) -
     once, and other columns are ignored, so that a lookup of finer places than the units is one.
 
     Args:
-        release: Its schema has areas.
         files: File → level → its column, where that is called something else. Several files have
             the unit's column each, as block assignment files of the census have.
 
@@ -87,11 +86,7 @@ def _line(path: Path) -> str:
 
 
 def _joined(unit: str, found: Mapping[Path, pl.DataFrame], levels: Sequence[str]) -> pl.DataFrame:
-    """All files by their units, columns in the order of ``levels``.
-
-    Raises:
-        SourceError: One lists a unit that another leaves out.
-    """
+    """All files by their units, columns in the order of ``levels``."""
     first, *others = found
     units = found[first]
     for path in others:

@@ -1,29 +1,102 @@
-"""Files of records that the program did not make: one file, a folder of parts, or a stage's.
+"""Files of records that the program did not make, in the words of whoever made them.
 
-Records are read a partition at a time and with the needed columns only.
+One file, a folder of parts, or a stage's. Records are read a partition at a time, and of them the
+needed columns only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import polars as pl
 
-from recon_cli.errors import ConfigError, SourceError
+from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.frames import UNREADABLE
-from recon_cli.schema import Level, Release
-from recon_cli.sources.damage import columns_found, separator_of, why_unreadable
-from recon_cli.sources.tabular import document_of, read_sheet
+from recon_cli.schema import Level, Release, Value
+from recon_cli.sources.damage import columns_found, separator_of, unreadable
+from recon_cli.sources.documents import document_of
+from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW
-from recon_cli.sources.translation import Translation
 from recon_cli.store import read_partition
 from recon_cli.store.files import file_digest, key_of
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
+
+#: Names that a message lists.
+_SHOWN: Final = 12
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What a file calls things.
+
+    Attributes:
+        columns: Header in the file → column of the release.
+        values: Column of the release → code in the file → value of the release, or None.
+        sheet: Of a workbook: the name of the sheet.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, Value | None]] = field(default_factory=dict)
+    sheet: str | None = None
+
+    def check(self, release: Release, others: Collection[str]) -> None:
+        """Refuse what the release does not have.
+
+        Args:
+            others: Columns beyond the release's that the file may have.
+
+        Raises:
+            ConfigError: A column is not the release's, is given twice, or has no such value; the
+                message begins with the key.
+        """
+        known = known_columns(release)
+        for header, column in self.columns.items():
+            if column not in (*known, *others):
+                close = difflib.get_close_matches(column, [*known, *others], n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                raise ConfigError(
+                    f"columns.{header}: the release has no column {column!r} "
+                    f"(columns: {_first([*known, *others])}){hint}"
+                )
+        targets = list(self.columns.values())
+        if twice := [column for column in targets if targets.count(column) > 1]:
+            raise ConfigError(f"columns: two columns of the file are {twice[0]!r}")
+        for column, codes in self.values.items():
+            if column != release.geoid_column:
+                _check_values(release, column, codes)
+
+    def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """The frame with the release's columns and values.
+
+        A code that `values` does not name stays what it is.
+
+        Raises:
+            ConfigError: The frame lacks a column, or has one already; the message begins with the
+                key.
+        """
+        headers = frame.collect_schema()
+        for header, column in self.columns.items():
+            if header not in headers:
+                found = columns_found(headers, self.columns)
+                raise ConfigError(f"columns: no column {header!r} ({found})")
+            if column in headers and column not in self.columns:
+                raise ConfigError(f"columns.{header}: the file has a column {column!r}, too")
+        renamed = frame.rename(dict(self.columns))
+        for column in self.values:
+            if column not in renamed.collect_schema():
+                found = columns_found(renamed.collect_schema(), self.columns.values())
+                raise ConfigError(f"values: no column {column!r} ({found})")
+        return renamed.with_columns(
+            _recoded(column, codes, renamed.collect_schema()[column])
+            for column, codes in self.values.items()
+        )
+
 
 #: For files that have the release's columns and values.
 AS_IT_IS = Translation()
@@ -34,7 +107,6 @@ class Slice:
     """What a file has in one partition.
 
     Attributes:
-        rows: Number of records.
         digest: Changes when they do.
     """
 
@@ -46,14 +118,12 @@ class Slice:
 class RecordFile:
     """Records by partition.
 
+    Methods raise `SourceError` for a file that cannot be read, `StageError` for a damaged stage.
+
     Attributes:
-        name: What messages call it.
-        path: The file or folder.
         layout: ``stage`` (a published stage folder), ``folder`` (``county=01073/*.parquet``) or
             ``file`` (one Parquet, CSV or xlsx file).
         place: The column with the unit's geoid.
-        level: The level of the partitions.
-        translation: What the file calls things.
     """
 
     name: str
@@ -68,7 +138,6 @@ class RecordFile:
 
         Raises:
             SourceError: It cannot be read, or has no geoids.
-            StageError: A stage folder is damaged.
         """
         if self.layout == "stage":
             rows = read_manifest(self.path, command="the stage that makes it").partitions
@@ -88,12 +157,7 @@ class RecordFile:
         return {name: Slice(rows, digest) for name, rows in sorted(counts.iter_rows())}
 
     def read(self, partition: str, columns: Sequence[str], span: Span = EVERYWHERE) -> pl.DataFrame:
-        """The records of a partition in ``span``; those of ``columns`` that there are.
-
-        Raises:
-            SourceError: It cannot be read.
-            StageError: A stage folder is damaged.
-        """
+        """The records of a partition in ``span``; those of ``columns`` that there are."""
         if self.layout == "stage":
             return read_partition(self.path, partition, span, columns)
         if self.layout == "folder":
@@ -101,18 +165,13 @@ class RecordFile:
             if not parts:
                 raise SourceError(f"{self.name}: {self.path} has no {self.level.name}={partition}")
             scans = [self._scan(part).filter(span.holds(self.place)) for part in parts]
-            return pl.concat([self._collect(_some(scan, columns)) for scan in scans])
+            return pl.concat([self._collect(_narrowed(scan, columns)) for scan in scans])
         inside = self.level.enclosing(pl.col(self.place).cast(pl.String)) == partition
         scan = self._scan(self.path).filter(inside & span.holds(self.place))
-        return self._collect(_some(scan, columns))
+        return self._collect(_narrowed(scan, columns))
 
     def columns(self) -> list[str]:
-        """Names of all columns.
-
-        Raises:
-            SourceError: It cannot be read.
-            StageError: A stage folder is damaged.
-        """
+        """Names of all columns."""
         if self.layout == "stage":
             manifest = read_manifest(self.path, command="the stage that makes it")
             return read_partition(self.path, manifest.partitions[0].partition).columns
@@ -122,7 +181,7 @@ class RecordFile:
         try:
             return self._scan(paths[0]).collect_schema().names()
         except UNREADABLE as error:
-            raise SourceError(f"{paths[0]}: {why_unreadable(paths[0], error)}") from None
+            raise unreadable(paths[0], error) from None
         except ConfigError as error:
             raise ConfigError(f"{paths[0]}: {error}") from error
 
@@ -130,9 +189,6 @@ class RecordFile:
         """The number of the first record of a single file with one of ``values``, from 1.
 
         None where the file has no such column, or there are several files.
-
-        Raises:
-            SourceError: It cannot be read.
         """
         if self.layout != "file" or column not in self.columns():
             return None
@@ -159,9 +215,7 @@ class RecordFile:
         try:
             return frame.collect()
         except UNREADABLE as error:
-            raise SourceError(
-                f"{self.name}: {self.path}: {why_unreadable(self.path, error)}"
-            ) from None
+            raise SourceError(f"{self.name}: {unreadable(self.path, error)}") from None
 
 
 def open_records(
@@ -170,7 +224,6 @@ def open_records(
     """Find out what ``path`` is.
 
     Args:
-        name: What messages call it.
         path: A Parquet, CSV or xlsx file, a folder of partitions, a stage folder, or a work
             folder, which stands for its ``microdata/``.
         release: Names the geoid column and the partitions.
@@ -238,6 +291,40 @@ def _workbook(path: Path, name: str | None, _changed: int) -> pl.DataFrame:
     return body.select(list(filled)).rename(filled)
 
 
-def _some(frame: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+def _narrowed(frame: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
     names = frame.collect_schema().names()
     return frame.select(name for name in names if name in columns)
+
+
+def _recoded(column: str, codes: Mapping[str, Value | None], dtype: pl.DataType) -> pl.Expr:
+    text = pl.col(column).cast(pl.String)
+    if dtype.is_float():
+        text = text.str.strip_suffix(".0")
+    text = text.str.strip_chars()
+    new = [None if value is None else str(value) for value in codes.values()]
+    return text.replace_strict(
+        pl.Series(list(codes), dtype=pl.String),
+        pl.Series(new, dtype=pl.String),
+        default=text,
+        return_dtype=pl.String,
+    )
+
+
+def _check_values(release: Release, column: str, codes: Mapping[str, Value | None]) -> None:
+    try:
+        labels = release.column_groups(column).labels
+    except SchemaError as error:
+        raise ConfigError(f"values: {error}") from error
+    known = {str(label).lower() for label in labels}
+    for code, value in codes.items():
+        if value is not None and str(value).lower() not in known:
+            raise ConfigError(
+                f"values.{column}.{code}: {value!r} is not a value of {column} "
+                f"(values: {_first(map(str, labels))})"
+            )
+
+
+def _first(names: Iterable[str]) -> str:
+    listed = list(names)
+    rest = f", … {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+    return ", ".join(listed[:_SHOWN]) + rest

@@ -1,8 +1,8 @@
-"""Published tables of any format, wide or long, one file or many, as a source.
+"""Published files of any format, wide or long, one or many, opened as one source.
 
-Every file is read once: its rows are checked, and kept as columns of numbers in a folder of
-Parquet that is gone when the source is. Then they are handed on in groups of partitions, so that
-memory depends on the group, not on the files.
+Every table is read once: its rows are checked, and kept as columns of numbers in a folder that
+is gone when the source is. Then they are handed on in groups of partitions, so that memory depends
+on the group, not on the files.
 """
 
 from __future__ import annotations
@@ -10,45 +10,124 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import partition_runs
+from recon_cli.publication import Source
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.sources.dense import MOST_COLUMN_SETS, DenseSource, KeptSheet
+from recon_cli.sources.documents import Document, document_of, open_documents
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, CountSheet, FileMapping, is_companion
 from recon_cli.sources.formats.reading import SheetReader
-from recon_cli.sources.tabular import (
-    Document,
-    Sheet,
-    document_of,
-    documents_of_sheets,
-    open_documents,
-)
+from recon_cli.sources.legacy import open_legacy
+from recon_cli.sources.listing import IncompleteSource, complete_geounits
+from recon_cli.sources.tabular import Sheet, documents_of_sheets
 from recon_cli.sources.tabular.sheet import ROW
-from recon_cli.sources.tidy import GROUP_ROWS, AbsentCells, TidySource, tables_without_zeros
+from recon_cli.sources.tidy import (
+    AbsentCells,
+    TidySource,
+    open_tidy,
+    tables_without_zeros,
+)
 from recon_cli.sources.tidy_file import TidyFile
 from recon_cli.statement import EXACT, Protection
-
-#: Counts that are held at once, about, unless one partition has more.
-_GROUP_COUNTS: Final = 4_000_000
 
 TablesSource = DenseSource | TidySource
 
 
-@dataclass(frozen=True, kw_only=True)
-class KeptFile(TidyFile):
-    """Checked rows as if they were those of a tidy file.
+@dataclass(frozen=True)
+class OpenedSource:
+    """A source, and by which laws its counts were published.
 
     Attributes:
-        sheet: Where they are from.
+        protection: None if all counts are exact.
     """
+
+    source: Source
+    protection: Protection | None = None
+
+
+def open_source(
+    release: Release,
+    source: str,
+    paths: Sequence[Path],
+    *,
+    tables: Collection[str] | None = None,
+    mapping: FileMapping = NO_MAPPING,
+    absent: AbsentCells | None = None,
+    geounits: pl.DataFrame | None = None,
+    protection: Protection | None = None,
+) -> OpenedSource:
+    """Open published files.
+
+    Args:
+        source: The format: ``tidy``, ``sf1-legacy``, ``pl-legacy``, ``dhc-legacy``, or one of
+            `FORMATS`.
+        paths: Files, or folders of files, together one publication.
+        tables: Of legacy files: the tables to read; default all.
+        mapping: Of `FORMATS`: what the files do not say themselves.
+        absent: What a cell without a count means; default ``zero`` in tidy files, ``unpublished``
+            in all others.
+        geounits: The list of all geounits, if there is one: columns ``geoid, level``.
+        protection: By which law each count was published; None where all are exact.
+
+    Raises:
+        ConfigError: No paths, no such format, or what was said does not fit the release.
+    """
+    if source.endswith("-legacy"):
+        return OpenedSource(open_legacy(release, paths, layout=source, tables=tables))
+    counts = open_counts(
+        release, source, paths, mapping=mapping, absent=absent, protection=protection
+    )
+    return completed(release, counts, geounits)
+
+
+def completed(
+    release: Release, counts: IncompleteSource, geounits: pl.DataFrame | None = None
+) -> OpenedSource:
+    """A source with the geounits that have no row in it; see `complete_geounits`."""
+    laws = counts.protection if counts.has_statements else None
+    return OpenedSource(complete_geounits(release, counts, geounits), laws)
+
+
+def open_counts(
+    release: Release,
+    source: str,
+    paths: Sequence[Path],
+    *,
+    mapping: FileMapping = NO_MAPPING,
+    absent: AbsentCells | None = None,
+    protection: Protection | None = None,
+) -> TablesSource:
+    """The geounits of files that have a row in them; as for `open_source`.
+
+    Raises:
+        ConfigError: No paths, no such format, or what was said does not fit the release.
+    """
+    if source == "tidy":
+        return open_tidy(release, paths, absent=absent or "zero", protection=protection)
+    if source in FORMATS:
+        return open_tables(
+            release,
+            source,
+            paths,
+            mapping=mapping,
+            absent=absent or "unpublished",
+            protection=protection,
+        )
+    known = ", ".join(("tidy", "sf1-legacy", "pl-legacy", "dhc-legacy", *FORMATS))
+    raise ConfigError(f"source: no format {source!r} (formats: {known})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptFile(TidyFile):
+    """Checked rows as if they were those of a tidy file."""
 
     sheet: Sheet
 
@@ -76,10 +155,8 @@ def open_tables(
     """Open and check published tables.
 
     Args:
-        release: Names the tables, cells and levels.
         source: The format, one of `FORMATS`.
         paths: Files, zips, or folders of them, together one publication.
-        mapping: What the files do not say themselves.
         absent: What a cell without a count means: ``unpublished``, or ``zero`` as in a tidy file;
             for all tables, or by table.
         protection: By which laws counts were suppressed, rounded or perturbed; None for exact ones.
@@ -100,8 +177,8 @@ def open_tables(
         if protection is None and all(reader.is_wide for reader in readers):
             opened = _wide_source(release, readers, folder, unpublished)
         else:
-            files = [_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers)]
-            opened = _tidy_source(release, files, unpublished, protection)
+            files = tuple(_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers))
+            opened = TidySource(release, files, unpublished, protection or EXACT)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -126,9 +203,7 @@ def open_sheets(
     sheets: list[tuple[Document, CountSheet, FileMapping]] = []
     names: set[str] = set()
     for path in map(Path, paths):
-        documents = open_documents(path)
-        beside = (*documents, *companions(path))
-        data = [each for each in documents if len(documents) == 1 or not is_companion(each)]
+        data, beside = documents_with_counts(path)
         if not data:
             raise SourceError(f"{path}: expected files with counts, found none")
         for document in (
@@ -150,12 +225,13 @@ def open_sheets(
     return sheets
 
 
-def companions(path: Path) -> tuple[Document, ...]:
-    """Files beside a single file that may explain it."""
-    if not path.is_file():
-        return ()
-    files = (each for each in sorted(path.parent.iterdir()) if each.is_file() and each != path)
-    return tuple(each for each in map(document_of, files) if is_companion(each))
+def documents_with_counts(path: Path) -> tuple[list[Document], tuple[Document, ...]]:
+    """The documents with counts at a path, and all in it and beside it that may explain them."""
+    documents = open_documents(path)
+    around = sorted(path.parent.iterdir()) if path.is_file() else ()
+    files = map(document_of, (each for each in around if each.is_file() and each != path))
+    data = [each for each in documents if len(documents) == 1 or not is_companion(each)]
+    return data, (*documents, *filter(is_companion, files))
 
 
 def _wide_source(
@@ -167,18 +243,9 @@ def _wide_source(
     kept = [_keep_wide(reader, folder / str(i), release) for i, reader in enumerate(readers)]
     has_gaps = any(sheet.has_gaps for sheet in kept) or len(unpublished) < len(release.tables)
     if not has_gaps and len({sheet.ordinals for sheet in kept}) <= MOST_COLUMN_SETS:
-        return DenseSource(release, kept, _GROUP_COUNTS)
+        return DenseSource(release, kept)
     files = [_kept_file(sheet.sheet, _unpivoted(sheet)) for sheet in kept]
-    return _tidy_source(release, files, unpublished)
-
-
-def _tidy_source(
-    release: Release,
-    files: Sequence[KeptFile],
-    unpublished: frozenset[str],
-    protection: Protection | None = None,
-) -> TidySource:
-    return TidySource(release, tuple(files), unpublished, GROUP_ROWS, protection or EXACT)
+    return TidySource(release, tuple(files), unpublished, EXACT)
 
 
 def _keep_wide(reader: SheetReader, folder: Path, release: Release) -> KeptSheet:

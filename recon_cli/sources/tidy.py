@@ -48,8 +48,8 @@ class TidySource:
         release: Release,
         files: tuple[TidyFile, ...],
         unpublished: frozenset[str],
-        group_rows: int,
         protection: Protection,
+        group_rows: int = GROUP_ROWS,
     ) -> None:
         self._release = release
         self.protection = protection
@@ -57,7 +57,9 @@ class TidySource:
         self._unpublished = unpublished
         self._cells = CellIndex.of(release)
         self._published = published_cells(release)
-        self._statements = StatementReader(release, self._cells, protection, self._where)
+        self._statements = StatementReader(
+            release, self._cells, protection, lambda file, row: files[file].where(row)
+        )
         for file in files:
             file.check(release, self._published)
         self._groups = self._partition_groups(group_rows)
@@ -142,9 +144,6 @@ class TidySource:
             self._refuse_twice(rows.slice(twice["at"][0] - 1, 2))
         return self._statements.read(rows) if self.has_statements else rows
 
-    def _where(self, file: int, row: int) -> str:
-        return self._files[file].where(row)
-
     def _refuse_twice(self, pair: pl.DataFrame) -> None:
         first, again = pair.to_dicts()
         earlier = self._files[first["file"]].where(first["row"])
@@ -228,12 +227,8 @@ class TidySource:
 
     def _pattern(self, cells: _Cells) -> CoveragePattern:
         rank, own = cells
-        numbers: dict[str, list[int]] = {}
-        for ordinal in sorted({*own, *self._zeros[rank]}):
-            name = self._cells.tables[self._cells.table_of[ordinal]]
-            numbers.setdefault(name, []).append(int(self._cells.cell_of[ordinal]))
         level = self._release.geography.by_rank[rank].name
-        return CoveragePattern(level, {name: tuple(cells) for name, cells in numbers.items()})
+        return CoveragePattern(level, self._cells.numbers({*own, *self._zeros[rank]}))
 
 
 def open_tidy(
@@ -253,7 +248,6 @@ def open_tidy(
     and ``high`` may give the interval of the true count instead.
 
     Args:
-        release: Names the tables, cells and levels.
         paths: ``.csv`` and ``.parquet`` files, or folders of them, together one publication.
         absent: What a cell without a row means. ``zero``: a table with any row at a level is
             published for every geounit of that level in the files, and a cell without a row is
@@ -275,7 +269,7 @@ def open_tidy(
     files = tuple(open_file(name, has_statements=protection is not None) for name in names)
     if any(file.has_statements for file in files):
         files = tuple(open_file(name, has_statements=True) for name in names)
-    return TidySource(release, files, unpublished, group_rows, protection or EXACT)
+    return TidySource(release, files, unpublished, protection or EXACT, group_rows)
 
 
 def tidy_files(path: Path) -> list[Path]:
@@ -298,9 +292,7 @@ def tidy_frame(
     """A frame in memory as tidy source; see `open_tidy`.
 
     Args:
-        release: Names the tables, cells and levels.
         counts: Columns ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
-        absent: What a cell without a row means.
         protection: By which law each count was published.
 
     Raises:
@@ -309,7 +301,7 @@ def tidy_frame(
     """
     unpublished = tables_without_zeros(release, absent)
     file = open_frame(counts, "counts", has_statements=protection is not None)
-    return TidySource(release, (file,), unpublished, GROUP_ROWS, protection or EXACT)
+    return TidySource(release, (file,), unpublished, protection or EXACT)
 
 
 def tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str]:
@@ -338,8 +330,6 @@ def with_zeros(
     published there.
 
     Args:
-        tables: The published tables.
-        levels: The published levels.
         counts: Columns of `COUNTS`, non-zero counts.
 
     Returns:
@@ -365,9 +355,6 @@ def write_tidy(counts: pl.DataFrame, path: Path) -> None:
     Args:
         counts: Columns of `COUNTS`.
         path: Ends in ``.csv`` or ``.parquet``.
-
-    Raises:
-        ConfigError: Another suffix.
     """
     rows = counts.select(COUNTS.names()).cast(COUNTS).sort("geoid", "table", "cell")
     match path.suffix.lower():

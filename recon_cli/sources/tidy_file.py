@@ -17,7 +17,7 @@ from recon_cli.frames import UNREADABLE
 from recon_cli.schema import AreaGeography, Release
 from recon_cli.schema.areas import ALL
 from recon_cli.sources.cells import CellIndex
-from recon_cli.sources.damage import separator_of, why_unreadable
+from recon_cli.sources.damage import separator_of, unreadable
 
 MAX_COUNT: Final = 2**31 - 1
 #: A whole number may have a fraction of zeros; three of them may as well part thousands.
@@ -189,11 +189,6 @@ def is_tidy(path: Path) -> bool:
     return {"geoid", "count"} <= set(columns) or "cell" in columns
 
 
-def unreadable(path: Path, error: Exception) -> SourceError:
-    """What polars could not read, on one line, with the line number where it can be found."""
-    return SourceError(f"{path}: {why_unreadable(path, error)}")
-
-
 def _open_csv(path: Path, has_statements: bool) -> TidyFile:
     # Without inferred types geoids and codes stay text, leading zeros included.
     rows = pl.scan_csv(
@@ -224,11 +219,7 @@ def _open_csv(path: Path, has_statements: bool) -> TidyFile:
 
 
 def _separator(path: Path) -> str:
-    """What stands between the columns: the one of four that the first line has most of.
-
-    Raises:
-        SourceError: The file is UTF-16, of which only other formats are read.
-    """
+    """What stands between the columns: the one of four that the first line has most of."""
     with path.open("rb") as file:
         if file.read(2) in _UTF_16:
             raise SourceError(f"{path}: this is UTF-16 text; save it as UTF-8 (iconv -f utf-16)")
@@ -270,16 +261,7 @@ def _whole(column: str, most: int) -> pl.Expr:
 
 
 def open_frame(counts: pl.DataFrame, name: str, *, has_statements: bool = False) -> TidyFile:
-    """A frame as if it had been read from a Parquet file.
-
-    Args:
-        counts: Columns as in a file.
-        name: What messages call it.
-        has_statements: As for `open_file`.
-
-    Raises:
-        SourceError: Its columns are others.
-    """
+    """A frame as if it had been read from a Parquet file."""
     return _typed(Path(name), counts.lazy().with_row_index("row", offset=1), has_statements)
 
 

@@ -20,7 +20,6 @@ class StatementReader:
     """Reads rows by the laws of a release.
 
     Attributes:
-        protection: Its laws.
         name: How messages name a row, from its columns ``file`` and ``row``.
     """
 
@@ -72,7 +71,7 @@ class StatementReader:
         self, rank: int, ordinal: int, marker: str | None, rows: pl.DataFrame
     ) -> tuple[int, Law]:
         level = self.release.geography.by_rank[rank].name
-        table = self.cells.tables[self.cells.table_of[ordinal]]
+        table = self.cells.table_name(ordinal)
         number = self.protection.number(table, level, marker)
         law = self.protection.laws[number]
         if marker is None:
@@ -135,13 +134,10 @@ class StatementReader:
 
     def counts(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Columns of `STATEMENTS` of rows that `read` returned."""
-        ordinals = rows["ordinal"].cast(pl.Int64).to_numpy()
-        tables = pl.Series(self.cells.tables, dtype=pl.String)
         return pl.DataFrame(
             {
                 "geoid": rows["geoid"],
-                "table": tables.gather(self.cells.table_of[ordinals].astype(np.int64)),
-                "cell": self.cells.cell_of[ordinals],
+                **self.cells.named(rows["ordinal"].to_numpy()),
                 "count": rows["value"].cast(pl.Int32),
                 **{name: rows[name] for name in ("low", "high", "law")},
             },

@@ -33,8 +33,7 @@ from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import ATTRIBUTE, SOLVAR
 from recon_cli.report.unit_kinds import kind_masks
-from recon_cli.sources.records import RecordFile, Slice, open_records
-from recon_cli.sources.translation import Translation
+from recon_cli.sources.records import RecordFile, Slice, Translation, open_records
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.reconstructed import Reconstructed, open_reconstructed
 from recon_cli.store import Manifest, Transaction

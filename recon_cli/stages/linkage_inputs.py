@@ -26,8 +26,7 @@ from recon_cli.config.sections.link import AttackerFile, Link
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
-from recon_cli.sources.records import RecordFile, open_records
-from recon_cli.sources.translation import Translation
+from recon_cli.sources.records import RecordFile, Translation, open_records
 from recon_cli.store import INGEST
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span

@@ -153,14 +153,13 @@ class _CountyGenerator:
     def _age_scores(self, homes: CountyHouseholds) -> FloatArray:
         """A standard normal score of each household, correlated within blocks and tracts."""
         rng, tract = self.rng("kinship"), self.county.tract[self.places]
-        ages, population = self.nation.ages, self.county.population[self.places]
+        ages = self.nation.ages
         common = ages.alike_tract
         of_tract = rng.standard_normal(len(self.county.density))[tract]
         of_block = rng.standard_normal(len(tract))
         local = np.sqrt(common) * of_tract + np.sqrt(1 - common) * of_block
-        rho = self.nation.geography.at_size(ages.alike, population)[homes.block]
         own = rng.standard_normal(homes.count)
-        score: FloatArray = np.sqrt(rho) * local[homes.block] + np.sqrt(1 - rho) * own
+        score: FloatArray = np.sqrt(ages.alike) * local[homes.block] + np.sqrt(1 - ages.alike) * own
         return score
 
     def _rows(

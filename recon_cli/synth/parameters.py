@@ -103,7 +103,7 @@ class Ages(ParameterSection):
     housemates: tuple[float, Share]
     parents: tuple[float, float]
     men_alone: tuple[Share, ...]
-    alike: BySize
+    alike: Share
     children_alike: Share
     alike_tract: Share
 

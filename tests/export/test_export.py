@@ -22,12 +22,11 @@ from recon_cli.evaluate.checked import BY_ENGINES
 from recon_cli.export.copies import NOT_FOR_PUBLICATION
 from recon_cli.export.findings import _EXACT
 from recon_cli.export.records import records_workbook
-from recon_cli.export.text import DelimitedText
-from recon_cli.export.workbook import CellMark, WrittenWorkbook
+from recon_cli.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
 from recon_cli.scaffold import recognise
 from recon_cli.sources.addresses import locate_counts
+from recon_cli.sources.documents import document_of
 from recon_cli.sources.formats import FileMapping
-from recon_cli.sources.tabular import document_of
 from recon_cli.sources.tabular.workbook import Workbook, open_workbook
 from tests.support.command_line import recon
 from tests.support.office_layouts import judge, write_office

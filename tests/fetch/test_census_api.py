@@ -83,7 +83,7 @@ def test_what_is_there_is_not_asked_for_again() -> None:
 def test_bad_answers(reply: Reply, message: str) -> None:
     (query,) = queries(PL, ["P5"], ["block"], ["34021"])
     with website(reply) as site, pytest.raises(FetchError) as caught:
-        ask(ApiOrder(Path("data"), site.url, waits=(0.0,), sleep=lambda _: None), query)
+        ask(ApiOrder(Path("data"), site.url, waits=(0.0,)), query)
     assert message in str(caught.value)
     assert "sesame" not in str(caught.value)
     assert not Path("data").exists()

@@ -19,7 +19,7 @@ from filelock import FileLock
 from rich.console import Console
 
 from recon_cli.errors import FetchError, SourceError
-from recon_cli.fetch import Order, catalogued_releases, deliver, load_catalogue, meter, transfer
+from recon_cli.fetch import Order, catalogued_releases, deliver, load_catalogue, transfer
 from recon_cli.progress import ConsoleReporter
 from recon_cli.schema import load_release
 from recon_cli.schema.states import STATES
@@ -418,7 +418,7 @@ def test_two_at_once_do_not_write_one_file() -> None:
 
 
 def test_progress_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meter, "_EVERY", 0.0)
+    monkeypatch.setattr(transfer, "_EVERY", 0.0)
     text = io.StringIO()
     with website(Reply(ZIP, cut=7000), Reply(ZIP)) as site:
         deliver(
@@ -434,7 +434,7 @@ def test_progress_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) ->
 def test_progress_on_a_narrow_terminal() -> None:
     text = io.StringIO()
     console = Console(file=text, width=60, force_terminal=True, color_system=None)
-    with meter.meter(ConsoleReporter(lambda: console), FILE, 150_000_000, 30_000_000) as arrived:
+    with transfer.meter(ConsoleReporter(lambda: console), FILE, 150_000_000, 30_000_000) as arrived:
         arrived(45_000_000)
     last = [line for line in text.getvalue().split("\r") if FILE in line][-1]
     assert "75.0/150.0 MB" in last

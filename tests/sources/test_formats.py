@@ -13,7 +13,7 @@ import yaml
 from recon_cli.config import load_config
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
-from recon_cli.sources.formats.geoids import are_digits
+from recon_cli.sources.formats.place import are_digits
 from recon_cli.stages.ingest_partitions import open_source
 from tests.support.layouts import LAYOUTS, SCHEMA, Layout, counts_of
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import document_of
 from recon_cli.sources.formats.layout import WHOLE, Layout, lay_out
 from recon_cli.sources.formats.mapping import NO_MAPPING, FileMapping
-from recon_cli.sources.tabular import document_of, documents_of_sheets, hidden_sheets, read_sheet
+from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet
 from tests.support.workbooks import WorkbookSheet, workbook_of
 
 HEADER: list[object] = ["School", "Boys", "Girls", "All pupils"]

@@ -29,7 +29,7 @@ from recon_cli.sources.legacy import (
     open_legacy,
     write_legacy,
 )
-from recon_cli.sources.legacy.summary import summarise
+from recon_cli.sources.legacy.geography import summarise
 from recon_cli.tabulation import tabulate
 from recon_cli.verification import verify
 from tests.support.command_line import recon

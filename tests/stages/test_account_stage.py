@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 import yaml
 
-from recon_cli.noise import measuring
+from recon_cli.noise import draws
 from recon_cli.schema import load_release
 from recon_cli.store import PartitionEntry, Piece, Staging
 from tests.stages.test_protect_noise import STRATEGY
@@ -75,8 +75,8 @@ def test_a_product_is_there_before_it_is_drawn_and_once(
 #: The command line, killed when it is about to draw.
 KILLED_BEFORE_DRAWING = """
 import os, signal
-from recon_cli.noise import measuring
-measuring.draw_noise = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from recon_cli.noise import draws
+draws.draw_noise = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from recon_cli.cli import main
 main()
 """
@@ -141,7 +141,7 @@ def test_two_products_of_the_censuss_settings_have_one_epsilon(
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(measuring, "draw_noise", stopped)
+    monkeypatch.setattr(draws, "draw_noise", stopped)
     recon("protect", "topdown", "-c", path, code=130)
     assert "products 1 ρ 7.51843 1 person ε 32.80 at δ 1e-10" in told(tmp_path)
 

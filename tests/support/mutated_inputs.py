@@ -32,8 +32,7 @@ from recon_cli.schema import load_release, parse_release
 from recon_cli.sources import FileMapping, open_tables, open_tidy
 from recon_cli.sources.formats import DimensionMapping
 from recon_cli.sources.listing import read_geounit_list
-from recon_cli.sources.records import open_records
-from recon_cli.sources.translation import Translation
+from recon_cli.sources.records import Translation, open_records
 from recon_cli.statement import load_protection
 from recon_cli.store.folder import partitions, read_partition
 from recon_cli.store.pieces import read_pieces

@@ -1,19 +1,62 @@
-"""Published formats, one a file: which columns are place, counts, dimensions and flags."""
+"""Published formats: which columns are place, counts, dimensions and flags."""
 
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
-from recon_cli.sources.formats.form import Format
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from recon_cli.sources.documents import Document
+from recon_cli.sources.formats import census, exchange, offices
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Format
+from recon_cli.sources.formats.long import LONG
 from recon_cli.sources.formats.mapping import NO_MAPPING, DimensionMapping, FileMapping
-from recon_cli.sources.formats.registry import FORMATS, is_companion, recognise_format
+from recon_cli.sources.formats.wide import WIDE
 
 __all__ = [
     "FORMATS",
     "NO_MAPPING",
     "CountColumn",
     "CountSheet",
-    "DimensionColumns",
     "DimensionMapping",
     "FileMapping",
     "Format",
     "is_companion",
     "recognise_format",
 ]
+
+#: By name, the most particular first.
+FORMATS: Final[dict[str, Format]] = {
+    each.name: each
+    for each in (
+        census.CENSUS_API,
+        exchange.JSON_STAT,
+        census.DATA_CENSUS_GOV,
+        census.FACTFINDER,
+        census.NHGIS,
+        offices.NOMIS,
+        exchange.EUROSTAT_TSV,
+        exchange.SDMX_CSV,
+        offices.ONS_BULK,
+        offices.ONS_FILTERED,
+        offices.STATCAN,
+        LONG,
+        WIDE,
+    )
+}
+
+#: Files that publishers put beside the counts.
+_COMPANION: Final = re.compile(
+    r".*(metadata|codebook|readme|read_me|table-notes).*|.*\.(txt|md|pdf|html?|xml|ya?ml|docx?|do|sas|sps)"
+    r"|\..*|sha256sums.*",
+    re.IGNORECASE,
+)
+
+
+def is_companion(document: Document) -> bool:
+    """Whether a document is about counts and has none itself, by its name."""
+    return _COMPANION.fullmatch(document.name) is not None
+
+
+def recognise_format(document: Document) -> Format:
+    """The format of a document: the first that recognises it."""
+    return next(each for each in FORMATS.values() if each.recognises(document))

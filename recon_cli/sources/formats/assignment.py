@@ -27,11 +27,7 @@ Category = tuple[str, str]
 
 @dataclass(frozen=True)
 class Assigner:
-    """Finds cells of a release by code, by words and by what the user says.
-
-    Attributes:
-        mapping: What the user says.
-    """
+    """Finds cells of a release by code, by words and by what the user says."""
 
     release: Release
     mapping: FileMapping
@@ -171,8 +167,6 @@ class Assigner:
         """What each category of a dimension means; None for a dimension that says nothing.
 
         Args:
-            sheet: For messages.
-            name: The dimension.
             categories: Code and label of all that occur.
 
         Raises:

@@ -1,13 +1,15 @@
-"""A sheet whose columns have been given their roles: place, counts, dimensions, flags."""
+"""A sheet whose columns have been given their roles by its format: place, counts, dimensions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document
+from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Sheet
 
 
@@ -17,7 +19,6 @@ class CountColumn:
 
     Attributes:
         at: Its place in the sheet, from 0.
-        header: As the sheet has it.
         code: Published code of its cell, where the format has codes: ``P12_003N``.
         table: Published name of its table, where the format tells it.
         number: Number of the cell in the table, where the format tells it.
@@ -45,6 +46,19 @@ class DimensionColumns:
     code: int
     label: int | None = None
 
+    @property
+    def words(self) -> int:
+        """Place of the column with what people call the categories."""
+        return self.code if self.label is None else self.label
+
+    def categories(self, rows: pl.DataFrame) -> Iterator[tuple[str, str]]:
+        """Code and label of the distinct categories of rows, in order of appearance."""
+        pairs = rows.select(
+            code=cell_text(self.code).fill_null(""), label=cell_text(self.words).fill_null("")
+        )
+        for code, label in pairs.unique(maintain_order=True).iter_rows():
+            yield code, label or code
+
 
 @dataclass(frozen=True)
 class CountSheet:
@@ -52,7 +66,6 @@ class CountSheet:
 
     Attributes:
         skip: Number of rows above the first row of counts.
-        headers: Names of its columns.
         place: Columns that the geoid is made of.
         geoid: The geoid of a row, from those columns.
         dimensions: Columns that say what the counts of a row are of; none in a wide sheet.
@@ -62,7 +75,6 @@ class CountSheet:
         labels: Published code of a cell → its label in words, where the file has them.
         levels: What the places are called, the largest first, where the file says it.
         names: Code of a place → its name, where the file has both.
-        notes: What was passed over, a sentence each.
         questions: What could not be told, and how it was taken.
     """
 
@@ -109,6 +121,12 @@ class CountSheet:
         """Place of the column with that header; None if there is none."""
         return self.headers.index(header) if header in self.headers else None
 
+    def written(self, at: int) -> pl.Expr:
+        """A count as it is written; where there is none, its flag."""
+        if not self.flags:
+            return pl.col(str(at))
+        return pl.coalesce(cell_text(at), *(cell_text(flag) for flag in self.flags))
+
 
 def _some(names: tuple[str, ...]) -> str:
     shown = ", ".join(repr(name) for name in names[:8])
@@ -119,3 +137,17 @@ def cell_text(column: int) -> pl.Expr:
     """The text of a column without blanks around it; null where there is none."""
     text = pl.col(str(column)).str.strip_chars()
     return pl.when(text != "").then(text)
+
+
+#: A document with counts, the others beside it, and what the user says.
+Reader = Callable[[Document, Sequence[Document], FileMapping], CountSheet]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A published format: how its documents are told, and how their columns get their roles."""
+
+    name: str
+    title: str
+    recognises: Callable[[Document], bool]
+    read: Reader

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
+import polars as pl
+
 from recon_cli.errors import SourceError
-from recon_cli.sources.tabular import Sheet
+from recon_cli.sources.documents import Document
+from recon_cli.sources.formats.count_sheet import (
+    CountColumn,
+    CountSheet,
+    DimensionColumns,
+    cell_text,
+)
+from recon_cli.sources.tabular import Sheet, first_line, read_sheet
 
 _NUMBER: Final = re.compile(r"-?[0-9]+([.,][0-9]+)*%?")
 
@@ -20,16 +31,78 @@ def row_with(sheet: Sheet, names: Collection[str]) -> int | None:
     return None
 
 
-def required_row(sheet: Sheet, *names: str) -> int:
-    """Index of the first row that has all ``names``.
+@dataclass(frozen=True)
+class HeadedSheet:
+    """A sheet whose columns are named in row ``at``, from 0, of its head."""
 
-    Raises:
-        SourceError: There is none.
-    """
-    at = row_with(sheet, names)
-    if at is None:
-        raise SourceError(f"{sheet.label}: expected a row with {' and '.join(map(repr, names))}")
-    return at
+    sheet: Sheet
+    at: int
+
+    @classmethod
+    def of(cls, document: Document, *names: str) -> HeadedSheet:
+        """The sheet of a document, from the first row that has all ``names``.
+
+        Raises:
+            SourceError: There is none.
+        """
+        sheet = read_sheet(document)
+        at = row_with(sheet, names)
+        if at is None:
+            wanted = " and ".join(map(repr, names))
+            raise SourceError(f"{sheet.label}: expected a row with {wanted}")
+        return cls(sheet, at)
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.sheet.head[self.at]
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The row below, in which there may be labels; of empty cells if there is none."""
+        return (*self.sheet.head[self.at + 1 :], ("",) * self.sheet.width)[0]
+
+    def column(self, header: str) -> int | None:
+        """Place of a column; None if there is none."""
+        return self.headers.index(header) if header in self.headers else None
+
+    def count(self, header: str) -> CountColumn:
+        """The one column of counts."""
+        return CountColumn(self.headers.index(header), header)
+
+    def roles(
+        self,
+        place: int,
+        counts: tuple[CountColumn, ...],
+        dimensions: tuple[DimensionColumns, ...] = (),
+        flags: tuple[int, ...] = (),
+        *,
+        geoid: pl.Expr | None = None,
+        where: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
+        skip: bool = False,
+    ) -> CountSheet:
+        """The sheet with the roles of its columns.
+
+        Args:
+            geoid: Default the text of the place.
+            skip: Whether the row below is none of counts.
+        """
+        return CountSheet(
+            self.sheet,
+            self.at + 1 + skip,
+            self.headers,
+            (place,),
+            cell_text(place) if geoid is None else geoid,
+            counts,
+            dimensions,
+            flags,
+            where,
+        )
+
+
+def first_line_has(*names: str) -> Callable[[Document], bool]:
+    """Recognises the documents that have all ``names`` in their first line."""
+    return lambda document: all(name in first_line(document) for name in names)
 
 
 def is_number(cell: str) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
-from recon_cli.sources.formats.form import Format
-from recon_cli.sources.formats.geoids import from_text
-from recon_cli.sources.formats.header import header_rows, numbers_in
+from recon_cli.sources.documents import Document
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns, Format
+from recon_cli.sources.formats.header import HeadedSheet, header_rows, numbers_in
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.place import (
     guessed_place,
@@ -18,7 +17,7 @@ from recon_cli.sources.formats.place import (
     is_place_header,
     place_column,
 )
-from recon_cli.sources.tabular import Document, Sheet, read_sheet
+from recon_cli.sources.tabular import Sheet, read_sheet
 from recon_cli.statement.suppression import is_marker
 
 #: Headers of counts, in small letters.
@@ -37,7 +36,7 @@ _WHOLE: Final = re.compile(r"[0-9]+|[0-9]{1,3}([.,' \u00a0\u202f][0-9]{3})+")
 _FEWEST_COLUMNS: Final = 3
 
 
-def recognises(document: Document) -> bool:
+def _recognises(document: Document) -> bool:
     """A column of counts by its name or its place, and columns of words beside it."""
     try:
         sheet = read_sheet(document)
@@ -47,12 +46,8 @@ def recognises(document: Document) -> bool:
     return _value(sheet, rows[-1]) is not None
 
 
-def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
-    """Every other column is a dimension; one that names the places is passed over.
-
-    Raises:
-        SourceError: No column is one of values, or of places.
-    """
+def _read(document: Document, _beside: Sequence[Document], mapping: FileMapping) -> CountSheet:
+    """Every other column is a dimension; one that names the places is passed over."""
     sheet = read_sheet(document)
     rows = header_rows(sheet, mapping.header)
     headers = sheet.head[rows[-1]]
@@ -69,19 +64,10 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
         for i, header in enumerate(headers)
         if header
         and i not in (place, value, *flags)
-        and not _names(sheet, rows[-1], place, i)
-        and not (is_place_header(header) and _is_of_the_place(sheet, rows[-1], place, i))
+        and not _is_of_the_place(sheet, rows[-1], place, i)
     )
-    return CountSheet(
-        sheet,
-        rows[-1] + 1,
-        headers,
-        (place,),
-        from_text(place),
-        (CountColumn(value, headers[value]),),
-        dimensions,
-        flags,
-    )
+    count = CountColumn(value, headers[value])
+    return HeadedSheet(sheet, rows[-1]).roles(place, (count,), dimensions, flags)
 
 
 def names_counts(header: str) -> bool:
@@ -115,7 +101,8 @@ def _value(sheet: Sheet, header: int) -> int | None:
         is_one_of_many = lower.count(lower[by_noun]) > 1 or _counts_all(body, by_noun, numbers)
         return by_noun if numbers in ([], [by_noun]) or (repeats and not is_one_of_many) else None
     last = filled[-1]
-    return last if repeats and numbers == [last] and _are_whole(row[last] for row in body) else None
+    are_whole = all(is_marker(row[last]) or _WHOLE.fullmatch(row[last]) for row in body)
+    return last if repeats and numbers == [last] and are_whole else None
 
 
 def _counts_all(body: Sequence[Sequence[str]], at: int, numbers: Sequence[int]) -> bool:
@@ -135,21 +122,12 @@ def _are_counts(cells: Sequence[str]) -> bool:
     return 0 < numbers == sum(not is_marker(cell) for cell in cells)
 
 
-def _are_whole(cells: Iterable[str]) -> bool:
-    return all(is_marker(cell) or _WHOLE.fullmatch(cell) for cell in cells)
-
-
-def _names(sheet: Sheet, header: int, place: int, column: int) -> bool:
-    """Whether a column has one word for each place, another for every other."""
-    pairs = {(row[place], row[column]) for row in sheet.head[header + 1 :]}
-    places = {place for place, _ in pairs}
-    return 1 < len(places) == len(pairs) == len({word for _, word in pairs})
-
-
 def _is_of_the_place(sheet: Sheet, header: int, place: int, column: int) -> bool:
-    """Whether a column has one word for each place: what it is part of."""
+    """Whether a column has one word for each place: its name, or what it is part of."""
     pairs = {(row[place], row[column]) for row in sheet.head[header + 1 :]}
-    return 1 < len({place for place, _ in pairs}) == len(pairs)
+    is_name = len({word for _, word in pairs}) == len(pairs)
+    is_told = is_name or is_place_header(sheet.head[header][column])
+    return is_told and 1 < len({place for place, _ in pairs}) == len(pairs)
 
 
-FORMAT: Final = Format("long", "a row a count, with dimensions", recognises, read)
+LONG: Final = Format("long", "a row a count, with dimensions", _recognises, _read)

@@ -35,7 +35,6 @@ class FileMapping:
         columns: Header of a column of counts → code of its cell; None for a column to leave out.
         columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
-        table: The table that all counts are of.
         thousands: What is between groups of three digits.
         unpublished: Texts in place of a count that is not published.
     """

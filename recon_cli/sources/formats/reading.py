@@ -16,8 +16,8 @@ from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.sources.formats.assignment import Assigner, Category, Condition
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
-from recon_cli.sources.formats.geoids import are_digits
 from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.formats.place import are_digits
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy_file import MAX_COUNT, ZERO_FRACTION
 
@@ -43,7 +43,6 @@ class SheetReader:
     """Reads one sheet.
 
     Attributes:
-        mapping: What the user says.
         has_statements: Whether texts in place of counts, and negative ones, are for a law to read.
     """
 
@@ -104,7 +103,7 @@ class SheetReader:
         for at, rows in self._by_column():
             words = [pl.lit(self.roles.headers[at])] if is_named else []
             words += [
-                cell_text(each.code if each.label is None else each.label)
+                cell_text(each.words)
                 for each in self.roles.dimensions
                 if len(categories[each.name]) > 1
             ]
@@ -144,7 +143,7 @@ class SheetReader:
         columns = [pl.col(ROW), pl.col("geoid"), pl.col("ordinal"), value]
         if not self.has_statements:
             return rows.select(columns).filter(pl.col("value").is_not_null())
-        text = self._count_text(at).str.strip_chars().fill_null("")
+        text = self.roles.written(at).str.strip_chars().fill_null("")
         marker = pl.when(value.is_null()).then(text).alias("marker")
         is_unpublished = pl.col("marker").is_in(list(self.mapping.unpublished))
         return rows.select(*columns, marker).filter(~is_unpublished.fill_null(value=False))
@@ -160,16 +159,12 @@ class SheetReader:
         found: dict[str, dict[str, str]] = {each.name: {} for each in self.roles.dimensions}
         for rows in self._chosen_rows():
             for each in self.roles.dimensions:
-                label = each.code if each.label is None else each.label
-                pairs = rows.select(
-                    code=cell_text(each.code).fill_null(""), label=cell_text(label).fill_null("")
-                ).unique(maintain_order=True)
-                for code, words in pairs.iter_rows():
-                    first = found[each.name].setdefault(code, words or code)
-                    if first != (words or code):
+                for code, label in each.categories(rows):
+                    first = found[each.name].setdefault(code, label)
+                    if first != label:
                         raise SourceError(
                             f"{self.roles.sheet.label}: column {each.name!r}: {code!r} is both "
-                            f"{first!r} and {words or code!r}; one of them is wrong"
+                            f"{first!r} and {label!r}; one of them is wrong"
                         )
         return {name: list(categories.items()) for name, categories in found.items()}
 
@@ -295,7 +290,8 @@ class SheetReader:
             if not rows[_IS_PLACE].all():
                 self._refuse_place(rows.filter(~pl.col(_IS_PLACE)).row(0, named=True))
             numbers = rows.with_columns(
-                self._count_text(at).cast(pl.Int64, strict=False).alias(_value(at)) for at in places
+                self.roles.written(at).cast(pl.Int64, strict=False).alias(_value(at))
+                for at in places
             )
             for at in places:
                 numbers = self._with_whole_numbers(numbers, at)
@@ -314,15 +310,9 @@ class SheetReader:
                     "a column without a header: has a header been lost?"
                 )
 
-    def _count_text(self, at: int) -> pl.Expr:
-        """A count as it is written; where there is none, its flag."""
-        if not self.roles.flags:
-            return pl.col(str(at))
-        return pl.coalesce(cell_text(at), *(cell_text(flag) for flag in self.roles.flags))
-
     def _has_counts(self) -> pl.Expr:
         return pl.any_horizontal(
-            (self._count_text(each.at) != "").fill_null(value=False) for each in self.roles.counts
+            (self.roles.written(each.at) != "").fill_null(value=False) for each in self.roles.counts
         )
 
     def _are_geoids(self, texts: pl.Series) -> pl.Series:
@@ -369,7 +359,7 @@ class SheetReader:
         is_plain = value.is_between(0, MAX_COUNT).all(ignore_nulls=False)
         if is_plain:
             return rows.with_columns(value.cast(pl.Int32))
-        text = self._count_text(at).str.strip_chars()
+        text = self.roles.written(at).str.strip_chars()
         plain = text.str.replace(ZERO_FRACTION, "")
         if self.roles.number is not None:
             plain = plain.str.replace(self.roles.number, "${1}")

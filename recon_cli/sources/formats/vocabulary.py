@@ -66,7 +66,6 @@ class Vocabulary:
     """What words say of one feature.
 
     Attributes:
-        names: It and its recodes.
         groups: Label → the set of values: the feature's own, and the groups of its recodes.
     """
 

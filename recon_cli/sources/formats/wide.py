@@ -6,25 +6,24 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.codes import table_of
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
-from recon_cli.sources.formats.form import Format
-from recon_cli.sources.formats.geoids import from_geo_id
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Format
 from recon_cli.sources.formats.header import header_rows, joined_headers
 from recon_cli.sources.formats.layout import lay_out
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.formats.place import GEOIDS, guessed_place, is_code_header
-from recon_cli.sources.tabular import Document, Sheet, read_sheet
+from recon_cli.sources.formats.place import GEOIDS, from_geo_id, guessed_place, is_code_header
+from recon_cli.sources.tabular import Sheet, read_sheet
 
 _LABEL: Final = re.compile(r"!!|;|:")
 
 
-def recognises(document: Document) -> bool:  # noqa: ARG001
+def _recognises(_document: Document) -> bool:
     """Whatever no other format is."""
     return True
 
 
-def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
+def _read(document: Document, _beside: Sequence[Document], mapping: FileMapping) -> CountSheet:
     """Columns by code, by label, or by ``mapping.columns``.
 
     Where the places have geoids a column of words is passed over, unless its header is a code. A
@@ -110,4 +109,4 @@ def _is_words(cells: Sequence[str]) -> bool:
     return not filled or not any(cell[0].isdigit() for cell in filled)
 
 
-FORMAT: Final = Format("wide", "a row a place, a column a cell", recognises, read)
+WIDE: Final = Format("wide", "a row a place, a column a cell", _recognises, _read)

@@ -1,14 +1,11 @@
 """Legacy state files: a geographic header and segments, of fixed columns or delimited."""
 
-from recon_cli.sources.legacy.archive import header_suffixes
-from recon_cli.sources.legacy.layout import PRODUCTS, Layout, legacy_layout
-from recon_cli.sources.legacy.reader import CHUNK_RECORDS, LegacySource, open_legacy
+from recon_cli.sources.legacy.layout import PRODUCTS, header_suffixes, legacy_layout
+from recon_cli.sources.legacy.reader import LegacySource, open_legacy
 from recon_cli.sources.legacy.writer import write_legacy
 
 __all__ = [
-    "CHUNK_RECORDS",
     "PRODUCTS",
-    "Layout",
     "LegacySource",
     "header_suffixes",
     "legacy_layout",

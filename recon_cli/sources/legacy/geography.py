@@ -1,19 +1,34 @@
-"""The geographic header, chunk by chunk: record numbers, levels and geoids."""
+"""The geographic header, chunk by chunk: record numbers, levels and geoids; and in brief."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.legacy.archive import Stream
-from recon_cli.sources.legacy.header import HeaderLines, Spans
-from recon_cli.sources.legacy.layout import Layout
-from recon_cli.sources.legacy.lines import ZERO, LineBlock, LineReader, record_numbers
+from recon_cli.sources.legacy.header import Spans, SpansOf
+from recon_cli.sources.legacy.layout import Layout, take_inventory
+from recon_cli.sources.legacy.lines import (
+    ZERO,
+    LineBlock,
+    LineReader,
+    Stream,
+    open_members,
+    open_stream,
+    record_numbers,
+)
+
+#: Summary level of a whole state; its record comes first.
+_STATE_LEVEL: Final = "040"
+_CHUNK: Final = 1 << 20
+#: A header without a state's record is added up this far, about 100 MB.
+_MOST_RECORDS: Final = 200_000
 
 
 @dataclass(frozen=True)
@@ -25,8 +40,6 @@ class Records:
         logrecno: LOGRECNO of the records at levels of the layout, rising; the following are
             parallel to it.
         level: Index of the level in ``layout.summary_levels``.
-        line: Line number in the header.
-        geoid: Their geoids, text.
         key: The geoids as integers, unique over levels; see `geoid_keys`.
     """
 
@@ -67,15 +80,15 @@ class GeographyReader:
             )
 
     def _records(self, block: LineBlock, previous: int) -> Records:
-        lines = self._header.lines(block, self.label)
-        logrecno = record_numbers(block, *lines.spans("LOGRECNO"), previous, self.label)
-        level = self._levels(block, lines)
+        spans = self._header.spans(block, self.label)
+        logrecno = record_numbers(block, *spans("LOGRECNO"), previous, self.label)
+        level = self._levels(block, spans)
         kept = np.flatnonzero(level >= 0)
         geoids = np.empty(len(kept), dtype="S18")
         for index, code in enumerate(self._codes):
             mine = np.flatnonzero(level[kept] == index)
             if len(mine):
-                geoids[mine] = self._geoids(block, lines, kept[mine], code)
+                geoids[mine] = self._geoids(block, spans, kept[mine], code)
         geoid = pl.Series("geoid", geoids.astype("U18").tolist(), dtype=pl.String)
         return Records(
             logrecno,
@@ -86,14 +99,14 @@ class GeographyReader:
             geoid_keys(geoid, level[kept]),
         )
 
-    def _levels(self, block: LineBlock, lines: HeaderLines) -> NDArray[np.int64]:
+    def _levels(self, block: LineBlock, spans: SpansOf) -> NDArray[np.int64]:
         """Index of each record's level, -1 for records to skip.
 
         A record with a geographic component describes only a part of its geounit, such as the
         urban part, so it is skipped like a summary level without tables.
         """
-        code = _text(block, lines.spans("SUMLEV"))
-        component = _text(block, lines.spans("GEOCOMP"))
+        code = _text(block, spans("SUMLEV"))
+        component = _text(block, spans("GEOCOMP"))
         whole = (component == b"00") | (component == b"")
         level = np.full(len(code), -1, np.int64)
         for index, wanted in enumerate(self._codes):
@@ -101,17 +114,17 @@ class GeographyReader:
         return level
 
     def _geoids(
-        self, block: LineBlock, lines: HeaderLines, rows: NDArray[np.int64], code: str
+        self, block: LineBlock, spans: SpansOf, rows: NDArray[np.int64], code: str
     ) -> NDArray[np.bytes_]:
         """Geoids of records of one level, from the fields that make them up."""
         parts = []
         for field, digits in self._header.geoid_fields(code):
-            starts, stops = (edge[rows] for edge in lines.spans(field))
+            starts, stops = (edge[rows] for edge in spans(field))
             part = block.data[np.minimum(starts[:, None] + np.arange(digits), len(block.data) - 1)]
             bad = ((part < ZERO) | (part > ZERO + 9)).any(axis=1) | (stops - starts != digits)
             if bad.any():
                 at = int(np.flatnonzero(bad)[0])
-                first, last = (int(edge[rows[at]]) for edge in lines.spans("LOGRECNO"))
+                first, last = (int(edge[rows[at]]) for edge in spans("LOGRECNO"))
                 raise SourceError(
                     f"{self.label}: line {block.line + int(rows[at])}, "
                     f"LOGRECNO {block.text(first, last)}: "
@@ -139,3 +152,68 @@ def _text(block: LineBlock, spans: Spans) -> NDArray[np.bytes_]:
         inside = at < stops[:, None]
         data = np.where(inside, block.data[np.where(inside, at, 0)], ord(" ")).astype(np.uint8)
     return np.char.rstrip(np.ascontiguousarray(data).view(f"S{width}").ravel())
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A state's header in brief.
+
+    Attributes:
+        name: Its name; empty where the header has no record of the whole state.
+        people: People in the file; None if that would take long to find out.
+    """
+
+    postal: str
+    number: str
+    name: str
+    people: int | None
+
+
+def summarise(path: Path, layout: Layout) -> Summary:
+    """Read the beginning of a state's header, or all of a short one.
+
+    Raises:
+        SourceError: ``path`` holds no header, or it is malformed.
+    """
+    with open_members(path) as members:
+        geography = take_inventory(members, path, layout).geography
+        with open_stream(geography) as stream:
+            return _summarise(LineReader(stream, _CHUNK), stream.label, layout)
+
+
+def _summarise(lines: LineReader, label: str, layout: Layout) -> Summary:
+    coarsest, value = list(layout.summary_levels.values())[-1], layout.header.value
+    first: str | None = None
+    people = records = 0
+    while records <= _MOST_RECORDS and (block := lines.next_block()) is not None:
+        layout.header.spans(block, label)  # refuses short records
+        for record in _decode(block.data.tobytes(), layout).split("\n")[:-1]:
+            first = first or record
+            level = value(record, "SUMLEV") if value(record, "GEOCOMP") in ("", "00") else ""
+            if records == 0 and level == _STATE_LEVEL:
+                name, count = value(record, "NAME"), _people(record, label, layout)
+                return Summary(value(record, "STUSAB"), value(record, "STATE"), name, count)
+            if level == coarsest:
+                people += _people(record, label, layout)
+            records += 1
+    if first is None:
+        raise SourceError(f"{label}: expected header records, found an empty member")
+    known = people if records <= _MOST_RECORDS else None
+    return Summary(value(first, "STUSAB"), value(first, "STATE"), "", known)
+
+
+def _decode(data: bytes, layout: Layout) -> str:
+    """Text of header records: Latin-1 where columns are fixed, else UTF-8 if it is that."""
+    if layout.header.separator == ",":
+        return data.decode("latin-1")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _people(record: str, label: str, layout: Layout) -> int:
+    text = layout.header.value(record, "POP100")
+    if not text.isdigit():
+        raise SourceError(f"{label}: expected a number of people in POP100, found {text!r}")
+    return int(text)

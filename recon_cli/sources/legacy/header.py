@@ -5,9 +5,11 @@ Both are Latin-1 or plain ASCII where it matters: a byte a character.
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
@@ -15,6 +17,10 @@ from recon_cli.sources.legacy.lines import NEWLINE, RETURN, LineBlock, separator
 
 #: For every line of a block, the position of a field's first byte, and one past its last.
 Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
+#: Where a field is in every line of a block.
+SpansOf = Callable[[str], Spans]
+#: Field → its values, or the one that all records have.
+Fields = Mapping[str, pl.Series | str]
 
 #: Summary-level code → the fields that make up the geoid of its geounits, in order. A block's
 #: number starts with its block group's, which is why that field is not repeated.
@@ -31,41 +37,6 @@ GEOID_FIELDS: Final = {
 DIGITS: Final = {"STATE": 2, "COUNTY": 3, "TRACT": 6, "BLKGRP": 1, "BLOCK": 4}
 
 
-class HeaderLines(Protocol):
-    """The lines of a block, by field."""
-
-    def spans(self, field: str) -> Spans:
-        """Where a field is in every line."""
-
-
-class HeaderForm(Protocol):
-    """How a header is written."""
-
-    @property
-    def separator(self) -> str:
-        """What is between the columns of the segments beside it."""
-
-    @property
-    def about_size(self) -> int:
-        """Bytes of a record, about."""
-
-    def lines(self, block: LineBlock, label: str) -> HeaderLines:
-        """Find the fields of every line.
-
-        Raises:
-            SourceError: A line is too short, or has other columns.
-        """
-
-    def geoid_fields(self, code: str) -> tuple[tuple[str, int], ...]:
-        """The fields that make up a geoid of a summary level, each with its digits."""
-
-    def place(self, field: str) -> str:
-        """How messages say where a field is."""
-
-    def value(self, record: str, field: str) -> str:
-        """A field of one line of text, without blanks around it."""
-
-
 def geoid_digits(code: str) -> int:
     """Digits of the geoids of a summary level.
 
@@ -76,7 +47,12 @@ def geoid_digits(code: str) -> int:
 
 
 class FixedHeader:
-    """Records of 500 characters, as in 2010; its segments are separated by commas."""
+    """Records of 500 characters, as in 2010.
+
+    Attributes:
+        separator: What is between the columns of the segments beside it.
+        about_size: Bytes of a record, about.
+    """
 
     separator: Final = ","
     record_length: Final = 500
@@ -97,36 +73,54 @@ class FixedHeader:
         "POP100": slice(318, 327),
     }
 
-    def lines(self, block: LineBlock, label: str) -> HeaderLines:
-        """See `HeaderForm`."""
-        return _FixedLines(_line_starts(block, label, self.record_length), self.fields)
+    def spans(self, block: LineBlock, label: str) -> SpansOf:
+        """Find the fields of every line.
+
+        Raises:
+            SourceError: A line is too short.
+        """
+        starts = _line_starts(block, label, self.record_length)
+        return lambda field: (starts + self.fields[field].start, starts + self.fields[field].stop)
 
     def geoid_fields(self, code: str) -> tuple[tuple[str, int], ...]:
-        """See `HeaderForm`."""
+        """The fields that make up a geoid of a summary level, each with its digits."""
         return tuple((name, DIGITS[name]) for name in GEOID_FIELDS[code])
 
     def place(self, field: str) -> str:
-        """See `HeaderForm`."""
+        """How messages say where a field is."""
         place = self.fields[field]
         return f"characters {place.start + 1} to {place.stop}"
 
     def value(self, record: str, field: str) -> str:
-        """See `HeaderForm`."""
+        """A field of one line of text, without blanks around it."""
         return record[self.fields[field]].strip()
 
+    def text(self, fields: Fields, height: int) -> bytes:
+        """Records: a matrix of spaces, filled field by field.
 
-class _FixedLines:
-    def __init__(self, starts: NDArray[np.int64], fields: dict[str, slice]) -> None:
-        self._starts = starts
-        self._fields = fields
-
-    def spans(self, field: str) -> Spans:
-        place = self._fields[field]
-        return self._starts + place.start, self._starts + place.stop
+        Raises:
+            SourceError: A value is too wide.
+        """
+        text = np.full((height, self.record_length + 1), ord(" "), np.uint8)
+        text[:, -1] = NEWLINE
+        for name, place in self.fields.items():
+            width, values = place.stop - place.start, fields.get(name, "")
+            if isinstance(values, str):
+                text[:, place] = np.frombuffer(values.ljust(width).encode("latin-1"), np.uint8)
+                continue
+            wide = values.filter(values.str.len_chars() > width)
+            if len(wide):
+                where = self.place(name)
+                raise SourceError(f"{wide[0]!r} does not fit into {where} of a header record")
+            right = name == "POP100"
+            padded = values.str.pad_start(width) if right else values.str.pad_end(width)
+            joined = "".join(padded.to_list()).encode("latin-1")
+            text[:, place] = np.frombuffer(joined, np.uint8).reshape(height, width)
+        return text.tobytes()
 
 
 class DelimitedHeader:
-    """Records of 97 columns, as in 2020, separated by | as its segments are."""
+    """Records of 97 columns, as in 2020, separated by | as its segments are; see `FixedHeader`."""
 
     separator: Final = "|"
     columns: Final = 97
@@ -151,32 +145,44 @@ class DelimitedHeader:
         "POP100": 90,
     }
 
-    def lines(self, block: LineBlock, label: str) -> HeaderLines:
-        """See `HeaderForm`."""
+    def spans(self, block: LineBlock, label: str) -> SpansOf:
+        """Find the fields of every line.
+
+        Raises:
+            SourceError: A line has more or fewer columns.
+        """
         stops = separator_table(block, self.separator, self.columns, label)
-        return _DelimitedLines(stops, self.fields)
+
+        def of(field: str) -> Spans:
+            column = self.fields[field]
+            return stops[:, column - 1] + 1, stops[:, column]
+
+        return of
 
     def geoid_fields(self, code: str) -> tuple[tuple[str, int], ...]:
-        """See `HeaderForm`."""
+        """One field has the whole geoid."""
         return (("GEOCODE", geoid_digits(code)),)
 
     def place(self, field: str) -> str:
-        """See `HeaderForm`."""
+        """How messages say where a field is."""
         return f"column {self.fields[field] + 1}"
 
     def value(self, record: str, field: str) -> str:
-        """See `HeaderForm`."""
+        """A field of one line of text, without blanks around it."""
         return record.split(self.separator)[self.fields[field]].strip()
 
-
-class _DelimitedLines:
-    def __init__(self, stops: NDArray[np.int64], fields: dict[str, int]) -> None:
-        self._stops = stops
-        self._fields = fields
-
-    def spans(self, field: str) -> Spans:
-        column = self._fields[field]
-        return self._stops[:, column - 1] + 1, self._stops[:, column]
+    def text(self, fields: Fields, height: int) -> bytes:
+        """Records, columns without a value empty."""
+        names = {column: name for name, column in self.fields.items()}
+        values = [fields.get(names.get(column, ""), "") for column in range(self.columns)]
+        records = pl.DataFrame({"height": range(height)}).select(
+            (pl.lit(each) if isinstance(each, str) else each).alias(str(column))
+            for column, each in enumerate(values)
+        )
+        written = records.write_csv(
+            include_header=False, separator=self.separator, quote_style="never"
+        )
+        return written.encode("utf-8")
 
 
 def _line_starts(block: LineBlock, label: str, length: int) -> NDArray[np.int64]:
@@ -198,5 +204,6 @@ def _line_starts(block: LineBlock, label: str, length: int) -> NDArray[np.int64]
     return starts
 
 
+HeaderForm = FixedHeader | DelimitedHeader
 #: Form of a layout → its header.
-HEADERS: Final[dict[str, HeaderForm]] = {"fixed": FixedHeader(), "delimited": DelimitedHeader()}
+HEADERS: Final[Mapping[str, HeaderForm]] = {"fixed": FixedHeader(), "delimited": DelimitedHeader()}

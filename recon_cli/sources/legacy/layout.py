@@ -1,19 +1,23 @@
-"""Where the legacy files keep the tables of a release, checked against its tables."""
+"""Where the legacy files keep the tables of a release, and which members of a state they are."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from recon_cli.errors import ConfigError, SchemaError
+from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.schema import Release, Table
 from recon_cli.schema.spec import Name, Spec
 from recon_cli.schema.validation import describe
+from recon_cli.sources.documents import Document
 from recon_cli.sources.legacy.header import GEOID_FIELDS, HEADERS, HeaderForm, geoid_digits
+from recon_cli.sources.legacy.lines import open_members, open_stream
 
 #: Name of a layout → the suffix of its files, and FILEID of a state's.
 PRODUCTS: Final = {
@@ -21,6 +25,11 @@ PRODUCTS: Final = {
     "pl-legacy": ("pl", "PLST"),
     "dhc-legacy": ("dhc", "DHCST"),
 }
+
+#: State, part, and suffix of a member's name; a prototype may have more after the year.
+_MEMBER: Final = re.compile(r"([a-z]{2})(geo|\d{5})\d{4}(?:_\w+)?\.([a-z0-9]+)", re.IGNORECASE)
+#: Bytes of a header that tell its form: less than a record.
+_SAMPLE: Final = 100
 
 #: FILEID, STUSAB, CHARITER, CIFSN, LOGRECNO: every segment record starts with them.
 KEY_COLUMNS: Final = 5
@@ -41,7 +50,6 @@ class LayoutSpec(Spec):
         form: ``fixed``: header of fixed columns, segments separated by commas; ``delimited``: all
             separated by |.
         summary_levels: Level → its code in the header.
-        segments: By number.
         placed: ``all`` tables of the release; or ``partial``: it is not known where the files keep
             the others, which are not read.
     """
@@ -70,9 +78,7 @@ class Segment:
     """One comma-separated file.
 
     Attributes:
-        number: As in its file name.
         columns: Of every record, the five key columns included.
-        placements: Its tables by first column.
     """
 
     number: int
@@ -111,10 +117,8 @@ class Layout:
     """The legacy files of a release.
 
     Attributes:
-        name: Such as ``sf1-legacy``.
         header: Form of the geographic header, and of the segments.
         summary_levels: Level name → summary-level code, finest level first.
-        segments: By number.
         unplaced: Tables of the release that are in no segment.
     """
 
@@ -148,11 +152,7 @@ class Layout:
         return replace(self, segments=tuple(each for each in segments if each.placements))
 
     def require(self, tables: Collection[str]) -> None:
-        """See to it that tables have a place.
-
-        Raises:
-            ConfigError: One has none.
-        """
+        """See to it that tables have a place."""
         if lost := [name for name in self.unplaced if name in tables]:
             raise ConfigError(
                 f"layouts.{self.name} (placed: partial) does not say where {', '.join(lost)} "
@@ -245,3 +245,83 @@ def _summary_levels(spec: LayoutSpec, release: Release) -> dict[str, str]:
         raise SchemaError(f"{where}: two levels share a code")
     order = [level.name for level in release.geography.levels if level.name in published]
     return {name: spec.summary_levels[name] for name in order}
+
+
+def states_of(path: Path) -> tuple[Path, ...]:
+    """The zips of a folder that has no members itself; else the path."""
+    names = [each.name for each in path.iterdir()] if path.is_dir() else []
+    zips = sorted(path / name for name in names if name.lower().endswith(".zip"))
+    is_of_zips = zips and not any(_MEMBER.fullmatch(name) for name in names)
+    return tuple(zips) if is_of_zips else (path,)
+
+
+def header_suffixes(path: Path) -> set[str]:
+    """How the names of a zip's or folder's geographic headers end; empty if it has none.
+
+    Raises:
+        SourceError: There is nothing there, or it is no zip.
+    """
+    with open_members(path) as members:
+        matches = [_named(member) for member in members]
+    return {each[3].lower() for each in matches if each is not None and each[2].lower() == "geo"}
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The members that a source reads."""
+
+    geography: Document
+    segments: dict[int, Document]
+
+
+def take_inventory(members: Sequence[Document], path: Path, layout: Layout) -> Inventory:
+    """Find the geographic header and the needed segments of the same state.
+
+    Raises:
+        SourceError: A member is missing or there twice, or the header is of another form.
+    """
+    found: dict[tuple[str, str], list[Document]] = {}
+    for member in members:
+        match = _named(member)
+        if match and match[3].lower() == layout.suffix:
+            found.setdefault((match[1].lower(), match[2].lower()), []).append(member)
+    headers = [each for (_, part), named in found.items() if part == "geo" for each in named]
+    if not headers:
+        raise SourceError(
+            f"{path}: no geography member; expected one such as algeo2010.{layout.suffix}"
+        )
+    if len(headers) > 1:
+        raise SourceError(
+            f"{path}: expected one geography member, found {len(headers)}: "
+            f"{', '.join(sorted(each.name for each in headers))}"
+        )
+    state = next(state for state, part in found if part == "geo")
+    _check_form(headers[0], layout)
+    segments: dict[int, Document] = {}
+    for segment in layout.segments:
+        named = found.get((state, f"{segment.number:05}"), [])
+        if len(named) != 1:
+            tables = ", ".join(placement.table.name for placement in segment.placements)
+            raise SourceError(
+                f"{path}: expected one member {state}{segment.number:05}….{layout.suffix} "
+                f"(segment {segment.number}, tables {tables}), "
+                f"found {', '.join(sorted(each.name for each in named)) or 'none'}"
+            )
+        segments[segment.number] = named[0]
+    return Inventory(headers[0], segments)
+
+
+def _named(member: Document) -> re.Match[str] | None:
+    return _MEMBER.fullmatch(member.name.rsplit("/", 1)[-1])
+
+
+def _check_form(geography: Document, layout: Layout) -> None:
+    """Refuse a header that is written in another form, as of another census."""
+    with open_stream(geography) as stream:
+        start = stream.read(_SAMPLE)
+    is_delimited, expected = b"|" in start, layout.header.separator == "|"
+    if start and is_delimited != expected:
+        forms = ("fixed columns, as to 2010", "columns separated by |, as since 2020")
+        raise SourceError(
+            f"{stream.label}: expected a header of {forms[expected]}, found {forms[is_delimited]}"
+        )

@@ -1,15 +1,23 @@
-"""Whole lines of a member, a block of bytes at a time, and decimal numbers in them."""
+"""A state's files, in a zip or in a folder, as blocks of whole lines, and the numbers in these.
+
+Nothing is extracted: members are decompressed as they are read.
+"""
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from pathlib import Path
+from typing import IO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.legacy.archive import Stream
+from recon_cli.sources.documents import DAMAGE, Document, document_of
 
 NEWLINE: Final = ord("\n")
 RETURN: Final = ord("\r")
@@ -19,6 +27,75 @@ ZERO: Final = ord("0")
 MAX_COUNT: Final = 2**31 - 1
 _MAX_DIGITS: Final = 10
 _LONGEST_LINE: Final = 1 << 20
+
+
+@contextmanager
+def open_members(path: Path) -> Iterator[tuple[Document, ...]]:
+    """The members of a zip, or the files of a folder, by what ``path`` is; names as they are there.
+
+    Raises:
+        SourceError: There is nothing there, or it is no zip.
+    """
+    if path.is_dir():
+        files = (entry for entry in sorted(path.iterdir()) if entry.is_file())
+        yield tuple(document_of(file) for file in files)
+        return
+    if not path.exists():
+        raise SourceError(f"{path}: no such file or folder; expected a state's zip or its members")
+    try:
+        archive = zipfile.ZipFile(path)
+    except DAMAGE as error:
+        raise SourceError(
+            f"{path}: expected a zip file or a folder, but this is none or was cut off ({error})"
+        ) from error
+    with archive:
+        yield tuple(
+            Document(
+                info.filename,
+                f"{path}:{info.filename}",
+                partial(archive.open, info),
+                size=info.file_size,
+            )
+            for info in archive.infolist()
+        )
+
+
+class Stream:
+    """One member, open for reading."""
+
+    def __init__(self, file: IO[bytes], label: str) -> None:
+        self.label = label
+        self._file = file
+
+    def read(self, size: int) -> bytes:
+        """The next ``size`` bytes, fewer only at the end.
+
+        Raises:
+            SourceError: The member is damaged.
+        """
+        try:
+            return self._file.read(size)
+        except DAMAGE as error:
+            raise _damaged(self.label, error) from error
+
+
+@contextmanager
+def open_stream(member: Document) -> Iterator[Stream]:
+    """Open one member.
+
+    Raises:
+        SourceError: The member cannot be opened.
+    """
+    try:
+        file = member.opener()
+    except DAMAGE as error:
+        raise _damaged(member.label, error) from error
+    with file as opened:
+        yield Stream(opened, member.label)
+
+
+def _damaged(label: str, error: Exception) -> SourceError:
+    return SourceError(f"{label}: damaged or truncated, cannot be decompressed or read: {error}")
 
 
 @dataclass(frozen=True)
@@ -107,8 +184,6 @@ def parse_numbers(
     """Plain decimal numbers at byte positions; -1 where there is anything else.
 
     Args:
-        data: The bytes.
-        starts: Position of each number's first digit.
         widths: Its characters: 1 to 10, or it is no number.
     """
     values = np.zeros(len(starts), np.int64)
@@ -134,11 +209,7 @@ def record_numbers(
     """The LOGRECNO of every line of a block, which must rise.
 
     Args:
-        block: The lines.
-        starts: Where each line's LOGRECNO starts.
-        stops: One past its end.
         previous: The LOGRECNO of the line before, -1 at the start of the member.
-        label: The member.
 
     Raises:
         SourceError: A LOGRECNO is no number, repeats or falls; names the line.

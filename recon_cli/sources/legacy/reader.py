@@ -22,16 +22,15 @@ from recon_cli.frames import GEOUNITS
 from recon_cli.publication import GeounitBatch
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
-from recon_cli.sources.legacy.archive import (
-    Archive,
+from recon_cli.sources.legacy.geography import GeographyReader, Records
+from recon_cli.sources.legacy.layout import (
     Inventory,
-    open_archive,
-    open_stream,
+    Layout,
+    legacy_layout,
     states_of,
     take_inventory,
 )
-from recon_cli.sources.legacy.geography import GeographyReader, Records
-from recon_cli.sources.legacy.layout import Layout, legacy_layout
+from recon_cli.sources.legacy.lines import open_members, open_stream
 from recon_cli.sources.legacy.segments import NOT_SHOWN, SegmentReader
 
 CHUNK_RECORDS: Final = 20_000
@@ -55,8 +54,8 @@ class LegacySource:
         self._coverage = [_pattern(release, layout, level) for level in layout.summary_levels]
         self._incomplete: dict[tuple[int, tuple[int, ...]], int] = {}
         for path in paths:
-            with open_archive(path) as archive:
-                take_inventory(archive, path, layout)
+            with open_members(path) as members:
+                take_inventory(members, path, layout)
 
     @property
     def coverage(self) -> Coverage:
@@ -71,20 +70,19 @@ class LegacySource:
         """
         seen = _SeenGeounits()
         for path in self._paths:
-            with open_archive(path) as archive:
-                inventory = take_inventory(archive, path, self._layout)
-                yield from self._state(archive, inventory, seen, path)
+            with open_members(path) as members:
+                yield from self._state(take_inventory(members, path, self._layout), seen, path)
 
     def _state(
-        self, archive: Archive, inventory: Inventory, seen: _SeenGeounits, path: Path
+        self, inventory: Inventory, seen: _SeenGeounits, path: Path
     ) -> Iterator[GeounitBatch]:
         read_size = min(max(self._chunk_records * _SEGMENT_BYTES, _LEAST_READ), _MOST_READ)
         with ExitStack() as stack:
-            header = stack.enter_context(open_stream(archive, inventory.geography))
+            header = stack.enter_context(open_stream(inventory.geography))
             geography = GeographyReader(header, self._layout, self._chunk_records)
             segments = [
                 SegmentReader(
-                    stack.enter_context(open_stream(archive, inventory.segments[segment.number])),
+                    stack.enter_context(open_stream(inventory.segments[segment.number])),
                     segment,
                     self._layout,
                     self._cells,
@@ -167,7 +165,6 @@ def open_legacy(
     """Open legacy state files.
 
     Args:
-        release: A release with a legacy layout.
         paths: State zips, folders of them, or folders with a state's members.
         layout: Its name, such as ``sf1-legacy``; None for the one that the release has.
         tables: Names of the tables to read; segments without any of them need not be there.
@@ -202,11 +199,7 @@ class _SeenGeounits:
         self._runs: list[tuple[Path, NDArray[np.int64]]] = []
 
     def add(self, path: Path, records: Records, label: str) -> None:
-        """Note the geounits of a chunk.
-
-        Raises:
-            SourceError: One of them was there before.
-        """
+        """Note the geounits of a chunk."""
         if not len(records.key):
             return
         keys = np.sort(records.key)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.cells import CellIndex
-from recon_cli.sources.legacy.archive import Stream
 from recon_cli.sources.legacy.geography import Records
 from recon_cli.sources.legacy.layout import LOGRECNO_COLUMN, Layout, Segment
 from recon_cli.sources.legacy.lines import (
@@ -21,6 +20,7 @@ from recon_cli.sources.legacy.lines import (
     ZERO,
     LineBlock,
     LineReader,
+    Stream,
     parse_numbers,
     record_numbers,
     separator_table,
@@ -47,7 +47,6 @@ class Group:
 
     Attributes:
         levels: Indices into ``layout.summary_levels``.
-        runs: The columns of those tables.
     """
 
     levels: tuple[int, ...]
@@ -87,10 +86,8 @@ class SegmentRows:
     """Consecutive records of a segment.
 
     Attributes:
-        block: Their text.
         stops: Row by column: position of the separator after each cell.
         logrecno: Of each row, rising.
-        line: Line number of the first row.
     """
 
     block: LineBlock
@@ -154,11 +151,7 @@ class SegmentReader:
         self._check_complete(seen, records)
 
     def finish(self) -> None:
-        """Refuse records after the last one of the header.
-
-        Raises:
-            SourceError: Names the first such record.
-        """
+        """Refuse records after the last one of the header."""
         rows = self._take_rows()
         if rows is not None:
             raise self._unknown(rows, 0)

@@ -19,8 +19,7 @@ from recon_cli.errors import SourceError
 from recon_cli.frames import COUNTS
 from recon_cli.schema import Release
 from recon_cli.schema.states import STATES
-from recon_cli.sources.legacy.header import DIGITS
-from recon_cli.sources.legacy.header_writer import header_text
+from recon_cli.sources.legacy.header import DIGITS, Fields
 from recon_cli.sources.legacy.layout import KEY_COLUMNS, Layout, Segment, legacy_layout
 from recon_cli.store.files import written_whole
 
@@ -29,6 +28,8 @@ _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
 #: A member whose size may pass this needs the 64-bit zip form, to be chosen before writing.
 _ZIP64_FROM: Final = 1 << 31
 _WIDEST_CELL: Final = 11
+#: Where the parts of a geoid begin; a block's number begins with its block group's.
+_STARTS: Final = {"STATE": 0, "COUNTY": 2, "TRACT": 5, "BLKGRP": 11, "BLOCK": 11}
 #: Separator of the files → the first census that wrote such files.
 _YEARS: Final = {",": "2010", "|": "2020"}
 
@@ -38,8 +39,6 @@ def write_legacy(
     geounits: pl.DataFrame,
     counts: pl.DataFrame,
     path: Path,
-    *,
-    year: str | None = None,
 ) -> Path:
     """Write one state's published counts.
 
@@ -47,11 +46,9 @@ def write_legacy(
     The other columns of a segment stay empty.
 
     Args:
-        release: A release with a legacy layout.
         geounits: Columns ``geoid, level``; levels without tables are ignored.
         counts: Columns of `COUNTS`; zero counts may be left out.
         path: The zip to write, or a folder to write it to as ``al2010.sf1.zip``.
-        year: Part of the file names; default that of the first census that wrote such files.
 
     Returns:
         The zip that was written; a failure leaves none.
@@ -64,7 +61,7 @@ def write_legacy(
     """
     layout = legacy_layout(release)
     layout.require(release.table_by_name)
-    year = year or _YEARS[layout.header.separator]
+    year = _YEARS[layout.header.separator]
     units = _sorted_units(geounits, layout, release)
     state = _state(units)
     positioned = position_counts(counts, geounits, units, layout)
@@ -143,7 +140,60 @@ def _header_chunks(
     population = _population(units, positioned, release, layout).alias("population")
     described = units.with_columns(population)
     for start in range(0, units.height, _CHUNK):
-        yield header_text(described.slice(start, _CHUNK), state, layout)
+        chunk = described.slice(start, _CHUNK)
+        yield layout.header.text(_header_fields(chunk, state, layout), chunk.height)
+
+
+def _header_fields(units: pl.DataFrame, state: str, layout: Layout) -> Fields:
+    """Fields of records.
+
+    Args:
+        units: Columns ``geoid, level, logrecno, population``, null where it is not published.
+    """
+    codes = units["level"].replace_strict(layout.summary_levels, return_dtype=pl.String)
+    parts = _parts(units["geoid"])
+    return {
+        "FILEID": layout.file_id,
+        "STUSAB": state,
+        "SUMLEV": codes,
+        "GEOVAR": "00",
+        "GEOCOMP": "00",
+        "CHARITER": "000",
+        "CIFSN": "00",
+        "LOGRECNO": units["logrecno"].cast(pl.String).str.zfill(7),
+        "GEOID": codes + "0000US" + units["geoid"],
+        "GEOCODE": units["geoid"],
+        **parts.to_dict(),
+        "NAME": _names(parts),
+        "POP100": units["population"].cast(pl.String).fill_null(""),
+    }
+
+
+def _parts(geoids: pl.Series) -> pl.DataFrame:
+    """State, county, tract, block group and block of each geoid; empty where it ends before."""
+    geoid = pl.col(geoids.name)
+    columns = []
+    for name, start in _STARTS.items():
+        part = geoid.str.slice(start, DIGITS[name])
+        is_whole = part.str.len_chars() == DIGITS[name]
+        columns.append(pl.when(is_whole).then(part).otherwise(pl.lit("")).alias(name))
+    return geoids.to_frame().select(columns)
+
+
+def _names(parts: pl.DataFrame) -> pl.Series:
+    """The name that the census gives a geounit, empty for those above tracts."""
+    tract = pl.col("TRACT").str.slice(0, 4).str.strip_chars_start("0")
+    tract = (tract + "." + pl.col("TRACT").str.slice(4)).str.strip_suffix(".00")
+    name = (
+        pl.when(pl.col("BLOCK") != "")
+        .then("Block " + pl.col("BLOCK"))
+        .when(pl.col("BLKGRP") != "")
+        .then("Block Group " + pl.col("BLKGRP"))
+        .when(pl.col("TRACT") != "")
+        .then("Census Tract " + tract)
+        .otherwise(pl.lit(""))
+    )
+    return parts.select(name=name).to_series()
 
 
 def _population(
@@ -208,7 +258,6 @@ class PositionedCounts:
 
     Attributes:
         row: Place of the geounit among the sorted units.
-        column: In the segment.
         spans: Segment number → where its counts start and end.
     """
 

@@ -28,7 +28,6 @@ class Sheet:
     Attributes:
         label: How messages name it.
         head: Its first rows, each as wide as the sheet; an empty cell is empty text.
-        width: Number of columns.
         batches: Reads all rows: columns ``row`` and ``0``, ``1``, … as text. An empty cell is
             null, a row without any text is left out.
         merges: Of a workbook: ranges of cells that are one; the first has what they hold.

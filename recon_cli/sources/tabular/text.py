@@ -11,7 +11,7 @@ from typing import IO, Final
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.tabular.documents import Document
+from recon_cli.sources.documents import Document
 from recon_cli.sources.tabular.sheet import HEAD_ROWS, MOST_COLUMNS, Sheet, with_row_numbers
 
 _CHUNK: Final = 1 << 24

@@ -1,21 +1,22 @@
-"""Sheets of an xlsx workbook: what its cells hold, as text, and which are merged."""
+"""A document as sheets: of an xlsx workbook what its cells hold, which are merged or indented."""
 
 from __future__ import annotations
 
 import datetime
 import io
+import posixpath
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import IO, Final
 from xml.etree import ElementTree
 
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.sources.tabular.documents import DAMAGE, Document
-from recon_cli.sources.tabular.indents import cell_indents
+from recon_cli.sources.documents import DAMAGE, Document
 from recon_cli.sources.tabular.sheet import Merge, Sheet, sheet_of_rows
+from recon_cli.sources.tabular.text import text_sheet
 
 #: Limits of a workbook, which is held in memory.
 _MOST_CELLS: Final = 5_000_000
@@ -24,6 +25,13 @@ _CHUNK: Final = 1 << 20
 #: Where a cell stands, and the longest way to write that.
 _REFERENCE: Final = re.compile(rb"""r\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,7})["']""")
 _LONGEST: Final = 20
+#: Parts of a workbook, and names in them, that say how far its cells are indented.
+_MAIN: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_ID: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_BOOK: Final = "xl/workbook.xml"
+_RELATIONS: Final = "xl/_rels/workbook.xml.rels"
+_STYLES: Final = "xl/styles.xml"
+_ADDRESS: Final = re.compile(r"([A-Z]+)([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,6 @@ class Workbook:
 
     Attributes:
         sheets: Name → its cells as text, for the sheets with cells; an indent is two blanks.
-        merges: Name → its merged ranges.
         hidden: Names of the sheets that a reader of the workbook does not see.
     """
 
@@ -51,16 +58,53 @@ def open_workbook(document: Document) -> Workbook:
     return _read(document.read(), document.label)
 
 
-def workbook_sheet(document: Document, name: str | None) -> Sheet:
-    """Read one sheet of a workbook.
+def documents_of_sheets(document: Document, names: Sequence[str]) -> tuple[Document, ...]:
+    """One document for each sheet of a workbook that has several; the document itself of others.
 
     Args:
-        name: Of the sheet; the only one with cells if None.
+        names: The sheets, as far as it has them; all that are not hidden if empty.
 
     Raises:
-        ConfigError: The package for workbooks is not installed, or the sheet has to be named.
-        SourceError: The workbook is damaged, or has no such sheet.
+        ConfigError: Workbooks cannot be read here.
+        SourceError: The workbook is damaged, or has none of the sheets.
     """
+    if not document.is_workbook:
+        return (document,)
+    book = open_workbook(document)
+    own = [name for name in names if name in book.sheets]
+    if names and not own:
+        known = ", ".join(map(repr, book.sheets))
+        raise SourceError(f"{document.label}: no sheet {names[0]!r} with cells (sheets: {known})")
+    if len(book.sheets) <= 1:
+        return (document,)
+    chosen = own or [name for name in book.sheets if name not in book.hidden]
+    return tuple(
+        replace(document, name=f"{document.name}, sheet {name}", sheet=name) for name in chosen
+    )
+
+
+def hidden_sheets(document: Document) -> tuple[str, ...]:
+    """The sheets with cells that a reader of a workbook does not see."""
+    if not document.is_workbook:
+        return ()
+    book = open_workbook(document)
+    return tuple(name for name in book.sheets if name in book.hidden)
+
+
+def read_sheet(document: Document, sheet: str | None = None) -> Sheet:
+    """Read delimited text or a sheet of a workbook.
+
+    Args:
+        sheet: Of a workbook: the name of the sheet, unless the document is one; the only one with
+            cells if None.
+
+    Raises:
+        ConfigError: The sheet has to be named, or workbooks cannot be read here.
+        SourceError: The document is empty, damaged or something else.
+    """
+    if not document.is_workbook:
+        return text_sheet(document)
+    name = document.sheet or sheet
     book = open_workbook(document)
     if name is not None and name not in book.sheets:
         known = ", ".join(map(repr, book.sheets))
@@ -73,8 +117,8 @@ def workbook_sheet(document: Document, name: str | None) -> Sheet:
             "with the key `sheet`"
         )
     chosen = name or next(iter(book.sheets))
-    sheet = sheet_of_rows(f"{document.label}, sheet {chosen}", book.sheets[chosen])
-    return replace(sheet, merges=book.merges[chosen])
+    found = sheet_of_rows(f"{document.label}, sheet {chosen}", book.sheets[chosen])
+    return replace(found, merges=book.merges[chosen])
 
 
 @lru_cache(maxsize=2)  # every format looks at it, and every sheet is read by itself
@@ -95,7 +139,7 @@ def _read(data: bytes, label: str) -> Workbook:
     except (calamine.CalamineError, OSError) as error:
         raise SourceError(f"{label}: damaged workbook: {error}") from error
     try:
-        indents = cell_indents(data)
+        indents = _cell_indents(data)
     except (*DAMAGE, ElementTree.ParseError, KeyError) as error:
         raise SourceError(f"{label}: damaged workbook: {error}") from error
     hidden = [each for each in about if each.visible != calamine.SheetVisibleEnum.Visible]
@@ -114,11 +158,7 @@ def _read(data: bytes, label: str) -> Workbook:
 
 
 def _check_extent(data: bytes, label: str) -> None:
-    """Refuse a workbook that would fill memory: its reader makes room up to the last cell.
-
-    Raises:
-        SourceError: It is damaged, or its sheets are too large.
-    """
+    """Refuse a workbook that would fill memory: its reader makes room up to the last cell."""
     unpacked = cells = 0
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -169,3 +209,64 @@ def _text(value: object, indent: int) -> str:
             return value.isoformat()
     text = str(value).rstrip()
     return "  " * indent + text if text else ""
+
+
+def _cell_indents(data: bytes) -> dict[tuple[str, int, int], int]:
+    """(Name of the sheet, row, column) → indent, for the cells that have one; from 0.
+
+    Raises:
+        KeyError: A part of the workbook is missing.
+        ParseError: A part is no XML.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = set(archive.namelist())
+        if not {_BOOK, _RELATIONS, _STYLES} <= names:
+            return {}
+        styles = _indented_styles(archive.read(_STYLES))
+        if not styles:
+            return {}
+        found = {}
+        for name, member in _sheet_parts(archive).items():
+            if member in names:
+                cells = _indented_cells(archive.read(member), styles)
+                found.update({(name, *at): indent for at, indent in cells.items()})
+    return found
+
+
+def _indented_styles(data: bytes) -> dict[str, int]:
+    """Number of a style → its indent."""
+    formats = _parsed(data).find(f"{_MAIN}cellXfs")
+    found = {}
+    for number, form in enumerate(() if formats is None else formats):
+        alignment = form.find(f"{_MAIN}alignment")
+        indent = 0 if alignment is None else int(alignment.get("indent", "0"))
+        if indent:
+            found[str(number)] = indent
+    return found
+
+
+def _sheet_parts(archive: zipfile.ZipFile) -> dict[str, str]:
+    """Name of a sheet → its part of the archive."""
+    targets = {
+        # A target is below xl/, or begins with a slash and is below the archive.
+        each.get("Id"): posixpath.normpath(posixpath.join("/xl", each.get("Target", "")))[1:]
+        for each in _parsed(archive.read(_RELATIONS))
+    }
+    sheets = _parsed(archive.read(_BOOK)).iter(f"{_MAIN}sheet")
+    return {each.get("name", ""): targets.get(each.get(_ID), "") for each in sheets}
+
+
+def _indented_cells(data: bytes, styles: dict[str, int]) -> dict[tuple[int, int], int]:
+    found = {}
+    for cell in _parsed(data).iter(f"{_MAIN}c"):
+        indent = styles.get(cell.get("s", ""))
+        at = _ADDRESS.fullmatch(cell.get("r", ""))
+        if indent is not None and at is not None:
+            found[int(at[2]) - 1, _column(at[1].encode()) - 1] = indent
+    return found
+
+
+def _parsed(data: bytes) -> ElementTree.Element:
+    if b"<!DOCTYPE" in data:  # entities could make a small file fill memory
+        raise ElementTree.ParseError("a document type, which no workbook has")
+    return ElementTree.fromstring(data)  # noqa: S314 - no document type, so no entities

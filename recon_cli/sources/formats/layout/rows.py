@@ -76,7 +76,8 @@ def _rows(columns: Columns) -> Iterator[PlaceRow]:
             if is_indented and not columns.parents:
                 stack.append((indent, name))
             yield _row(columns, number, cells, outer)
-            if outer and not is_indented and _closes(name, outer[-1]) and number - 1 != opened:
+            is_total = is_all_places(name) or (outer and is_total_of(name, outer[-1]))
+            if outer and not is_indented and is_total and number - 1 != opened:
                 stack = []  # what follows the total of a heading is under none
         elif _repeats_header(columns, cells):
             continue
@@ -86,10 +87,6 @@ def _rows(columns: Columns) -> Iterator[PlaceRow]:
             opened = number
         else:
             _check_note(columns, number, cells)
-
-
-def _closes(name: str, heading: str) -> bool:
-    return is_all_places(name) or is_total_of(name, heading)
 
 
 def _go_on(above: list[str], words: Sequence[str]) -> None:

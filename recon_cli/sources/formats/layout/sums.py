@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,18 +42,8 @@ class CountRows:
         numbers = [[_number(text) for text in row] for row in texts]
         known = [n for row in numbers for n in row if n]
         base = int(np.gcd.reduce(known)) if len(known) >= _FEWEST else 1
-        away = max(base - 1, 0)
-        shape = (len(numbers), len(numbers[0]) if numbers else 0)
-        low, high = np.zeros(shape), np.full(shape, np.inf)
-        exact = np.zeros(shape, dtype=bool)
-        for i, row in enumerate(numbers):
-            for j, number in enumerate(row):
-                if number is not None:
-                    low[i, j], high[i, j] = max(number - away, 0), number + away
-                    exact[i, j] = True
-                elif (below := threshold_of(texts[i][j].strip())) is not None:
-                    high[i, j] = below - 1
-        return cls(low, high, exact)
+        exact = np.array([[number is not None for number in row] for row in numbers])
+        return cls(*interval_ends(texts, _number, base), exact)
 
     def add_up(self, total: int, parts: Sequence[int]) -> bool:
         """Whether a row can be the sum of others, in every column."""
@@ -113,6 +103,27 @@ class CountRows:
             if start == len(order) and found:
                 return found
         return {}
+
+
+def interval_ends(
+    texts: Sequence[Sequence[str]], number_of: Callable[[str], int | None], base: int
+) -> tuple[FloatArray, FloatArray]:
+    """Least and greatest true counts: 0 and infinite of what is no number and says no threshold.
+
+    Args:
+        texts: Counts as they are written, row by row.
+        number_of: The number that a text is; None of others.
+        base: Less than this is a number away from the true count.
+    """
+    low = np.zeros((len(texts), len(texts[0]) if texts else 0))
+    high = np.full(low.shape, np.inf)
+    for i, row in enumerate(texts):
+        for j, text in enumerate(row):
+            if (number := number_of(text)) is not None:
+                low[i, j], high[i, j] = max(number - base + 1, 0), number + base - 1
+            elif (below := threshold_of(text.strip())) is not None:
+                high[i, j] = below - 1
+    return low, high
 
 
 def _number(text: str) -> int | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from recon_cli.plurals import plural
 from recon_cli.sources.formats.header import is_number
 from recon_cli.statement.suppression import is_marker
 
@@ -37,7 +38,6 @@ def is_all_places(name: str, nouns: Sequence[str] = ()) -> bool:
     """Whether words can only mean all places together.
 
     Args:
-        name: Of a place.
         nouns: What places are called there, beside the usual.
 
     >>> [is_all_places(text) for text in ("Total", "All schools", "All Saints", "County")]
@@ -46,7 +46,7 @@ def is_all_places(name: str, nouns: Sequence[str] = ()) -> bool:
     word = clean(name).casefold()
     if _TOTAL.fullmatch(word):
         return True
-    known = {_plural(noun) for noun in (*nouns, *_USUAL) if noun} | _COUNTED
+    known = {plural(noun) for noun in (*nouns, *_USUAL) if noun} | _COUNTED
     return word.startswith("all ") and word.removeprefix("all ") in {*known, *nouns}
 
 
@@ -83,7 +83,3 @@ def is_total_of(name: str, place: str) -> bool:
         "total", "totals", "all", "sum", "subtotal", "sub total", "total for", "all of", "all in",
         "total of",
     )  # fmt: skip
-
-
-def _plural(noun: str) -> str:
-    return noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"

@@ -1,15 +1,20 @@
-"""What a path holds: files, or the members of folders, zips and gzips, as documents of bytes."""
+"""What a path holds: files, or the members of folders, zips and gzips, as documents of bytes.
+
+Of JSON what Python's reader would let through or change unseen is refused.
+"""
 
 from __future__ import annotations
 
 import gzip
 import io
+import json
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import IO, Final
@@ -38,6 +43,8 @@ _MOST_MEMBERS: Final = 1_000
 _MOST_HELD: Final = 1 << 28
 _LARGE: Final = 1 << 30
 _MOST_PACKED: Final = 400
+#: A number in JSON with more digits is no count, and slow to read.
+_MOST_DIGITS: Final = 20
 
 
 @dataclass(frozen=True)
@@ -47,14 +54,15 @@ class Document:
     Attributes:
         name: Its own name, without folders.
         label: How messages name it: ``p5.zip:P5-Data.csv``.
-        opener: Opens its bytes.
         sheet: Of a sheet: its name; the bytes are those of the workbook.
+        size: Its bytes, where a zip says how many they are unpacked.
     """
 
     name: str
     label: str
     opener: Callable[[], AbstractContextManager[IO[bytes]]]
     sheet: str | None = None
+    size: int | None = None
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
@@ -176,3 +184,43 @@ def _member(archive: Document, name: str) -> Iterator[IO[bytes]]:
         opened.open(name) as member,
     ):
         yield member
+
+
+def read_json(document: Document) -> object:
+    """Mappings, lists, texts and whole numbers.
+
+    A number that is not whole, or has too many digits, is the text that it was written as: it is
+    for the reader of counts to refuse it.
+
+    Raises:
+        SourceError: It is damaged, no JSON, or an object has a key twice.
+    """
+    try:
+        return json.loads(
+            document.read().decode("utf-8-sig"),
+            parse_int=_whole,
+            parse_float=_whole,
+            parse_constant=str,
+            object_pairs_hook=_unique,
+        )
+    except RecursionError as error:
+        raise SourceError(f"{document.label}: expected JSON, found brackets too deep") from error
+    except ValueError as error:
+        raise SourceError(f"{document.label}: expected JSON, {error}") from error
+
+
+def _whole(text: str) -> int | str:
+    """``12``, ``12.0`` and ``1.2e1`` as 12; others as they were written."""
+    number = Decimal(text)
+    if abs(number.adjusted()) >= _MOST_DIGITS or len(number.as_tuple().digits) > _MOST_DIGITS:
+        return text
+    return int(number) if number == number.to_integral_value() else text
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"but the key {twice!r} is there twice")
+    return found

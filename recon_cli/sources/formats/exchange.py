@@ -1,32 +1,131 @@
-"""JSON-stat 1 and 2: a cube of values in row-major order, with codes and labels.
-
-Real files of version 1 list more dimensions than sizes: those that have no place in ``size`` have
-one category.
-"""
+"""Formats for the exchange of statistics: SDMX-CSV, Eurostat's TSV, JSON-stat."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
-from recon_cli.errors import SourceError
-from recon_cli.sources.formats.assignment import Category
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns
-from recon_cli.sources.formats.form import Format
-from recon_cli.sources.formats.geoids import from_text
-from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Document, read_json
-from recon_cli.sources.tabular.sheet import sheet_of_rows
+import polars as pl
 
-_PLACES: Final = ("geo", "geography", "region", "area")
+from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document, read_json
+from recon_cli.sources.formats.assignment import Category
+from recon_cli.sources.formats.count_sheet import (
+    CountColumn,
+    CountSheet,
+    DimensionColumns,
+    Format,
+    cell_text,
+)
+from recon_cli.sources.formats.header import HeadedSheet
+from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.tabular import Sheet, first_line
+from recon_cli.sources.tabular.sheet import ROW, sheet_of_rows
+from recon_cli.sources.tabular.text import text_sheet
+
+_VALUE: Final = "OBS_VALUE"
+#: Columns of SDMX-CSV that are no dimensions, in versions 1 and 2 and in Eurostat's own form.
+_OTHERS: Final = (
+    _VALUE, "DATAFLOW", "LAST UPDATE", "STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION",
+    "DECIMALS", "UNIT_MULT",
+)  # fmt: skip
+_FLAGS: Final = ("CONF_STATUS", "OBS_FLAG", "OBS_STATUS")
+_PLACES: Final = ("geo", "ref_area", "geography", "area", "region")
+_TIME: Final = "\\TIME_PERIOD"
+_FLAGGED: Final = r"^([0-9]+) [a-z]{1,3}$"
+_CUBE_PLACES: Final = ("geo", "geography", "region", "area")
 _MOST_VALUES: Final = 20_000_000
 _DIGITS: Final = 10
 _SHOWN: Final = 60
 
 
-def recognises(document: Document) -> bool:
+def _is_sdmx_csv(document: Document) -> bool:
+    line = first_line(document)
+    return _VALUE in line and line.startswith(("DATAFLOW", "STRUCTURE"))
+
+
+def _read_sdmx_csv(
+    document: Document, _beside: Sequence[Document], said: FileMapping
+) -> CountSheet:
+    """A column a dimension, by name."""
+    table = HeadedSheet.of(document, _VALUE)
+    headers = table.headers
+    lower = [header.casefold() for header in headers]
+    chosen = said.place.casefold() if said.place else None
+    place = next((lower.index(name) for name in (chosen, *_PLACES) if name in lower), None)
+    if place is None:
+        raise SourceError(
+            f"{table.sheet.label}: none of the columns {', '.join(_PLACES)}; which is the place? "
+            "mapping.place"
+        )
+    flags = tuple(headers.index(name) for name in _FLAGS if name in headers)
+    dimensions = tuple(
+        DimensionColumns(header, i)
+        for i, header in enumerate(headers)
+        if header and header not in _OTHERS and i not in (place, *flags)
+    )
+    return table.roles(place, (table.count(_VALUE),), dimensions, flags)
+
+
+def _is_eurostat_tsv(document: Document) -> bool:
+    return _TIME in first_line(document).partition("\t")[0]
+
+
+def _read_eurostat_tsv(
+    document: Document, _beside: Sequence[Document], _said: FileMapping
+) -> CountSheet:
+    r"""The dimensions packed into the first column, a column a period, flags behind counts.
+
+    The first row is ``freq,sex,age,unit,geo\TIME_PERIOD``, then the periods; ``12 p`` is 12 with a
+    flag, ``:`` is not available, ``: c`` confidential. The period is a dimension like the others.
+    """
+    sheet = text_sheet(document, "\t")
+    packed, *periods = sheet.head[0]
+    if not packed.endswith(_TIME):
+        raise SourceError(f"{sheet.label}: expected a first column that ends in {_TIME!r}")
+    names = tuple(packed.removesuffix(_TIME).split(","))
+    place = len(names) - 1
+    headers = (*names, "TIME_PERIOD", _VALUE)
+    dimensions = tuple(
+        DimensionColumns(header, i) for i, header in enumerate(headers[:-1]) if i != place
+    )
+    return CountSheet(
+        _unpacked(sheet, len(names), periods),
+        1,
+        headers,
+        (place,),
+        cell_text(place),
+        (CountColumn(len(names) + 1, headers[-1]),),
+        dimensions,
+        number=_FLAGGED,
+    )
+
+
+def _unpacked(sheet: Sheet, names: int, periods: Sequence[str]) -> Sheet:
+    """A column a dimension, the period, and the count; the rows once for each period."""
+
+    def batches() -> Iterator[pl.DataFrame]:
+        for batch in sheet.batches():
+            fields = pl.col("0").str.split(",").list
+            dimensions = [fields.get(i, null_on_oob=True).alias(str(i)) for i in range(names)]
+            for column, period in enumerate(periods, start=1):
+                yield batch.select(
+                    ROW,
+                    *dimensions,
+                    pl.lit(period).alias(str(names)),
+                    pl.col(str(column)).alias(str(names + 1)),
+                )
+
+    head = tuple(
+        (*(*row[0].split(","), *[""] * names)[:names], periods[-1], row[-1]) for row in sheet.head
+    )
+    return replace(sheet, head=head, width=names + 2, batches=batches)
+
+
+def _is_json_stat(document: Document) -> bool:
     """A JSON object with ``dimension`` and ``value``."""
     start = document.start()
     if not start.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{"):
@@ -34,23 +133,25 @@ def recognises(document: Document) -> bool:
     return b'"dimension"' in start or b'"value"' in start
 
 
-def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -> CountSheet:  # noqa: ARG001
-    """A row a value, with code and label of each dimension.
+def _read_json_stat(
+    document: Document, _beside: Sequence[Document], said: FileMapping
+) -> CountSheet:
+    """A cube of values in row-major order: a row a value, with code and label of each dimension.
 
-    Raises:
-        SourceError: It is no such object, or says that it has another number of values.
+    Real files of version 1 list more dimensions than sizes: those that have no place in ``size``
+    have one category.
     """
     cube = _cube(document)
     names, categories = _dimensions(cube, document.label)
-    place = _place(cube, names, mapping, document.label)
+    place = _place(cube, names, said, document.label)
     values = _values(cube, [len(each) for each in categories], document.label)
     header = [each for name in names for each in (name, f"{name} label")]
     rows = [
-        [word for pair in combination for word in pair] + [values[i]]
-        for i, combination in enumerate(itertools.product(*categories))
-        if values[i] is not None
+        [*itertools.chain.from_iterable(combination), str(value)]
+        for combination, value in zip(itertools.product(*categories), values, strict=True)
+        if value is not None
     ]
-    sheet = sheet_of_rows(document.label, [[*header, "value"], *_as_text(rows)])
+    sheet = sheet_of_rows(document.label, [[*header, "value"], *rows])
     dimensions = tuple(
         DimensionColumns(name, 2 * i, 2 * i + 1) for i, name in enumerate(names) if i != place
     )
@@ -59,14 +160,10 @@ def read(document: Document, beside: Sequence[Document], mapping: FileMapping) -
         1,
         (*header, "value"),
         (2 * place,),
-        from_text(2 * place),
+        cell_text(2 * place),
         (CountColumn(2 * len(names), "value"),),
         dimensions,
     )
-
-
-def _as_text(rows: list[list[object]]) -> list[list[str]]:
-    return [[str(cell) for cell in row] for row in rows]
 
 
 def _cube(document: Document) -> dict[str, object]:
@@ -160,11 +257,11 @@ def _shown(given: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def _place(cube: dict[str, object], names: list[str], mapping: FileMapping, label: str) -> int:
+def _place(cube: dict[str, object], names: list[str], said: FileMapping, label: str) -> int:
     dimension = _object(cube["dimension"], "dimension", label)
     roles = _object(cube.get("role", dimension.get("role", {})), "role", label)
     places = _list(roles.get("geo", []), "role.geo", label)
-    candidates = [mapping.place, *(_text(each, "role.geo", label) for each in places), *_PLACES]
+    candidates = [said.place, *(_text(each, "role.geo", label) for each in places), *_CUBE_PLACES]
     lower = [name.casefold() for name in names]
     for name in candidates:
         if name is not None and name.casefold() in lower:
@@ -206,4 +303,6 @@ def _by_place(given: object, key: str, size: int, label: str) -> Iterator[tuple[
         raise SourceError(f"{label}: expected `{key}` of each cell, found {_shown(given)}")
 
 
-FORMAT: Final = Format("json-stat", "JSON-stat", recognises, read)
+SDMX_CSV: Final = Format("sdmx-csv", "SDMX-CSV", _is_sdmx_csv, _read_sdmx_csv)
+EUROSTAT_TSV: Final = Format("eurostat-tsv", "Eurostat TSV", _is_eurostat_tsv, _read_eurostat_tsv)
+JSON_STAT: Final = Format("json-stat", "JSON-stat", _is_json_stat, _read_json_stat)
