@@ -78,7 +78,7 @@ CAPABILITIES = {
         "config/sections/joint.py",
     ),
     "accounts of privacy, secret chance": (
-        *("noise/", "store/account_file.py", "stages/account.py", "cli/account.py", "chance.py"),
+        *("noise/", "stages/account.py", "cli/account.py", "chance.py"),
         *("config/sections/account.py", "store/chance_key.py", "store/study.py"),
     ),
     "sweeps and their page": (

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from recon_cli.cli._options import (
     MERGE,
@@ -17,16 +15,15 @@ from recon_cli.cli._options import (
     force_option,
     run_options,
 )
-from recon_cli.cli._output import console, duration
 from recon_cli.cli._run_log import RunLog, log_to
 from recon_cli.cli._stage import run_and_print
-from recon_cli.pipeline.execution import PlannedStage, plan, run_stages
+from recon_cli.pipeline.execution import plan, run_stages
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.progress import JsonLinesReporter
 from recon_cli.stage import load
-from recon_cli.store import Stage, StageStatus, State
+from recon_cli.store import Stage
 
 
 @click.command(cls=ConfiguredCommand)
@@ -145,40 +142,3 @@ def _run(
     log.run_done()
     if options.verbosity >= 0:
         log.print_total()
-
-
-def _print_plan(plan: Sequence[PlannedStage], *, force: bool) -> None:
-    """Print what would happen to each stage, why, and how long it took last time."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold", ratio=1)
-    grid.add_column(justify="right", no_wrap=True)
-    grid.add_row("  stage", Text("what would happen", style="dim"), Text("last took", style="dim"))
-    for each in plan:
-        took = "–" if each.last is None else duration(each.last)
-        grid.add_row(f"  {each.stage.short_name}", Text(_intention(each, force=force)), Text(took))
-    out = console()
-    running = sum(each.would_run for each in plan)
-    title = f"dry run: {running} of {len(plan)} stages would run"
-    out.print(Text(title if running else "dry run: everything is up to date", style="bold"))
-    out.print(grid)
-
-
-def _intention(planned: PlannedStage, *, force: bool) -> str:
-    if planned.status is None:
-        again = "would run again" if force else "would be checked again"
-        return f"{again}, after {planned.after}"
-    return _would(planned.status)
-
-
-def _would(status: StageStatus) -> str:
-    if status.state is State.DONE:
-        return "up to date"
-    why = "; ".join(status.reasons)
-    if status.finished:
-        of = f" of {status.partitions}" if status.partitions else ""
-        kept = f"{status.finished}{of} partitions done"
-        why = f"{why}; {kept}" if why else kept
-    if status.state is State.HALF:
-        return f"would continue: {why}" if why else "would continue"
-    return f"would run: {why or 'not run yet'}"
