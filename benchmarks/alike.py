@@ -142,8 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "real records": age_correlations(real),
             **dict(zip(names, correlations, strict=True)),
         }
-        unique = ", ".join(f"{share:.1f}" for share in unique_shares(real))
-        print(f"\nReal records that are unique, in percent, likewise: {unique}")  # noqa: T201
+        unique = table({"real records": unique_shares(real)[:-1]}, labels, 2)
+        print(f"\nUnique of 100 real people, data-defined or not:\n\n{unique}")  # noqa: T201
         print(f"\nCorrelation of adults' ages:\n\n{table(both, labels, 2)}")  # noqa: T201
 
 

@@ -57,7 +57,7 @@ for file, name in called:
 CAPABILITIES = {
     "proofs and their checker": (
         *("proofs/", "reconcheck.py", "stages/prove", "config/sections/prove.py"),
-        *("report/sections/proofs.py", "evaluate/checked.py"),
+        "evaluate/checked.py",
     ),
     "cliques, blocks, the ledger of ends and its steps": (
         *("model/", "solve/", "attack/reconstruction/", "attack/variability/"),
@@ -86,14 +86,14 @@ CAPABILITIES = {
         "report/comparison.py",
     ),
     "people who are known": (
-        *("stages/attribute.py", "attack/known_batch.py", "evaluate/attributed.py"),
-        *("config/sections/attribute.py", "explain/excluded.py"),
+        *("stages/attribute.py", "attack/known_batch.py"),
+        "config/sections/attribute.py",
     ),
     "frontier: exact counts, users, small counts": ("frontier/", "report/frontier.py"),
     "linkage: passes, weights, truth": ("attack/linkage/", "score/", "attack/tags.py"),
     "the page: who, what, by which, what to do": ("report/", "evaluate/", "stages/findings.py"),
     "purge, kept answers, damaged files": (
-        *("store/purge.py", "cli/purge.py", "attack/checkpoint.py", "pipeline/checkpoint.py"),
+        *("store/purge.py", "cli/purge.py", "pipeline/checkpoint.py"),
         *("sources/damage.py", "resources.py", "tracebacks.py", "strict_yaml.py", "execute/"),
     ),
     "what 0.2.0 had, declared once": (

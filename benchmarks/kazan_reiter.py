@@ -9,8 +9,8 @@ import argparse
 from pathlib import Path
 
 from recon_cli.markdown import markdown_table
+from recon_cli.report.charts import Scale, line_chart
 from recon_cli.report.drawing import svg_file
-from recon_cli.report.kazan_reiter import study_chart
 from recon_cli.risk.kazan_reiter import FIGURES, TABLES
 
 HEADER = """# Risk beside the study
@@ -100,7 +100,8 @@ def main() -> None:
     path: Path = parser.parse_args().page
     path.write_text(page())
     for number, figure in FIGURES.items():
-        drawn = svg_file(study_chart(figure, figure.points()))
+        x, y = Scale(figure.x, is_log=figure.is_log), Scale(figure.unit)
+        drawn = svg_file(line_chart(figure.points(), x, y))
         (path.parent / "images" / _name(number)).write_text(drawn)
 
 

@@ -27,7 +27,7 @@ import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
 from recon_cli.arrays import IntArray
-from recon_cli.attack.audit.partition import audit_counts
+from recon_cli.attack.audit.question import audit_counts
 from recon_cli.attack.audit.statuses import STATUSES
 from recon_cli.attack.options import AuditOptions
 from recon_cli.protect.counts import tidy_counts

@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recon_cli.report.charts import Chart, ChartRow, Mark, Panel
-from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
+from recon_cli.report.charts import (
+    Chart,
+    ChartRow,
+    Curve,
+    CurvePanel,
+    CurvePoint,
+    Mark,
+    Panel,
+    Scale,
+    curve_looks,
+)
 from recon_cli.report.drawing import svg_file
 
 Result = Mapping[str, Any]

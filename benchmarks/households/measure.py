@@ -9,11 +9,11 @@ import polars as pl
 
 from benchmarks.households.study import Sample
 from recon_cli.api.reconstruction import inside
-from recon_cli.attack.claims.partition import ClaimPlans, find_with_plans, make_claim_plans
+from recon_cli.attack.claims.question import ClaimPlans
 from recon_cli.attack.claims.surprise import count_records, matching, subset_of, with_labels
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import RegionData
-from recon_cli.attack.reconstruction.partition import reconstruct_plan
+from recon_cli.attack.reconstruction.question import reconstruct_plan
 from recon_cli.model.planning import make_plan
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
@@ -42,7 +42,7 @@ def measure(release: Release, sample: Sample) -> Measured:
     """Find the claims of every block for itself, on one core."""
     published = sample.published
     records = make_plan(release, release.tables, published.coverage)
-    claimed = make_claim_plans(release, release.tables, published.coverage, is_exact=True)
+    claimed = ClaimPlans.of(release, release.tables, published.coverage, is_exact=True)
     plans = ClaimPlans(claimed.assuming, None, claimed.trivial)
     seconds: list[float] = []
     claims, units = [], []
@@ -51,7 +51,7 @@ def measure(release: Release, sample: Sample) -> Measured:
         started = time.process_time()
         part = inside(release, published, block)
         microdata = reconstruct_plan(records, part, seed=1).microdata
-        found = find_with_plans(plans, RegionData(part, microdata), OPTIONS)
+        found = plans.find(RegionData(part, microdata), OPTIONS)
         seconds.append(time.process_time() - started)
         claims.append(found.claims)
         units.append(found.units)

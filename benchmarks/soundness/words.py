@@ -19,7 +19,7 @@ import polars as pl
 import recon_cli as recon
 from benchmarks.soundness.releases import TinyRelease
 from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
-from recon_cli.attack.claims.disclosure import KINDS
+from recon_cli.attack.claims.groups import KINDS
 from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
 from recon_cli.evaluate.proven import claimed_records, placed_records, proven_units
 from tests.support.enumeration import (

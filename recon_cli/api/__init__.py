@@ -17,13 +17,13 @@ from recon_cli.api.reconstruction import publish as publish
 from recon_cli.api.reconstruction import read_published as read_published
 from recon_cli.api.reconstruction import reconstruct as reconstruct
 from recon_cli.api.reconstruction import verify as verify
-from recon_cli.attack.claims.partition import VerifiedClaims as VerifiedClaims
+from recon_cli.attack.claims.question import VerifiedClaims as VerifiedClaims
 from recon_cli.attack.linkage.passes import Pass as Pass
 from recon_cli.attack.linkage.specification import Guesser as Guesser
-from recon_cli.attack.reconstruction.partition import Reconstruction as Reconstruction
+from recon_cli.attack.reconstruction.question import Reconstruction as Reconstruction
 from recon_cli.attack.tags import tag_records as tag_records
-from recon_cli.attack.variability.partition import Variability as Variability
-from recon_cli.attack.variability.partition import flag_certain as flag_certain
+from recon_cli.attack.variability.question import Variability as Variability
+from recon_cli.attack.variability.question import flag_certain as flag_certain
 from recon_cli.chance import KeyedChance as KeyedChance
 from recon_cli.errors import ReconError as ReconError
 from recon_cli.protect.accuracy import count_accuracy as count_accuracy

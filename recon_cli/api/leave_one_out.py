@@ -10,9 +10,8 @@ import polars as pl
 from recon_cli.api.reconstruction import Choice, chosen_tables, split
 from recon_cli.attack import confidence as of_records
 from recon_cli.attack.leave_one_out import again
-from recon_cli.attack.leave_one_out import partition as attack
-from recon_cli.attack.leave_one_out.again import Publish
-from recon_cli.attack.leave_one_out.swapped import SwappedPublication, attack_swapped
+from recon_cli.attack.leave_one_out import question as attack
+from recon_cli.attack.leave_one_out.again import Publish, SwappedPublication, attack_swapped
 from recon_cli.attack.linkage.key_encoding import require
 from recon_cli.attack.options import ConfidenceOptions, LeaveOneOutOptions
 from recon_cli.chance import KeyedChance
@@ -39,10 +38,8 @@ def leave_one_out(
     """What exact counts tell of each person, with that person in them and without.
 
     Args:
-        release: The schema.
         published: Of `publish` or `read_published`.
         records: The records that were tabulated.
-        tables: The tables to attack.
         gains: What an attacker wants to know; default the schema's.
         within: Only people of geounits whose geoids begin so.
         solutions: Solutions to sample, with each person and without.
@@ -80,16 +77,9 @@ def leave_one_out_protected(
     """The same for any counts: published anew without each person, and attacked from scratch.
 
     Args:
-        release: The schema.
         records: The confidential records.
         publish: What is published of the records of a partition. Where chance plays a part it
-            should be the same in each call.
-        tables: The tables to attack.
-        gains: What an attacker wants to know; default the schema's.
-        within: Only people of geounits whose geoids begin so.
-        solutions: Solutions to sample, with each person and without.
-        seconds: Budget to settle what is certain about one person, deterministic.
-        seed: For the sampled solutions.
+            should be the same in each call. Others as of `leave_one_out`.
 
     Returns:
         As `leave_one_out`.
@@ -137,12 +127,8 @@ def leave_one_out_swapped(
         setting: Packaged settings of a swap, or the path of a YAML file.
         draws: How many swaps are drawn, each with its own numbers.
         people: How many to draw, about; default all.
-        tables: The tables to attack.
-        gains: What an attacker wants to know; default the schema's.
-        within: Only people of geounits whose geoids begin so.
-        solutions: Solutions to sample, with each person and without.
-        seconds: Budget to settle what is certain about one person, deterministic.
-        seed: For the people who are drawn and the sampled solutions.
+        seed: For the people who are drawn and the sampled solutions. Others as of
+            `leave_one_out`.
 
     Returns:
         As `leave_one_out`, a row for each draw (column ``draw``) and distinct record of a
@@ -208,7 +194,6 @@ def measure_confidence(
     """How often each record that is not certain appears among sampled solutions; no proof.
 
     Args:
-        release: The schema.
         published: Of `publish` or `read_published`; exact.
         microdata: Of `reconstruct`, from the same tables.
         tables: The tables that it was made from.

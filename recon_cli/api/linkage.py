@@ -8,10 +8,15 @@ from dataclasses import dataclass
 import polars as pl
 
 from recon_cli.api.reconstruction import Choice, chosen_tables, inside
-from recon_cli.attack.linkage.baselines import ValueCounts, expected_correct, most_frequent
+from recon_cli.attack.linkage.baselines import (
+    ValueCounts,
+    count_gains,
+    expected_correct,
+    most_frequent,
+    with_modes,
+)
 from recon_cli.attack.linkage.key_encoding import KeyEncoder
 from recon_cli.attack.linkage.links import count_agreement
-from recon_cli.attack.linkage.modes import count_gains, with_modes
 from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
 from recon_cli.attack.linkage.passes import Pass
 from recon_cli.attack.linkage.published_margins import PublishedMargins
@@ -70,7 +75,6 @@ def link(
     """Match sources of records with attacker files, and confirm the links on the truth.
 
     Args:
-        release: The schema.
         truth: The confidential records, with ``id``; results call it ``CEF``.
         records: Other sources by name: reconstructions, and what was tabulated as ``HDF``.
         attackers: Attacker files by name; None stands for the truth's own linking columns.
@@ -185,7 +189,6 @@ def agreement(
     """How many records of two files agree, geounit by geounit (Algorithm 1).
 
     Args:
-        release: The schema.
         left: Records, such as a reconstruction.
         right: Records, such as the truth; its geounits are the rows.
         keys: The columns that have to agree; default the schema's.
@@ -213,7 +216,6 @@ def baselines(
     """How many people of each geounit a guesser is right about, on average, without linking.
 
     Args:
-        release: The schema.
         records: What the guesser knows the geounits' values from, and is asked about.
         keys: Whose gained columns are guessed; default the schema's.
 

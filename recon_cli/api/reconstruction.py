@@ -9,21 +9,20 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import sources
-from recon_cli.attack.audit import partition as audit
+from recon_cli.attack.audit import question as audit
 from recon_cli.attack.audit import witnesses
-from recon_cli.attack.claims import partition as claims
-from recon_cli.attack.claims.columns import require_columns
-from recon_cli.attack.claims.partition import VerifiedClaims
+from recon_cli.attack.claims import question as claims
+from recon_cli.attack.claims.groups import require_columns
+from recon_cli.attack.claims.question import VerifiedClaims
 from recon_cli.attack.claims.surprise import count_records, with_surprise
 from recon_cli.attack.options import AuditOptions, ClaimOptions, Intervals, Mode, VariabilityOptions
-from recon_cli.attack.reconstruction import partition as attack
-from recon_cli.attack.reconstruction.partition import Objective, Reconstruction
-from recon_cli.attack.variability import partition as solvar
-from recon_cli.attack.variability.partition import Variability
+from recon_cli.attack.reconstruction import question as attack
+from recon_cli.attack.reconstruction.question import Objective, Reconstruction
+from recon_cli.attack.variability import question as solvar
+from recon_cli.attack.variability.question import Variability
+from recon_cli.coverage import select
 from recon_cli.errors import SourceError
-from recon_cli.model.geounits import describe_geounits
-from recon_cli.model.selection import select
-from recon_cli.publication import GeounitBatch, Publication, Source
+from recon_cli.publication import GeounitBatch, Publication, Source, describe_geounits
 from recon_cli.schema import Release, Table
 from recon_cli.sources import NO_MAPPING, AbsentCells, FileMapping
 from recon_cli.statement import EXACT, Protection
@@ -48,7 +47,6 @@ def publish(
     """Tidy counts as a publication: checked, with its geounits and what is published for each.
 
     Args:
-        release: The schema.
         counts: ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
         absent: What a cell without a row means: ``zero``, or ``unpublished``; for all tables, or
             by table.
@@ -77,7 +75,6 @@ def read_published(
     """Published files of any format, whole in memory.
 
     Args:
-        release: The schema.
         paths: Files that are together one publication.
         source: Their format, as in ``ingest.source``.
         mapping: What they do not say themselves, as in ``ingest.mapping``.
@@ -113,9 +110,7 @@ def reconstruct(
     """Records that have exactly the published counts.
 
     Args:
-        release: The schema.
         published: Of `publish` or `read_published`.
-        tables: Which to use.
         seed: Which of several solutions.
         objective: ``any`` solution, or the ``likely`` one that makes the published counts
             likeliest; default ``likely`` where a law says that some counts are likelier.
@@ -145,10 +140,8 @@ def verify(
     """Tabulate records again and compare every published cell.
 
     Args:
-        release: The schema.
         published: Of `publish` or `read_published`.
         records: One row per person.
-        tables: Which to compare.
 
     Returns:
         ``ok``, ``cells_compared``, of them ``cells_within`` (other than the published number, and
@@ -177,7 +170,6 @@ def measure_variability(
     """How far other solutions can be from a reconstruction, and what is in all of them.
 
     Args:
-        release: The schema.
         published: Of `publish` or `read_published`.
         microdata: Of `reconstruct`, from the same tables.
         tables: The tables that it was made from.
@@ -222,7 +214,6 @@ def find_claims(
     """What is true in every solution of people with some values, on any of the columns.
 
     Args:
-        release: The schema.
         published: Of `publish` or `read_published`.
         microdata: Of `reconstruct`, from the same tables.
         tables: The tables that it was made from.
@@ -269,7 +260,6 @@ def audit_counts(
     """What the other counts give away of each suppressed, rounded, perturbed or left out one.
 
     Args:
-        release: The schema.
         published: Protected counts.
         tables: What an attacker uses.
         seed: Of the solvers.
@@ -315,7 +305,6 @@ def find_witnesses(
     two of them is not determined by what is published.
 
     Args:
-        release: The schema.
         published: Protected counts.
         cells: ``geoid, table, cell``: such as a row of `audit_counts` each.
         tables: Those whose counts the records are to have.

@@ -7,7 +7,7 @@ death is decided in `recon_cli.pipeline.quarantine`; here it is only obeyed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,9 @@ import polars as pl
 
 from recon_cli.arrays import IntArray
 from recon_cli.model.components import Component
+from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.program import connected_parts
+from recon_cli.model.system import System
 
 
 def _unwatched(_geoid: str, _region: str) -> None:
@@ -44,8 +46,9 @@ class Quarantine:
         """Whether anything is split or excluded."""
         return bool(self.split_regions or self.excluded)
 
-    def of_batch(self, units: pl.Series, regions: pl.Series) -> BatchQuarantine:
-        """The same for one batch; see `BatchQuarantine`."""
+    def of_batch(self, counts: PartitionCounts, system: System) -> BatchQuarantine:
+        """The same for one batch of a partition."""
+        units, regions = counts.geoids[system.units], counts.region_geoids[system.regions]
         return BatchQuarantine(self, units, regions)
 
 
@@ -58,8 +61,6 @@ class BatchQuarantine:
     """A quarantine over one batch.
 
     Attributes:
-        quarantine: That of the partition.
-        units: Geoids of the batch's units.
         regions: For each unit the geoid of its region.
     """
 
@@ -67,20 +68,23 @@ class BatchQuarantine:
     units: pl.Series
     regions: pl.Series
 
-    def parts(self, component: Component, unit: IntArray, groups: IntArray) -> Iterator[Component]:
-        """The component; its connected parts where its region is split.
+    def parts(
+        self, components: Iterable[Component], unit: IntArray, label: IntArray
+    ) -> Iterator[Component]:
+        """Components; of regions that are split their connected parts.
 
         Args:
-            component: Of one region.
-            unit: For each variable of the component its unit.
-            groups: For each variable a label; variables with equal labels stay together.
+            unit: For each variable of the batch its unit.
+            label: Likewise; variables with equal labels stay together.
         """
-        if self.regions[int(unit[0])] not in self.quarantine.split_regions:
-            yield component
-            return
-        _, part = connected_parts(component.program.constraints.A, groups)
-        for number in np.unique(part):
-            yield component.subset(np.flatnonzero(part == number))
+        for component in components:
+            columns = component.columns
+            if self.regions[int(unit[columns[0]])] not in self.quarantine.split_regions:
+                yield component
+                continue
+            _, part = connected_parts(component.program.constraints.A, label[columns])
+            for number in np.unique(part):
+                yield component.subset(np.flatnonzero(part == number))
 
     def admits(self, unit: IntArray) -> bool:
         """Whether a solver may be started on a part of these units; if so, it is announced."""

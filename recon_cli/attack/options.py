@@ -18,7 +18,6 @@ class VariabilityOptions:
 
     Attributes:
         mode: ``relaxed`` (Eq. 4.9, unit by unit) or ``exact`` (Eq. 4.6, whole regions).
-        seed: For the solver's own choices.
         unit_seconds: Deterministic seconds of solving for each problem about a unit, or about
             all units of a region at once.
         diameter: Whether to measure the largest distance between any two solutions, too.
@@ -40,7 +39,6 @@ class ClaimOptions:
     """What to verify.
 
     Attributes:
-        seed: For the solver's own choices.
         unit_seconds: Deterministic seconds of solving for each unit.
         share: From which proven share of a group on a value counts as inferred.
         absent: Whether to claim that nobody has some values.
@@ -59,13 +57,15 @@ class JointOptions:
     """How hard to try.
 
     Attributes:
-        seed: For the solver's own choices.
         unit_seconds: Deterministic seconds for each place, for both parts together and again for
             each by itself.
+        compositions: Households with all their members that are listed of a place at most; 0: who
+            lives with whom is not asked.
     """
 
     seed: int
     unit_seconds: float
+    compositions: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,6 @@ class ConfidenceOptions:
     """How confidence is measured.
 
     Attributes:
-        seed: For the sampled solutions.
         solutions: How many, at least 1.
     """
 
@@ -86,11 +85,10 @@ class AuditOptions:
     """How an audit is done.
 
     Attributes:
-        seed: Of the solvers.
         effort: Deterministic seconds for each region; where they end first, an interval is valid
             and may be too wide.
         safety: How far apart two possible counts of a safe cell are at least; None for what its
-            law requires, see `recon_cli.attack.audit.safety_ranges`.
+            law requires, see `recon_cli.attack.audit.statuses`.
         ask: Levels of whose geounits every cell of the tables in use is asked for, published there
             or not.
         among: Columns ``geoid, table, cell``: only these counts are asked, and only whether they

@@ -25,11 +25,10 @@ from recon_cli.model.components import Component, split_components
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import System
 from recon_cli.seeding import generator
-from recon_cli.solve.feasibility import ROUNDING, Feasibility, solve_program
-from recon_cli.solve.feasibility_pump import pump
+from recon_cli.solve.feasibility import ROUNDING, Feasibility, pump, solve_program
 
-#: (solutions × variables) solutions of a program, one for each seed, and the seconds.
-Draw = Callable[[IntegerProgram, Sequence[int]], tuple[IntArray, float]]
+#: (solutions × variables) solutions of a program, one for each seed.
+Draw = Callable[[IntegerProgram, Sequence[int]], IntArray]
 
 #: Vertices that a solution lies between.
 _MIXED = 3
@@ -45,7 +44,6 @@ class SampledSolutions:
         values: (solutions × candidates) people; where `is_missing` lower bounds only.
         is_missing: For each unit whether no solver may be started on some of it.
         seeds: For each region of the batch the seeds that they were found with.
-        deterministic_time: For each unit its share of the solver's seconds.
     """
 
     bounds: Bounds
@@ -53,7 +51,6 @@ class SampledSolutions:
     values: IntArray
     is_missing: npt.NDArray[np.bool_]
     seeds: Mapping[int, Sequence[int]]
-    deterministic_time: npt.NDArray[np.float64]
 
 
 def sample_batch(
@@ -69,7 +66,6 @@ def sample_batch(
 
     Args:
         seeds: For each of its regions the seeds, as many for each.
-        quarantine: Units that no solver may be started on.
         draw: How solutions are drawn: `vertices`, or `between_vertices`.
         together: For each candidate a label; candidates with equal labels stay in one component.
         pack: Candidates of unconnected components to put together; 1 keeps all apart.
@@ -80,22 +76,17 @@ def sample_batch(
     count = len(next(iter(seeds.values()), ()))
     values = np.tile(bounds.lower, (count, 1))
     is_missing = np.zeros(len(system.units), dtype=bool)
-    seconds = np.zeros(len(system.units))
     components = []
-    for component in (
-        part
-        for whole in split_components(system.rows, bounds, regions, targets=together, pack=pack)
-        for part in quarantine.parts(whole, unit[whole.columns], together[whole.columns])
-    ):
+    whole = split_components(system.rows, bounds, regions, targets=together, pack=pack)
+    for component in quarantine.parts(whole, unit, together):
         units = unit[component.columns]
         if not quarantine.admits(units):
             is_missing[units] = True
             continue
         components.append(component)
-        drawn, elapsed = draw(component.program, seeds[int(system.regions[units[0]])])
+        drawn = draw(component.program, seeds[int(system.regions[units[0]])])
         values[:, component.columns] = drawn
-        np.add.at(seconds, units, elapsed / len(units))
-    return SampledSolutions(bounds, tuple(components), values, is_missing, seeds, seconds)
+    return SampledSolutions(bounds, tuple(components), values, is_missing, seeds)
 
 
 def vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
@@ -113,18 +104,17 @@ def vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
     return solution.values, solution.deterministic_time
 
 
-def vertices(program: IntegerProgram, seeds: Sequence[int]) -> tuple[IntArray, float]:
+def vertices(program: IntegerProgram, seeds: Sequence[int]) -> IntArray:
     """The solutions that some seeds lead to; see `Draw` and `vertex`."""
-    found = [vertex(program, seed) for seed in seeds]
-    return np.stack([values for values, _ in found]), sum(seconds for _, seconds in found)
+    return np.stack([vertex(program, seed)[0] for seed in seeds])
 
 
-def between_vertices(program: IntegerProgram, seeds: Sequence[int]) -> tuple[IntArray, float]:
+def between_vertices(program: IntegerProgram, seeds: Sequence[int]) -> IntArray:
     """Solutions near the mean of a few vertices each, rounded at random; see `Draw` and `vertex`.
 
     Where the feasibility pump finds none the first of the vertices stays.
     """
-    corners, elapsed = vertices(program, seeds)
+    corners = vertices(program, seeds)
     drawn = corners.copy()
     for at, seed in enumerate(seeds):
         mean = corners[(at + np.arange(_MIXED)) % len(corners)].mean(axis=0)
@@ -134,7 +124,6 @@ def between_vertices(program: IntegerProgram, seeds: Sequence[int]) -> tuple[Int
             drawn[at] = rounded
             continue
         pumped = pump(program, rounded, ROUNDING)
-        elapsed += pumped.deterministic_time
         if pumped.is_solution:
             drawn[at] = pumped.values
-    return drawn, elapsed
+    return drawn

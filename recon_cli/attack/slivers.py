@@ -87,9 +87,7 @@ def find_slivers(release: Release, published: Publication, below: int) -> list[S
     Areas that are small themselves are none: they are published.
 
     Args:
-        release: The schema.
         published: Counts of whole regions. Only exact totals are used.
-        below: People.
 
     Raises:
         ContradictionError: An area has fewer people than those inside it.
@@ -110,14 +108,13 @@ def find_slivers(release: Release, published: Publication, below: int) -> list[S
     regions = release.region.enclosing(units).rank("dense").cast(pl.Int64).to_numpy()
     found: dict[tuple[int, ...], Sliver] = {}
     least = np.full(len(units), below, dtype=np.int64)
-    for chain in chains:
-        for members, sliver in _left(units, chain, least):
-            least[members] = np.minimum(least[members], sliver.people)
-            found.setdefault(tuple(members.tolist()), sliver)
-    for one, other in itertools.permutations(chains, 2):
-        for members, sliver in _between(units, regions, one, other, least):
-            least[members] = np.minimum(least[members], sliver.people)
-            found.setdefault(tuple(members.tolist()), sliver)
+    left = (_left(units, chain, least) for chain in chains)
+    between = (
+        _between(units, regions, one, other, least)
+        for one, other in itertools.permutations(chains, 2)
+    )
+    for members, sliver in itertools.chain.from_iterable(itertools.chain(left, between)):
+        found.setdefault(tuple(members.tolist()), sliver)
     return sorted(found.values(), key=lambda sliver: (sliver.people, sliver.units))
 
 
@@ -165,7 +162,7 @@ def _chain(units: pl.Series, levels: Sequence[Level], totals: dict[str, int]) ->
 
 
 def _left(units: pl.Series, chain: _Chain, least: IntArray) -> Iterator[tuple[IntArray, Sliver]]:
-    """Slivers that areas leave of one that they lie in."""
+    """Slivers that areas leave of one that they lie in; ``least`` falls to their people."""
     for at, (areas, people) in enumerate(zip(chain.areas, chain.people.tolist(), strict=True)):
         members = np.flatnonzero(chain.part == at)
         if len(members) and 0 < people < least[members].max():
@@ -181,11 +178,10 @@ def _between(
     """Slivers that parts of one chain leave without parts of another.
 
     Args:
-        units: The geoids.
         regions: Of each unit the number of its region.
         one: Its parts are added.
         other: Its parts are taken off.
-        least: For each unit: only slivers with fewer people are asked for.
+        least: For each unit: only slivers with fewer people are asked for; falls to these.
     """
     pairs = np.unique(np.stack([one.part, other.part]), axis=1)
     outside_one, outside_other = len(one.people), len(other.people)
@@ -247,7 +243,6 @@ def sliver_counts(published: Publication, slivers: Sequence[Sliver]) -> pl.DataF
     Only cells that are published of all its areas.
 
     Args:
-        published: The counts.
         slivers: Each with another first unit.
     """
     terms = pl.DataFrame(
@@ -316,8 +311,6 @@ class SliverQuestion(Question):
     """Which small groups of people do overlapping areas give away?
 
     Attributes:
-        schema: The release.
-        tables: What is added up.
         below: A group of fewer people is small.
     """
 

@@ -28,7 +28,6 @@ def tag_records(
     """Records with a flag for each question of a rule for microdata.
 
     Args:
-        release: The schema.
         records: The unit's geoid, and the features or what stands for them.
         unique: Name → features and recodes: whether a record is alone with its values in its unit.
         geography: People that a place must have.

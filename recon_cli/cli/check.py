@@ -17,7 +17,7 @@ from recon_cli.cli._options import (
 from recon_cli.evaluate.checked import proven_by
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.report.check import check_json, check_junit, verdict_lines
-from recon_cli.rules.finding import Verdict, verdict_of
+from recon_cli.rules.section import Verdict, verdict_of
 from recon_cli.stages.check import GivenConfig, check
 from recon_cli.store.files import require_writable, write_named
 

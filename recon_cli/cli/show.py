@@ -66,7 +66,7 @@ def command(
     if html is None:
         print_view(console(), view)
         return
-    show_page = load("recon_cli.report.show_page:show_page")
+    show_page = load("recon_cli.report.page:show_page")
     write_named(html, show_page(view).encode())
     if options.verbosity >= 0:
         click.echo(f"page  {html}")

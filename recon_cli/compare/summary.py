@@ -1,15 +1,17 @@
-"""What one protection costs and what it leaves to find, in a row."""
+"""Protections in numbers: what each costs and leaves to find, and the study's tables beside."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import polars as pl
 
 from recon_cli.compare.errors import TOTAL
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL
+from recon_cli.score.tables import BY_PEOPLE
 
 Measure = Literal["gain", "agreement", "certain", "disclosed"]
 
@@ -19,7 +21,6 @@ class ProtectionSummary:
     """A protection in numbers. Errors are mean absolute errors, in people; rates in percent.
 
     Attributes:
-        name: As in the config.
         unit_error: Of a cell of a geounit of the finest level; tables weigh what was said.
         region_error: Of a cell of the next coarser level with tables; None if there is none.
         total_error: Of the number of people of a geounit of the finest level.
@@ -145,3 +146,52 @@ def _rates(rates: pl.DataFrame, name: str) -> dict[str, float | None]:
         "guessed": guesses[0] if len(guesses) else None,
         "links": hard["of"][0] if len(hard) else None,
     }
+
+
+#: One row a protection and size of the unit. In percent: records that agree with the truth's, by
+#: exact and by coarse columns (Table 11); links that are right, of everybody, of nonmodal and of
+#: modal people (Tables 15, 16, 17). Null: withheld, or nobody was linked.
+SCORES: Final = pl.Schema(
+    {
+        "protection": pl.String,
+        "block_size": pl.String,
+        "agree_exact": pl.Float64,
+        "agree_binned": pl.Float64,
+        "all": pl.Float64,
+        "nonmodal": pl.Float64,
+        "modal": pl.Float64,
+    }
+)
+
+
+def score_table(rates: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Put the rates of all protections side by side.
+
+    Args:
+        rates: Of `recon_cli.score.tables.make_rates`, with the protections as sources.
+        names: Of the protections, in order.
+
+    Returns:
+        Columns of `SCORES`, all sizes first.
+    """
+    known = rates.filter(pl.col("source").is_in(list(names)))
+    sizes = known["block_size"].unique(maintain_order=True).to_list()
+    found = pl.DataFrame(
+        [(name, size) for size in sizes for name in names],
+        schema={"protection": pl.String, "block_size": pl.String},
+        orient="row",
+    )
+    agreement = known.filter(table="table08_agreement")
+    measures = {rate: agreement.filter(rate=rate) for rate in ("agree_exact", "agree_binned")}
+    measures |= {
+        panel: known.filter(table=table, panel=panel, rate="precision")
+        for panel, table in BY_PEOPLE.items()
+    }
+    for name, rows in measures.items():
+        column = rows.select(
+            pl.col("source").alias("protection"), "block_size", pl.col("pct").alias(name)
+        )
+        found = found.join(
+            column, on=["protection", "block_size"], how="left", maintain_order="left"
+        )
+    return found.select(SCORES.names()).cast(SCORES)

@@ -20,35 +20,23 @@ from recon_cli.compare.summary import ProtectionSummary
 from recon_cli.noise.account import concentrated_epsilon
 from recon_cli.score.sizes import ALL
 
+_MEANS: Final = {
+    "measure": pl.String(),
+    "level": pl.String(),
+    "draws": pl.Int64(),
+    **dict.fromkeys(("mean", "low", "high"), pl.Float64()),
+}
 #: One row a protection, value and measure; ``level`` is empty where the measure has none, interval
 #: null for one draw. ``epsilon`` is null where nothing is differentially private.
 SWEEP: Final = pl.Schema(
-    {
-        "protection": pl.String,
-        "value": pl.String,
-        "epsilon": pl.Float64,
-        "measure": pl.String,
-        "level": pl.String,
-        "draws": pl.Int64,
-        "mean": pl.Float64,
-        "low": pl.Float64,
-        "high": pl.Float64,
-    }
+    {"protection": pl.String(), "value": pl.String(), "epsilon": pl.Float64(), **_MEANS}
 )
 #: Differences between draws with the same random bits: of a value from the one before it, and of a
 #: protection from the first at the same value. Interval null for one draw.
 DIFFERENCES: Final = pl.Schema(
     {
-        "protection": pl.String,
-        "value": pl.String,
-        "less_protection": pl.String,
-        "less_value": pl.String,
-        "measure": pl.String,
-        "level": pl.String,
-        "draws": pl.Int64,
-        "mean": pl.Float64,
-        "low": pl.Float64,
-        "high": pl.Float64,
+        **dict.fromkeys(("protection", "value", "less_protection", "less_value"), pl.String()),
+        **_MEANS,
     }
 )
 #: Measures of a summary, in this order; those of `PROVEN` only where they are of people.
@@ -68,7 +56,6 @@ class SweptDraw:
         value: As it was written.
         draw: Which: of all protections and values, those with the same number share random bits.
         is_of_people: Whether what is proven of what it publishes is proven of people.
-        summary: Its measures.
         errors: Columns of `recon_cli.compare.errors.ERRORS`.
     """
 

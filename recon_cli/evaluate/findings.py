@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
 from recon_cli.config.sections.report import Disclosure
 from recon_cli.evaluate.fresh import Missing, WorkFolder
-from recon_cli.evaluate.joint import COUNTED, SOLVED, told_parts
 from recon_cli.evaluate.proven import Mode
+from recon_cli.pipeline.stages import JOINT
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
+
+#: The folder with a row a place.
+JOINT_UNITS: Final = JOINT.folders[2]
+#: What is counted there of each kind of records.
+COUNTED: Final = ("records", "alone", "joint")
+#: Statuses of places where a joint solution was found.
+SOLVED: Final = ("proven", "bounded")
+
+
+def shown_parts(manifest: Manifest) -> tuple[str, str]:
+    """What the links of ``joint/`` call the run's own records, and its partner's.
+
+    Further parts only say more of these.
+    """
+    own, partner = manifest.notes["parts"][:2]
+    return str(own), str(partner)
+
 
 #: What `recon link` calls the file that was tabulated.
 PROTECTED = "HDF"
@@ -66,7 +84,6 @@ class ReconstructionFindings:
     """What the reconstructed records show.
 
     Attributes:
-        manifest: Of ``microdata/``.
         people: Records.
         empty: Places without people.
         uncounted: Places of which the tables in use do not say how many people they have.
@@ -120,7 +137,6 @@ class VariabilityFindings:
     """What `recon solvar` found.
 
     Attributes:
-        manifest: Of ``solvar/``.
         mode: What was measured.
         percentiles: Table 6.
         by_size: Table 7.
@@ -152,7 +168,6 @@ class ClaimFindings:
     """What `recon claims` found.
 
     Attributes:
-        manifest: Of ``claims/``.
         people: Of all units.
         whole: Records, at least, that are certain on all columns of claims.
         by_known: Columns ``known``, ``identity``, ``attribute``, ``inferential``: people, at
@@ -191,11 +206,10 @@ class ScoreFindings:
     """What `recon score` found.
 
     Attributes:
-        manifest: Of ``score/``.
         links: Of ``links/``: its notes name sources, guessers and attackers.
         rates: As from `recon_cli.score.tables.make_rates`.
         gains: As from `recon_cli.score.gains.make_gains`.
-        passes: As from `recon_cli.score.passes.make_passes`; None with the study's two.
+        passes: As from `recon_cli.score.gains.make_passes`; None with the study's two.
         own: The source that is this folder's ``microdata/``, if one is.
         labels: Name of a source or an attacker's file in the config → what the page calls it, and
             what it is called in ``rates`` and ``gains``; itself where it is not there.
@@ -266,13 +280,11 @@ class AuditFindings:
     """What `recon audit` found.
 
     Attributes:
-        manifest: Of ``audit/``.
         by_table: ``level, table, cells``, the number of cells of each status, and the ``smallest``
             width of one that is not recovered.
         by_suppression: The same of flagged counts, by ``suppression``.
         recovered_counts: ``geoid, table, cell, count, is_small`` (below the threshold and no zero).
         names: Geoid → what people call the place.
-        release: The schema.
     """
 
     manifest: Manifest
@@ -280,7 +292,6 @@ class AuditFindings:
     by_suppression: pl.DataFrame
     recovered_counts: pl.DataFrame
     names: Mapping[str, str]
-    release: Release
 
     @property
     def zeros(self) -> int:
@@ -317,7 +328,6 @@ class JointFindings:
     """What `recon joint` found.
 
     Attributes:
-        manifest: Of ``joint/``.
         by_size: By ``size`` of a place, the first row over all: ``places``, and for each part that
             is told of ``<part>_records``, ``<part>_alone``, ``<part>_joint``.
         worst: Rows of ``joint_units/`` of the places where most is certain only together, with
@@ -329,9 +339,9 @@ class JointFindings:
     worst: pl.DataFrame
 
     @property
-    def told(self) -> tuple[str, str]:
-        """What the links call the records that are told of, first the run's own."""
-        return told_parts(self.manifest)
+    def shown_parts(self) -> tuple[str, str]:
+        """See `shown_parts`."""
+        return shown_parts(self.manifest)
 
     @property
     def solved(self) -> int:
@@ -341,7 +351,9 @@ class JointFindings:
     @property
     def own(self) -> tuple[int, int, int]:
         """The run's own records, those that its own tables prove, and those that all prove."""
-        records, alone, joint = (self.manifest.totals[f"{self.told[0]}_{what}"] for what in COUNTED)
+        records, alone, joint = (
+            self.manifest.totals[f"{self.shown_parts[0]}_{what}"] for what in COUNTED
+        )
         return records, alone, joint
 
 

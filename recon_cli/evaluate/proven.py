@@ -54,11 +54,6 @@ class ProvenRecords:
     columns: tuple[str, ...]
     stages: tuple[str, ...]
 
-    @property
-    def is_known(self) -> bool:
-        """Whether no further record may be certain."""
-        return self.at_least == self.at_most
-
 
 @dataclass(frozen=True)
 class Proofs:
@@ -114,19 +109,27 @@ class Proofs:
         rows = self.claims.read(partition, span)
         return claimed_records(self.release, self.claims.manifest.notes["columns"], rows)
 
-    def units(self, partition: str, records: pl.DataFrame, span: Span = EVERYWHERE) -> pl.DataFrame:
+    def units(
+        self,
+        partition: str,
+        records: pl.DataFrame,
+        span: Span = EVERYWHERE,
+        *,
+        mode: Mode | None = None,
+    ) -> pl.DataFrame:
         """The units of a partition; see `proven_units`.
 
         Args:
             records: Of ``microdata/``, the same units.
             span: Of geoids.
+            mode: In which variability counts as measured; default that of the folder.
         """
         return proven_units(
             self.blocks.read(partition, span),
             placed_records(self.release, records),
             None if self.solvar is None else self.solvar.read(partition, span),
             self.claimed(partition, span),
-            self.mode,
+            mode or self.mode,
         )
 
     def records(self) -> ProvenRecords:
@@ -249,7 +252,6 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
 
     Args:
         proven: As from `proven_units`.
-        sizes: The size classes.
         mode: In which variability was measured, if it was.
 
     Returns:

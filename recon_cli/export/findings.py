@@ -14,7 +14,7 @@ from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs, proof_conditions
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT
-from recon_cli.report.claims import claim_sentence
+from recon_cli.report.geounit import claim_sentence
 from recon_cli.report.words import Words, of_people, words_of
 from recon_cli.schema import Release
 from recon_cli.store.protection import laws_of

@@ -19,8 +19,7 @@ from recon_cli.evaluate.proven import Proofs
 from recon_cli.export.copies import NOT_FOR_PUBLICATION, Exported
 from recon_cli.export.rewriting import MOST_ROWS, written_again
 from recon_cli.pipeline.run import Run
-from recon_cli.rules.categories import Categories
-from recon_cli.rules.geography import Geography
+from recon_cli.rules.people import Categories, Geography
 from recon_cli.rules.section import Check
 from recon_cli.sources.records import known_columns, open_records
 from recon_cli.store.files import write_named

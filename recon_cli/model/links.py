@@ -76,6 +76,35 @@ def link_masks(links: Sequence[Link], release: Release, part: int) -> list[Masks
     return list(masks)
 
 
+@dataclass(frozen=True)
+class LinkCodes:
+    """Which candidates each link counts, all parts one after the other.
+
+    Attributes:
+        code: (links × candidates) the combination of groups that a candidate is counted in, −1
+            where the link does not count it.
+        size: (links × candidates) what a candidate adds where sizes are added up, else 0.
+    """
+
+    code: IntArray
+    size: IntArray
+
+
+def link_codes(links: Sequence[Link], parts: Sequence[LinkedPart]) -> LinkCodes:
+    """What each link says of single candidates, whatever others there are."""
+    start = np.cumsum([0, *(len(part.unit) for part in parts)])
+    code = np.full((len(links), int(start[-1])), -1, dtype=np.int64)
+    size = np.zeros_like(code)
+    for number, link in enumerate(links):
+        labels = [len(pair[0].labels) for pair in link.by]
+        for side, at in enumerate(link.parts):
+            columns = slice(start[at], start[at + 1])
+            code[number, columns] = _codes(link, parts[at], side, labels)
+            if side and link.size is not None:
+                size[number, columns] = _sizes(link.size, parts[at])
+    return LinkCodes(code, size)
+
+
 def link_rows(links: Sequence[Link], parts: Sequence[LinkedPart]) -> LinkRows:
     """The rows of all links in all places: Eq. (link) of docs/method.md."""
     start = np.cumsum([0, *(len(part.unit) for part in parts)])

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from recon_cli.attack.question import Checkpoint
 from recon_cli.model.ledger import Arrays
 from recon_cli.store import Piece, Staging, files
 
@@ -48,8 +49,8 @@ class Pace:
         self._next = now + max(_EVERY, _SHARE * (now - began))
 
 
-class PieceCheckpoint:
-    """A `recon_cli.attack.checkpoint.Checkpoint` in files of one piece."""
+class PieceCheckpoint(Checkpoint):
+    """In files of one piece."""
 
     def __init__(
         self,

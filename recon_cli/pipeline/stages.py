@@ -125,7 +125,7 @@ CLAIMS = Stage(
 JOINT = Stage(
     "joint",
     reads=("tables", "geounits"),
-    folders=("joint", "joint_partner", "joint_units"),
+    folders=("joint", "joint_partner", "joint_units", "joint_compositions", "joint_members"),
     section="joint",
     function="recon_cli.stages.joint:joint",
     can_shard=True,

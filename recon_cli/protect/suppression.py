@@ -65,7 +65,7 @@ class SuppressionOptions:
 
     @property
     def safety_range(self) -> int:
-        """What the law of the result asks, see `recon_cli.attack.audit.safety_ranges`."""
+        """What the law of the result asks, see `recon_cli.attack.audit.statuses`."""
         return self.rules.below if self.safety is None else self.safety
 
     @property

@@ -51,7 +51,6 @@ def make_answers(
     """The answers; none where neither records nor counts were examined.
 
     Args:
-        words: The release's words.
         forcing: Tables whose cells force certain records of the worst place.
     """
     found = findings.reconstruction

@@ -17,17 +17,16 @@ from recon_cli.capacity.noise_needed import (
     DecoderTrial,
 )
 from recon_cli.plurals import counted
-from recon_cli.report.charts import Chart
-from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
+from recon_cli.report.charts import Chart, Curve, CurvePanel, CurvePoint, Scale, curve_looks
 from recon_cli.report.document import (
     Figure,
+    Headline,
     KeyFigure,
     ReportDocument,
     ReportSection,
     Term,
     result_table,
 )
-from recon_cli.report.headline import Headline
 from recon_cli.report.words import Words, capitalized, of_people, percentage, words_of
 from recon_cli.schema import Release, Table
 
@@ -58,10 +57,8 @@ def compose_capacity(
 
     Args:
         tables: The tables in use.
-        capacity: What they carry.
         equations: After zeros, see `recon_cli.stages.capacity_page.sum_equations`.
         noise: From `recon_cli.capacity.noise_needed.noise_needed`.
-        trial: Of our decoder.
     """
     finest, words = capacity.levels[0], words_of(release)
     return ReportDocument(

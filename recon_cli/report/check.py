@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from recon_cli.plurals import plural
-from recon_cli.rules.finding import Judged, Verdict, verdict_of
+from recon_cli.rules.section import Judged, Verdict, verdict_of
 
 
 def rule_in_words(judged: Judged) -> str:

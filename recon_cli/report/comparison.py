@@ -16,22 +16,20 @@ from recon_cli.compare.dominance import (
 )
 from recon_cli.compare.errors import TOTAL
 from recon_cli.compare.summary import Measure, ProtectionSummary
-from recon_cli.report.charts import Chart
-from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale
+from recon_cli.report.charts import BLUE, GREY, Chart, Curve, CurvePanel, CurvePoint, Look, Scale
 from recon_cli.report.document import (
     Figure,
+    Headline,
     KeyFigure,
     ReportDocument,
     ReportSection,
+    ResultTable,
     Term,
     result_table,
 )
-from recon_cli.report.headline import Headline
-from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.sweep import SweptTables, sweep_sections
+from recon_cli.report.sweep import SweptTables, error_axis, risk_axis, risk_words, sweep_sections
 from recon_cli.report.words import Words, capitalized, enumerate_words, size_label, words_of
 from recon_cli.schema import Release
-from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
 #: Measures of risk; the first that was taken leads the text. What is proven on any columns comes
@@ -63,7 +61,7 @@ def compose_comparison(
 
     Args:
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
-        scores: Columns of `recon_cli.compare.scores.SCORES`; None where nobody was linked.
+        scores: Columns of `recon_cli.compare.summary.SCORES`; None where nobody was linked.
         people: Of the truth.
         risk: What the text weighs error against; default the first measure that any has.
         weights: Table → how much its errors count.
@@ -73,7 +71,7 @@ def compose_comparison(
     words = words_of(release)
     taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
     by: Measure = risk or taken[0]
-    risks = enumerate_words([_risk_words(each, words) for each in taken])
+    risks = enumerate_words([risk_words(each, words) for each in taken])
     choices = [_choice(each, taken) for each in summaries]
     beaten, best = dominated_by(choices), undominated(choices)
     of = {each.name: each for each in summaries}
@@ -134,21 +132,6 @@ def _missing_words(missing: Mapping[str, str], there: int) -> list[str]:
     ]
 
 
-def _risk_words(by: Measure, words: Words) -> str:
-    """What a measure of risk is called."""
-    return {
-        "gain": f"precision less guessing for unique {words.nonmodal}",
-        "disclosed": f"{words.people} of {words.whom} something is proven",
-        "agreement": "reconstructed records that are true",
-        "certain": f"{words.people} with a proven record",
-    }[by]
-
-
-def _risk_axis(by: Measure, words: Words) -> str:
-    """The same with its unit."""
-    return f"{_risk_words(by, words)}, {'points' if by == 'gain' else '%'}"
-
-
 def _choice(summary: ProtectionSummary, taken: Sequence[Measure]) -> Choice:
     errors = (summary.unit_error, summary.region_error, summary.total_error)
     return Choice(
@@ -173,7 +156,7 @@ def _sentences(best: Sequence[ProtectionSummary], by: Measure, words: Words) -> 
         )
         if before is None:
             sentences.append(
-                f"{what}, the least, and a risk of {risk:.1f} ({_risk_axis(by, words)})."
+                f"{what}, the least, and a risk of {risk:.1f} ({risk_axis(by, words)})."
             )
             continue
         change = risk - (before.measure(by) or 0.0)
@@ -248,13 +231,13 @@ def _figure(
     words: Words,
 ) -> Figure:
     """A panel for each measure of risk that was taken."""
-    accuracy = [("unit_error", f"mean error of a {words.unit}'s cell, {words.people}")]
+    accuracy = [("unit_error", error_axis(words))]
     if coarse:
         accuracy.append(("region_error", f"mean error of a {coarse}'s cell, {words.people}"))
     risks = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
     looks = _looks(choices)
     panels = tuple(
-        _panel(summaries, looks, risk, error, (axis, capitalized(_risk_axis(risk, words))))
+        _panel(summaries, looks, risk, error, (axis, capitalized(risk_axis(risk, words))))
         for risk in risks
         for error, axis in accuracy
     )
@@ -307,7 +290,7 @@ def _panel(
 def _reading(each: ProtectionSummary, words: Words) -> str:
     said = [f"error {each.unit_error:.2f} {words.people} in a cell of a {words.unit}"]
     said += [
-        f"{_risk_axis(name, words)} {value:.1f}"
+        f"{risk_axis(name, words)} {value:.1f}"
         for name in RISKS
         if (value := each.measure(name)) is not None
     ]
@@ -356,17 +339,12 @@ def _score_sections(scores: pl.DataFrame | None, words: Words) -> tuple[ReportSe
         return ()
     names = ("true records, %", "by coarse columns", "links right, %", words.nonmodal, words.modal)
 
-    def cells(row: Mapping[str, float | None]) -> tuple[str, ...]:
-        return tuple(_number(row[name], 1) for name in scores.columns[2:])
-
-    whole = [
-        (row["protection"], *cells(row))
-        for row in scores.filter(block_size=ALL).iter_rows(named=True)
+    rows = [
+        (name, size_label(size), *(_number(value, 1) for value in values))
+        for name, size, *values in scores.iter_rows()
     ]
-    by_size = [
-        (row["protection"], size_label(row["block_size"]), *cells(row))
-        for row in scores.filter(pl.col("block_size") != ALL).iter_rows(named=True)
-    ]
+    whole = [(name, *values) for name, size, *values in rows if size == ALL]
+    by_size = [row for row in rows if row[1] != ALL]
     text = (
         "Reconstructed records that the truth has, and links by an attacker who knows the truth's "
         "own linking columns that are right.",
@@ -392,32 +370,24 @@ def _error_sheets(errors: Mapping[str, pl.DataFrame], words: Words) -> list[Resu
         frame.select("level", "table", "size", "mae", protection=pl.lit(name))
         for name, frame in errors.items()
     ).pivot("protection", index=["level", "table", "size"], values="mae", maintain_order=True)
-    by_table = joined.filter(size=ALL)
+    called = {ALL: "all tables", TOTAL: words.everybody}
+
+    def sheet(title: str, rows: pl.DataFrame) -> ResultTable:
+        cells = [
+            (
+                f"{level}, {called.get(table, table)}"
+                + ("" if size == ALL else f", {size_label(size)}"),
+                *(_number(value, 2) for value in values),
+            )
+            for level, table, size, *values in rows.iter_rows()
+        ]
+        return result_table(title, ("cells of", *names), cells)
+
     by_size = joined.filter(pl.col("size") != ALL, pl.col("table").is_in([ALL, TOTAL]))
-    tables = [
-        (
-            f"{row['level']}, {_table_words(row['table'], words)}",
-            *(_number(row[n], 2) for n in names),
-        )
-        for row in by_table.iter_rows(named=True)
-    ]
-    sizes = [
-        (
-            f"{row['level']}, {_table_words(row['table'], words)}, {size_label(row['size'])}",
-            *(_number(row[n], 2) for n in names),
-        )
-        for row in by_size.iter_rows(named=True)
-    ]
     return [
-        result_table(
-            f"Mean absolute error by table, in {words.people}", ("cells of", *names), tables
-        ),
-        result_table(f"By {words.people} in the geounit", ("cells of", *names), sizes),
+        sheet(f"Mean absolute error by table, in {words.people}", joined.filter(size=ALL)),
+        sheet(f"By {words.people} in the geounit", by_size),
     ]
-
-
-def _table_words(name: str, words: Words) -> str:
-    return {ALL: "all tables", TOTAL: words.everybody}.get(name, name)
 
 
 def _commands() -> ReportSection:

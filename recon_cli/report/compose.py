@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 from recon_cli.evaluate.findings import (
     AuditFindings,
@@ -15,8 +16,42 @@ from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.answers import make_answers
 from recon_cli.report.document import KeyFigure, ReportDocument, ReportSection, Term
 from recon_cli.report.headline import make_headline
-from recon_cli.report.sections.registry import SECTIONS
+from recon_cli.report.sections import (
+    Section,
+    attack,
+    audit,
+    certain,
+    confidence,
+    contributions,
+    disclosure,
+    joint,
+    leave_one_out,
+    places,
+    provenance,
+    risk,
+    slivers,
+    uniqueness,
+    variability,
+)
 from recon_cli.report.words import Words, agreement_of, percentage, words_of
+
+SECTIONS: Final[tuple[Section[Any], ...]] = (
+    places.SECTION,
+    audit.SECTION,
+    disclosure.SECTION,
+    uniqueness.SECTION,
+    variability.SECTION,
+    certain.SECTION,
+    joint.SECTION,
+    contributions.SECTION,
+    slivers.SECTION,
+    confidence.SECTION,
+    attack.SECTION,
+    leave_one_out.SECTION,
+    risk.SECTION,
+    provenance.PROOFS,
+    provenance.SECTION,
+)
 
 
 def compose_report(
@@ -65,7 +100,7 @@ def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
             f"{whole['one_units']:,}",
             percentage(whole["one_units"], whole["units"]),
         ),
-        *_certain(findings, words, counted=reconstruction.is_counted),
+        *_certain_records(findings, words, counted=reconstruction.is_counted),
         *_recovered(findings),
         KeyFigure(
             "published cells compared",
@@ -75,7 +110,7 @@ def _facts(findings: Findings, words: Words) -> tuple[KeyFigure, ...]:
     )
 
 
-def _certain(findings: Findings, words: Words, *, counted: bool) -> tuple[KeyFigure, ...]:
+def _certain_records(findings: Findings, words: Words, *, counted: bool) -> tuple[KeyFigure, ...]:
     certain = findings.certain
     if certain is None:
         return ()

@@ -9,10 +9,34 @@ from typing import Final
 import polars as pl
 
 from recon_cli.evaluate.fresh import Missing
+from recon_cli.markdown import markdown_table
 from recon_cli.report.charts import Chart
-from recon_cli.report.headline import Headline
 from recon_cli.report.words import Words, percentage, size_label
-from recon_cli.score.sheet import ResultTable
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """Rows of text under a header.
+
+    Attributes:
+        rows: Cells, as many as columns.
+        text_columns: How many columns, from the left, are words and not numbers.
+        is_list: Whether rows are alike, so that a reader may sort and filter them; else their
+            order says something, as that of sums and classes does.
+        pages: Of each row the page that its first cell leads to, empty for none; or nothing.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: int
+    is_list: bool = False
+    pages: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """The sheet as Markdown."""
+        return f"## {self.title}\n\n{markdown_table(self.header, self.rows, self.text_columns)}"
+
 
 #: Over a page about counts or records whose chance follows from a seed.
 NOT_FOR_PUBLICATION: Final = (
@@ -27,10 +51,7 @@ class Figure:
 
     Attributes:
         name: Stem of its files.
-        title: What it shows.
-        caption: How to read it.
         alt: What it shows, for those who do not see it.
-        chart: What is drawn.
         sheets: The numbers behind it.
     """
 
@@ -48,10 +69,7 @@ class ReportSection:
 
     Attributes:
         key: For links to it.
-        title: Its heading.
         text: Paragraphs; ``**`` and backticks as in `Headline`.
-        figures: Charts.
-        sheets: Tables without a chart.
         missing: What would be here.
     """
 
@@ -64,12 +82,30 @@ class ReportSection:
 
 
 @dataclass(frozen=True)
+class Headline:
+    """The result; ``**`` marks what is stressed, a backtick what is typed.
+
+    Attributes:
+        verdicts: What is stated first: whether anybody, or any count, is given away.
+        notes: What a reader should know of it.
+        details: How many, and what of them.
+    """
+
+    verdicts: tuple[str, ...]
+    notes: tuple[str, ...]
+    details: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is stated."""
+        return (*self.verdicts, *self.details)
+
+
+@dataclass(frozen=True)
 class KeyFigure:
     """A number at the top of the report.
 
     Attributes:
-        label: What is counted.
-        value: The number.
         note: Beside it, smaller.
     """
 
@@ -83,8 +119,6 @@ class Hyperlink:
     """A page beside this one.
 
     Attributes:
-        text: What it is about.
-        page: Its file.
         finding: What was found there, in a few words.
     """
 
@@ -98,7 +132,6 @@ class KeyAnswer:
     """What somebody who has to decide asks first.
 
     Attributes:
-        question: In a word or two.
         text: The answer, with marks as in `Headline`.
         links: Pages that say more; they end the sentence.
         is_aside: Whether it is asked after the others.
@@ -123,12 +156,10 @@ class ReportDocument:
     """The whole report.
 
     Attributes:
-        title: Over everything.
         subject: One line under it.
         headline: The result in plain words.
         facts: A few numbers.
         terms: How to read the rest.
-        sections: The rest.
         answers: Beside the headline.
         banner: A sentence over everything that nobody must miss; empty for none.
     """
@@ -154,8 +185,6 @@ def result_table(
     """A table.
 
     Args:
-        title: What it holds.
-        header: Column names.
         rows: Cells, as many as columns.
         words: How many columns, from the left, are words and not numbers.
     """
@@ -169,7 +198,6 @@ def by_size_words(frame: pl.DataFrame, part: str, whole: str, words: Words, noun
         frame: ``size``, ``part`` and ``whole``, the first row over all sizes.
         part: What is counted.
         whole: Of how many.
-        words: The release's words.
     """
     shares = [
         f"{size_label(row['size'])}: {percentage(row[part], row[whole])}"

@@ -10,13 +10,18 @@ import polars as pl
 
 from recon_cli.frontier.matrix_mechanism import STRATEGIES
 from recon_cli.frontier.release import EVEN, OPTIMUM, NoiseLaw
-from recon_cli.report.charts import Chart
-from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
-from recon_cli.report.document import Figure, ReportDocument, ReportSection, Term, result_table
-from recon_cli.report.headline import Headline
+from recon_cli.report.charts import Chart, CurvePanel, Scale, lines
+from recon_cli.report.document import (
+    Figure,
+    Headline,
+    ReportDocument,
+    ReportSection,
+    ResultTable,
+    Term,
+    result_table,
+)
 from recon_cli.report.words import words_of
 from recon_cli.schema import Release
-from recon_cli.score.sheet import ResultTable
 
 _MECHANISMS = {
     "randomized_response": "randomized response",
@@ -87,7 +92,6 @@ def compose_frontier(
 
     Args:
         weights: Of tables, where not 1.
-        found: What is shown.
     """
     people = words_of(release).people
     neighbours = (
@@ -275,7 +279,7 @@ def _tables_section(
         f"All tables of a {level}, by strategy",
         Scale("ε of the whole release", is_log=True),
         Scale(f"root mean squared error, {people}", is_log=True),
-        _lines({name: mean.filter(strategy=name).select("epsilon", "rmse") for name in names}),
+        lines({name: mean.filter(strategy=name).select("epsilon", "rmse") for name in names}),
     )
     figure = Figure(
         name="strategies",
@@ -311,22 +315,13 @@ def _sheet(errors: pl.DataFrame, split: str) -> ResultTable:
     return result_table(f"Root mean squared error, {split} split", header, rows, 3)
 
 
-def _lines(series: Mapping[str, pl.DataFrame]) -> tuple[Curve, ...]:
-    """A line for each frame of two columns."""
-    looks = curve_looks(list(series))
-    return tuple(
-        Curve(look, tuple(CurvePoint(x, y) for x, y in frame.iter_rows()))
-        for look, frame in zip(looks, series.values(), strict=True)
-    )
-
-
 def _one_section(one: pl.DataFrame, people: str) -> ReportSection:
     x = Scale("ε", is_log=True)
     by_mechanism = {name: one.select("epsilon", key) for key, name in _MECHANISMS.items()}
     attacker = {_ATTACKER: one.select("epsilon", pl.col("any_attacker") * 100)}
     panels = (
-        CurvePanel("Error of the count", x, Scale(people, is_log=True), _lines(by_mechanism)),
-        CurvePanel("Guessing one fair bit", x, Scale("% right", 50, 100), _lines(attacker)),
+        CurvePanel("Error of the count", x, Scale(people, is_log=True), lines(by_mechanism)),
+        CurvePanel("Guessing one fair bit", x, Scale("% right", 50, 100), lines(attacker)),
     )
     sheet = result_table(
         "One count",

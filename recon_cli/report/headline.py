@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from recon_cli.evaluate.findings import (
@@ -18,6 +18,7 @@ from recon_cli.evaluate.fresh import Missing
 from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.stages import RISK
 from recon_cli.plurals import plural
+from recon_cli.report.document import Headline
 from recon_cli.report.verdict import audit_verdict, claims_verdict, joint_verdict, records_verdict
 from recon_cli.report.words import (
     Words,
@@ -31,32 +32,8 @@ from recon_cli.report.words import (
 )
 
 
-@dataclass(frozen=True)
-class Headline:
-    """The result; ``**`` marks what is stressed, a backtick what is typed.
-
-    Attributes:
-        verdicts: What is stated first: whether anybody, or any count, is given away.
-        notes: What a reader should know of it.
-        details: How many, and what of them.
-    """
-
-    verdicts: tuple[str, ...]
-    notes: tuple[str, ...]
-    details: tuple[str, ...] = ()
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What is stated."""
-        return (*self.verdicts, *self.details)
-
-
 def make_headline(findings: Findings, words: Words) -> Headline:
-    """The headline of a run.
-
-    Args:
-        words: The release's words.
-    """
+    """The headline of a run."""
     headline = _headline(findings, words)
     if isinstance(findings.joint, JointFindings):
         headline = _together(headline, findings.joint, findings, words)

@@ -8,22 +8,23 @@ from typing import Any, Final
 
 import polars as pl
 
-from recon_cli.report.charts import Chart
-from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
-from recon_cli.report.document import Figure, ReportSection, result_table
+from recon_cli.report.charts import Chart, Curve, CurvePanel, CurvePoint, Scale, curve_looks
+from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.report.words import Words, capitalized, enumerate_words
-from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
 
-#: Measure → what it is called, with its unit; of usefulness, then of risk.
-_USEFUL = {"people": "{people} in geounits", "cells": "all cells of all tables"}
+#: Measure of usefulness → what it is called.
+_USEFUL = {"people": "{words.people} in geounits", "cells": "all cells of all tables"}
+#: Measure of risk → what it is called, and its unit.
 _RISKS = {
-    "gain": "precision less guessing for unique {nonmodal}, points",
-    "agreement": "reconstructed records that are true, %",
-    "posterior": "what who knows all other records believes of the truth, at most, %",
-    "disclosed": "{people} of {whom} something is proven, %",
-    "certain": "{people} with a proven record, %",
+    "gain": ("precision less guessing for unique {words.nonmodal}", "points"),
+    "agreement": ("reconstructed records that are true", "%"),
+    "posterior": ("what who knows all other records believes of the truth, at most", "%"),
+    "disclosed": ("{words.people} of {words.whom} something is proven", "%"),
+    "certain": ("{words.people} with a proven record", "%"),
 }
+#: Rows that sheets have: not the cells of single tables.
+_IS_SHOWN: Final = ~pl.col("measure").str.starts_with("cells of ")
 #: How many marks of a geounit a small panel has room for, up.
 _PLACES: Final = 60
 #: What ε and the adversary's belief are of.
@@ -42,9 +43,9 @@ class SweptTables:
     Attributes:
         over: Which number.
         sweep: Columns of `recon_cli.compare.sweep.SWEEP`.
-        distributions: Columns of `recon_cli.compare.deviations.DISTRIBUTIONS`.
+        distributions: Columns of `recon_cli.compare.errors.DISTRIBUTIONS`.
         differences: Columns of `recon_cli.compare.sweep.DIFFERENCES`.
-        units: Columns of `recon_cli.compare.deviations.UNIT_ERRORS`.
+        units: Columns of `recon_cli.compare.errors.UNIT_ERRORS`.
     """
 
     over: str
@@ -54,13 +55,23 @@ class SweptTables:
     units: pl.DataFrame
 
 
-def sweep_sections(swept: SweptTables, words: Words) -> tuple[ReportSection, ...]:
-    """The section.
+def risk_words(measure: str, words: Words) -> str:
+    """What a measure of risk is called."""
+    return _RISKS[measure][0].format(words=words)
 
-    Args:
-        swept: What it shows.
-        words: Of the release.
-    """
+
+def risk_axis(measure: str, words: Words) -> str:
+    """The same with its unit."""
+    return f"{risk_words(measure, words)}, {_RISKS[measure][1]}"
+
+
+def error_axis(words: Words) -> str:
+    """What the error of the finest cells is called, with its unit."""
+    return f"mean error of a {words.unit}'s cell, {words.people}"
+
+
+def sweep_sections(swept: SweptTables, words: Words) -> tuple[ReportSection, ...]:
+    """The section."""
     over, sweep = swept.over, swept.sweep
     has_epsilon = sweep["epsilon"].null_count() == 0
     placed = sweep.with_columns(
@@ -128,7 +139,7 @@ def _useful_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePane
             names = [
                 f"{part['protection'][0]}, {part['level'][0].replace('_', ' ')}" for part in parts
             ]
-            panels.append(_panel(said.format(people=words.people), x, names, parts))
+            panels.append(_panel(said.format(words=words), x, names, parts))
     return [*panels, *_by_protection(rows, "all_below", f"{words.units} wrongly all below", x)]
 
 
@@ -144,13 +155,9 @@ def _by_protection(rows: pl.DataFrame, measure: str, title: str, x: Scale) -> li
 def _risk_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePanel]:
     return [
         panel
-        for measure, said in _RISKS.items()
-        for panel in _by_protection(rows, measure, _said(said, words), x)
+        for measure in _RISKS
+        for panel in _by_protection(rows, measure, risk_axis(measure, words), x)
     ]
-
-
-def _said(text: str, words: Words) -> str:
-    return text.format(people=words.people, nonmodal=words.nonmodal, whom=words.whom)
 
 
 def _box_panels(distributions: pl.DataFrame, rows: pl.DataFrame, x: Scale) -> list[CurvePanel]:
@@ -249,9 +256,12 @@ def _difference_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[Curve
     """A panel for each measure, of the finest level where it has levels."""
     finest = str(rows.filter(pl.col("level") != "")["level"][0])
     every = {
-        **{name: f"{said}, {finest.replace('_', ' ')}" for name, said in _USEFUL.items()},
-        "error": f"mean error of a {words.unit}'s cell, {words.people}",
-        **_RISKS,
+        **{
+            name: f"{said.format(words=words)}, {finest.replace('_', ' ')}"
+            for name, said in _USEFUL.items()
+        },
+        "error": error_axis(words),
+        **{name: risk_axis(name, words) for name in _RISKS},
     }
     panels = []
     for measure, said in every.items():
@@ -259,32 +269,25 @@ def _difference_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[Curve
         parts = here.partition_by("protection", maintain_order=True)
         names = [part["protection"][0] for part in parts]
         curves = [
-            Curve(
-                look,
-                tuple(
-                    CurvePoint(row["x"], row["mean"], _interval(row["low"], row["high"]))
-                    for row in part.sort("x").iter_rows(named=True)
-                ),
-                is_line=False,
-            )
+            Curve(look, _means(part), is_line=False)
             for look, part in zip(curve_looks(names), parts, strict=True)
         ]
         ends = [0.0, *(e for name in ("mean", "low", "high") for e in here[name].drop_nulls())]
         if curves:
-            title = capitalized(_said(said, words))
-            panels.append(CurvePanel(title, x, Scale("", min(ends), max(ends)), tuple(curves)))
+            y = Scale("", min(ends), max(ends))
+            panels.append(CurvePanel(capitalized(said), x, y, tuple(curves)))
     return panels
 
 
 def _difference_sheets(differences: pl.DataFrame, over: str) -> tuple[ResultTable, ...]:
-    told = differences.filter(~pl.col("measure").str.starts_with("cells of "))
+    told = differences.filter(_IS_SHOWN)
     if told.is_empty():
         return ()
     cells = [
         (
             f"{row['protection']} {row['value']}",
             f"{row['less_protection']} {row['less_value']}",
-            " ".join(filter(None, (row["measure"], row["level"].replace("_", " ")))),
+            _measured(row),
             f"{row['mean']:+.3f}",
             "–" if row["low"] is None else f"{row['low']:+.3f} to {row['high']:+.3f}",
         )
@@ -297,25 +300,28 @@ def _difference_sheets(differences: pl.DataFrame, over: str) -> tuple[ResultTabl
 def _panel(title: str, x: Scale, names: Sequence[str], parts: Sequence[pl.DataFrame]) -> CurvePanel:
     curves = []
     for look, part in zip(curve_looks(names), parts, strict=True):
-        points = [
-            CurvePoint(row["x"], row["mean"], _interval(row["low"], row["high"]))
-            for row in part.sort("x").iter_rows(named=True)
-        ]
-        curves += [Curve(look, tuple(points)), Curve(look, tuple(points), is_line=False)]
-    ends = [end for part in parts for name in ("mean", "low", "high") for end in part[name]]
-    known = [end for end in ends if end is not None]
-    return CurvePanel(capitalized(title), x, Scale("", min(known), max(known)), tuple(curves))
+        points = _means(part)
+        curves += [Curve(look, points), Curve(look, points, is_line=False)]
+    ends = [
+        end for part in parts for name in ("mean", "low", "high") for end in part[name].drop_nulls()
+    ]
+    y = Scale("", min(ends), max(ends))
+    return CurvePanel(capitalized(title), x, y, tuple(curves))
 
 
-def _interval(low: float | None, high: float | None) -> tuple[float, float] | None:
-    return None if low is None or high is None else (low, high)
+def _means(rows: pl.DataFrame) -> tuple[CurvePoint, ...]:
+    """A point for each value, with the interval of its mean."""
+    return tuple(
+        CurvePoint(x, mean, None if low is None else (low, high))
+        for x, mean, low, high in rows.sort("x").select("x", "mean", "low", "high").iter_rows()
+    )
 
 
 def _trade_panels(rows: pl.DataFrame, words: Words) -> list[CurvePanel]:
     keys = ["protection", "value"]
     error = rows.filter(measure="error").select(*keys, "epsilon", error="mean")
     panels = []
-    for measure, said in _RISKS.items():
+    for measure in _RISKS:
         here = rows.filter(measure=measure).join(error, on=keys, maintain_order="left")
         if here.is_empty():
             continue
@@ -332,11 +338,13 @@ def _trade_panels(rows: pl.DataFrame, words: Words) -> list[CurvePanel]:
             )
             for look, part in zip(curve_looks(names), parts, strict=True)
         )
-        axis = f"mean error of a {words.unit}'s cell, {words.people}"
-        panels.append(
-            CurvePanel(capitalized(_said(said, words)), Scale(axis, 0.0), Scale(""), curves)
-        )
+        title, x = capitalized(risk_axis(measure, words)), Scale(error_axis(words), 0.0)
+        panels.append(CurvePanel(title, x, Scale(""), curves))
     return panels
+
+
+def _measured(row: Mapping[str, Any]) -> str:
+    return f"{row['measure']} {row['level'].replace('_', ' ')}".strip()
 
 
 def _label(row: Mapping[str, Any]) -> str:
@@ -353,13 +361,13 @@ def _epsilon(spent: float) -> str:
 
 
 def _sheet(rows: pl.DataFrame, over: str) -> ResultTable:
-    told = rows.filter(~pl.col("measure").str.starts_with("cells of "))
+    told = rows.filter(_IS_SHOWN)
     cells = [
         (
             row["protection"],
             row["value"],
             "–" if row["epsilon"] is None else f"{row['epsilon']:.2f}",
-            " ".join(filter(None, (row["measure"], row["level"].replace("_", " ")))),
+            _measured(row),
             f"{row['mean']:.3f}",
             "–" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}",
         )

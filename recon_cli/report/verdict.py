@@ -25,8 +25,6 @@ def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words, *, counted: 
     Records that are certain, of whom no column is known to settle another one, are given away too.
 
     Args:
-        claims: What was found.
-        words: The release's words.
         counted: Whether the tables say how many people every unit has.
     """
     disclosed = 0 if rule.kind == "record" else claims.disclosed[rule.kind]
@@ -95,7 +93,6 @@ def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:
     """The rule that the verdict follows.
 
     Args:
-        words: The release's words.
         examined: Whether parts of records were examined, so that it could be applied.
     """
     kind = rule.kind if examined else "record"

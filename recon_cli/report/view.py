@@ -43,7 +43,6 @@ class CellLine:
     """A published cell that is not zero.
 
     Attributes:
-        code: Its published code.
         words: What it counts, without what the table's caption states.
         count: How many; of a statement at least.
         high: Of a statement at most, `OPEN` where nothing bounds it; None where it is exact.
@@ -96,7 +95,6 @@ class RecordKind:
     Attributes:
         number: Its number in the list, from 1; 0 where none was reconstructed.
         values: The histogram columns in words, under their headings.
-        words: The same in one line that needs no headings.
         people: How many were reconstructed.
         lower: A lower bound over all solutions: so many of them are certain.
         upper: An upper bound over all solutions; None where nothing bounds it.
@@ -136,7 +134,6 @@ class ReasonLine:
 
     Attributes:
         geounit: Whose cell it is; None for the geounit that is shown.
-        table: The table's name.
         cell: The cell, with all that it counts in words.
         is_published: False for a structural zero.
     """
@@ -152,11 +149,9 @@ class Reason:
     """Why people are certain.
 
     Attributes:
-        kind: Which.
         lines: The published cells that force them; empty where none were found.
         is_minimal: Whether no cell can be omitted.
         note: How it is proven, or why there are no cells.
-        words: The release's words.
     """
 
     kind: RecordKind
@@ -210,11 +205,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Detail:
-    """A line at the top.
-
-    Attributes:
-        value: What is known of it.
-    """
+    """A line at the top."""
 
     label: str
     value: str
@@ -227,7 +218,6 @@ class ProtectedCount:
     Attributes:
         table: Its table's short name.
         cell: Its number there.
-        called: The table's title.
         words: What it counts.
         low: The least that its statement admits; 0 where it is left out.
         high: The most; None where nothing bounds it.
@@ -291,8 +281,6 @@ class GeounitView:
     """One geounit.
 
     Attributes:
-        title: The release's title.
-        words: The release's words.
         enclosing: The geounits that it lies in, finest first.
         details: Lines at the top.
         notes: What is missing and how to get it; backticks around commands.

@@ -16,11 +16,9 @@ class Words:
 
     Attributes:
         unit: What a geounit of the finest level is called (``block``).
-        units: Several of them.
         columns: Histogram column → what it is called.
         is_study: Whether the 2010 study is compared with: only then its own words are used.
         person: What one record is about (``person``, ``household``, ``stay``).
-        people: Several of them.
     """
 
     unit: str

@@ -19,7 +19,6 @@ from recon_cli.evaluate.proven import Proofs
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.publication import Publication
 from recon_cli.rules.finding import Finding, Grounds
-from recon_cli.rules.subject import Subject
 from recon_cli.schema import Release, Table
 from recon_cli.store import Folder, Stage
 from recon_cli.store.protection import laws_of, read_published
@@ -34,8 +33,6 @@ class Evidence:
     """What a work folder proves of violations; partitions are read one after the other.
 
     Attributes:
-        work: The work folder.
-        release: The schema.
         expected: The tables that are published, as the config says.
         done: Names of the stages that are up to date; `recon ingest` is one of them.
     """
@@ -66,9 +63,9 @@ class Evidence:
         unit = self.release.geography.unit.name
         return stand_alone(self.coverage, unit, is_exact=self.is_exact)
 
-    def grounds(self, subject: Subject) -> Grounds:
-        """What a verdict about a subject rests on."""
-        of_records = RECONSTRUCT in subject.needs and RECONSTRUCT.name in self.done
+    def grounds(self, needs: Sequence[Stage]) -> Grounds:
+        """What a verdict rests on that needs the proofs of some stages."""
+        of_records = RECONSTRUCT in needs and RECONSTRUCT.name in self.done
         is_assumed = not of_records or self.work.open(RECONSTRUCT).manifest.notes["assumptions"]
         assumed = [
             zero for zero in self.release.structural_zeros if is_assumed and not zero.is_definition
@@ -222,8 +219,6 @@ def stand_alone(coverage: Coverage, unit: str, *, is_exact: bool) -> bool:
     geounit is published of its units: then it is their sum.
 
     Args:
-        coverage: What is published.
-        unit: The finest level.
         is_exact: Whether all counts are published exactly.
     """
     of_units = [pattern for pattern in coverage if pattern.level == unit and pattern.is_listed]

@@ -1,24 +1,13 @@
-"""What proofs say of a rule: *broken*, *kept* or *undecided*.
-
-What reassures needs more proof than what alarms: a rule is broken by the violations that are
-proven, and kept only if all that could still be violations are few enough, too, and nothing was
-left out that could hold some.
-"""
+"""What is known of the violations of a rule, and what that rests on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recon_cli.rules.section import AnyRule
-
-Verdict = Literal["kept", "broken", "undecided"]
+import polars as pl
 
 #: Violations that are shown.
 EXAMPLES: Final = 10
@@ -78,49 +67,6 @@ class Grounds:
     laws: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     candidate: str = ""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A rule with what is known of it.
-
-    Attributes:
-        rule: The rule.
-        finding: Its violations.
-        grounds: What it was judged by.
-    """
-
-    rule: AnyRule
-    finding: Finding
-    grounds: Grounds = Grounds()
-
-    @property
-    def verdict(self) -> Verdict:
-        """*broken*: more violations are proven than are allowed; *kept*: no more are possible."""
-        found = self.finding
-        if self._is_exceeded(found.proven):
-            return "broken"
-        is_known = not found.gaps and self._allows(found.proven + found.possible)
-        return "kept" if is_known else "undecided"
-
-    def _is_exceeded(self, violations: int) -> bool:
-        """Of a share of nobody knows how many only what is not allowed at all can be too much."""
-        if self.rule.share and self.finding.of is None:
-            return False
-        return not self._allows(violations)
-
-    def _allows(self, violations: int) -> bool:
-        if self.rule.most is not None:
-            return violations <= self.rule.most
-        return violations <= Fraction(str(self.rule.share)) * (self.finding.of or 0)
-
-
-def verdict_of(judged: Sequence[Judged]) -> Verdict:
-    """Of all rules: broken if one is, kept if all are."""
-    verdicts = {each.verdict for each in judged}
-    if "broken" in verdicts:
-        return "broken"
-    return "kept" if verdicts == {"kept"} else "undecided"
 
 
 def difference(now: Finding, before: Finding) -> Finding:

@@ -15,8 +15,8 @@ import polars as pl
 
 from recon_cli.attack.audit.forcing import forcing_counts
 from recon_cli.attack.audit.left_out import with_left_out
-from recon_cli.attack.audit.partition import AUDIT as AUDIT_ROWS
-from recon_cli.attack.audit.partition import audit_counts
+from recon_cli.attack.audit.question import AUDIT as AUDIT_ROWS
+from recon_cli.attack.audit.question import audit_counts
 from recon_cli.attack.audit.statuses import NARROWED, OF_NO_INTEREST, RECOVERED, SAFE, UNDECIDED
 from recon_cli.pipeline.stages import AUDIT
 from recon_cli.publication import Publication

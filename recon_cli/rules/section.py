@@ -1,16 +1,37 @@
-"""``check:`` rules about the published tables, and how many violations each allows."""
+"""``check:`` rules about the published tables, how many violations each allows, and verdicts.
+
+What reassures needs more proof than what alarms: a rule is *broken* by the violations that are
+proven, and *kept* only if all that could still be violations are few enough, too, and nothing was
+left out that could hold some; else it is *undecided*.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field, create_model, model_validator
 
 from recon_cli.config.model import ConfigModel, Section, TableChoice
 from recon_cli.errors import ConfigError
-from recon_cli.rules import SUBJECTS, subject_model
+from recon_cli.rules.counts import Interval, Recovered
+from recon_cli.rules.finding import Finding, Grounds
+from recon_cli.rules.people import Categories, CertainRecords, Disclosed, Geography
 from recon_cli.rules.subject import Subject
 from recon_cli.schema import Release
+
+#: What a rule can be about, by its key.
+SUBJECTS: Final[Mapping[str, type[Subject]]] = {
+    "recovered": Recovered,
+    "interval": Interval,
+    "certain_records": CertainRecords,
+    "disclosed": Disclosed,
+    "geography": Geography,
+    "categories": Categories,
+}
+Verdict = Literal["kept", "broken", "undecided"]
 
 
 class AnyRule(ConfigModel):
@@ -40,7 +61,7 @@ class AnyRule(ConfigModel):
 
     @property
     def name(self) -> str:
-        """Which of `recon_cli.rules.SUBJECTS` it is about."""
+        """Which of `SUBJECTS` it is about."""
         return next(name for name in SUBJECTS if getattr(self, name) is not None)
 
     @property
@@ -53,7 +74,6 @@ class AnyRule(ConfigModel):
 if TYPE_CHECKING:
     Rule = AnyRule
 else:
-    _MODELS = {name: subject_model(name) for name in SUBJECTS}
     Rule = create_model(
         "Rule",
         __base__=AnyRule,
@@ -61,15 +81,52 @@ else:
         __doc__="\n".join(
             (
                 f"{AnyRule.__doc__}\n\nAttributes:",
-                *(f"    {name}: {each.__doc__.splitlines()[0]}" for name, each in _MODELS.items()),
+                *(f"    {name}: {each.__doc__.splitlines()[0]}" for name, each in SUBJECTS.items()),
                 "    most: So many violations are allowed.",
                 "    share: So many of all people are allowed, from 0 to 1; for people only.",
             )
         ),
-        **{name: (each | None, None) for name, each in _MODELS.items()},
+        **{name: (each | None, None) for name, each in SUBJECTS.items()},
         most=(Annotated[int, Field(ge=0)] | None, None),
         share=(Annotated[float, Field(ge=0, le=1, strict=False)] | None, None),
     )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A rule with what is known of it."""
+
+    rule: AnyRule
+    finding: Finding
+    grounds: Grounds = field(default_factory=Grounds)
+
+    @property
+    def verdict(self) -> Verdict:
+        """*broken*: more violations are proven than are allowed; *kept*: no more are possible."""
+        found = self.finding
+        if self._is_exceeded(found.proven):
+            return "broken"
+        is_known = not found.gaps and self._allows(found.proven + found.possible)
+        return "kept" if is_known else "undecided"
+
+    def _is_exceeded(self, violations: int) -> bool:
+        """Of a share of nobody knows how many only what is not allowed at all can be too much."""
+        if self.rule.share and self.finding.of is None:
+            return False
+        return not self._allows(violations)
+
+    def _allows(self, violations: int) -> bool:
+        if self.rule.most is not None:
+            return violations <= self.rule.most
+        return violations <= Fraction(str(self.rule.share)) * (self.finding.of or 0)
+
+
+def verdict_of(judged: Sequence[Judged]) -> Verdict:
+    """Of all rules: broken if one is, kept if all are."""
+    verdicts = {each.verdict for each in judged}
+    if "broken" in verdicts:
+        return "broken"
+    return "kept" if verdicts == {"kept"} else "undecided"
 
 
 class Check(Section):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Container
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from recon_cli.config.model import ConfigModel
+from recon_cli.rules.evidence import Before, Evidence
 from recon_cli.rules.finding import Finding, difference
 from recon_cli.schema import Release
 from recon_cli.store import Stage
-
-if TYPE_CHECKING:
-    from recon_cli.rules.evidence import Before, Evidence
 
 
 class Subject(ConfigModel):

@@ -10,8 +10,7 @@ import polars as pl
 from recon_cli.arrays import FloatArray
 from recon_cli.score.intervals import Kind
 from recon_cli.score.sizes import Sizes
-from recon_cli.score.sums import Sums, concat, stack, weighted
-from recon_cli.seeding import generator
+from recon_cli.score.sums import Sums, concat, resample, stack, weighted
 
 #: What is kept of a geounit: its class, and whether only one reconstruction is possible.
 PLACE = ("size", "zero")
@@ -95,7 +94,6 @@ def collect(
     Args:
         partition: Its counts.
         place: The geoid column.
-        sizes: The size classes.
         draws: How many draws of links there are; with more than one they are the slots.
         resamples: Resamples of geounits (Poisson bootstrap) when there is one draw.
         seed: Of the resamples; a partition's depend on its own geounits alone.
@@ -116,11 +114,10 @@ def collect(
     units = truth.select(
         place, sizes.number(pl.col("population")).alias("size"), zero.alias("zero")
     ).with_row_index("_unit")
-    slots = draws if draws > 1 else resamples
-    weights = np.ones((units.height, 1 + slots))
-    if draws == 1 and resamples:
-        rng = generator(seed, "bootstrap", partition.name)
-        weights[:, 1:] = rng.poisson(1.0, (units.height, resamples))
+    if draws > 1:
+        weights: FloatArray = np.ones((units.height, 1 + draws))
+    else:
+        weights = resample(units.height, resamples, seed=seed, partition=partition.name)
 
     def joined(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.join(units, on=place)

@@ -8,23 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from recon_cli.score.intervals import interval, ratio
 from recon_cli.score.rates import Rules
-from recon_cli.score.sums import Sums, weighted
-from recon_cli.seeding import generator
+from recon_cli.score.sums import Sums, resample, weighted
 
 #: A row is a tenth of confidence of one truth; percentages.
 CALIBRATION: Final = {
     "truth": pl.String,
     "tenth": pl.Int8,
-    "records": pl.Float64,
-    "confidence_pct": pl.Float64,
-    "right_pct": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
+    **dict.fromkeys(("records", "confidence_pct", "right_pct", "low", "high"), pl.Float64),
     "withheld": pl.Boolean,
 }
 _MEASURES = ("records", "confidence", "right")
@@ -74,9 +68,7 @@ def sum_confidence(
     cells = cells.filter(pl.col("records") > 0).join(true, on=key, how="left")
     left = pl.col("true").fill_null(0).cast(pl.Int64) - pl.col("certain").cast(pl.Int64)
     units = cells.select(pl.col(key[0]).unique().sort()).with_row_index("_unit")
-    weights = np.ones((units.height, 1 + resamples))
-    random = generator(seed, "bootstrap", partition)
-    weights[:, 1:] = random.poisson(1.0, (units.height, resamples))
+    weights = resample(units.height, resamples, seed=seed, partition=partition)
     frame = cells.join(units, on=key[0]).select(
         "_unit",
         "records",

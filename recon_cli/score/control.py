@@ -44,9 +44,6 @@ def label_panels(
 
     Args:
         panels: Sums by ``size`` and whatever else.
-        measure: The people.
-        sizes: The size classes.
-        control: What is done to small ones.
 
     Returns:
         Two frames as from `label_classes`, the first with one name for all; none without people.
@@ -72,7 +69,6 @@ def label_classes(
     Args:
         present: The classes that there are, rising.
         people: (panels × classes) their people. A panel with nobody reveals nothing of anybody.
-        control: What is done to small ones.
 
     Returns:
         ``size`` (Int8), ``block_size``, ``rank`` (for sorting) and ``withheld``.

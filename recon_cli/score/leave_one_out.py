@@ -13,10 +13,9 @@ import polars as pl
 from recon_cli.arrays import FloatArray
 from recon_cli.score.control import label_panels
 from recon_cli.score.intervals import gain_interval, ratio
-from recon_cli.score.rates import EVERYBODY, MODAL, NONMODAL, Rules
+from recon_cli.score.rates import PEOPLE, Rules
 from recon_cli.score.sizes import Sizes
-from recon_cli.score.sums import Sums, weighted
-from recon_cli.seeding import generator
+from recon_cli.score.sums import Sums, resample, weighted
 
 #: What is compared: column with the person, column without.
 MEASURES: Final = {
@@ -26,19 +25,11 @@ MEASURES: Final = {
 }
 #: A row is one measure of one class of people; percentages, their difference in points.
 DIFFERENCE: Final = {
-    "panel": pl.String,
-    "block_size": pl.String,
-    "measure": pl.String,
-    "people": pl.Float64,
-    "pct": pl.Float64,
-    "pct_without": pl.Float64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "undecided": pl.Float64,
+    **dict.fromkeys(("panel", "block_size", "measure"), pl.String),
+    **dict.fromkeys(("people", "pct", "pct_without", "difference"), pl.Float64),
+    **dict.fromkeys(("low", "high", "undecided"), pl.Float64),
     "withheld": pl.Boolean,
 }
-PANELS: Final = {"all": EVERYBODY, "nonmodal": NONMODAL, "modal": MODAL}
 _COLUMNS = tuple(name for pair in MEASURES.items() for name in pair)
 
 
@@ -48,19 +39,16 @@ def sum_left_out(
     """Sums of one partition by size class and modal status, with resamples of geounits.
 
     Args:
-        rows: As from `recon_cli.attack.leave_one_out.partition.leave_out`; those of which nothing
+        rows: As from `recon_cli.attack.leave_one_out.question.leave_out`; those of which nothing
             is known are passed over.
         place: The geoid column.
-        sizes: The size classes.
         partition: Its name; its resamples depend on it alone.
         resamples: How many (Poisson bootstrap).
         seed: Of the resamples.
     """
     known = rows.filter(pl.col("status").is_in(["complete", "partial"]))
     units = known.select(pl.col(place).unique().sort()).with_row_index("_unit")
-    weights = np.ones((units.height, 1 + resamples))
-    random = generator(seed, "bootstrap", partition)
-    weights[:, 1:] = random.poisson(1.0, (units.height, resamples))
+    weights = resample(units.height, resamples, seed=seed, partition=partition)
     people = pl.col("people").cast(pl.Float64)
     frame = known.join(units, on=place).select(
         "_unit",
@@ -87,7 +75,7 @@ def left_out_differences(sums: Sums, rules: Rules) -> pl.DataFrame:
         sums: As from `sum_left_out`.
         rules: Coverage, size classes, disclosure control.
     """
-    panels = {name: sums.where(condition) for name, condition in PANELS.items()}
+    panels = {name: sums.where(condition) for name, condition in PEOPLE.items()}
     rows: list[tuple[object, ...]] = []
     for labels in label_panels(list(panels.values()), "people", rules.sizes, rules.control):
         for panel, people in panels.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -21,19 +22,8 @@ from recon_cli.score.sums import Sums
 
 #: A row is one rate.
 ROW = {
-    "table": pl.String,
-    "panel": pl.String,
-    "source": pl.String,
-    "against": pl.String,
-    "block_size": pl.String,
-    "rate": pl.String,
-    "count": pl.Float64,
-    "of": pl.Float64,
-    "pct": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "least": pl.Float64,
-    "most": pl.Float64,
+    **dict.fromkeys(("table", "panel", "source", "against", "block_size", "rate"), pl.String),
+    **dict.fromkeys(("count", "of", "pct", "low", "high", "least", "most"), pl.Float64),
     "rank": pl.Int8,
     "withheld": pl.Boolean,
 }
@@ -41,6 +31,8 @@ ROW = {
 NONMODAL, MODAL = ~pl.col("modal"), pl.col("modal")
 UNIQUE, ZERO = pl.col("unique"), pl.col("zero")
 EVERYBODY = pl.lit(value=True)
+#: Panel → who is counted.
+PEOPLE: Final = {"all": EVERYBODY, "nonmodal": NONMODAL, "modal": MODAL}
 
 
 @dataclass(frozen=True)
@@ -63,8 +55,6 @@ class Rules:
     """How rates are shown.
 
     Attributes:
-        sizes: The size classes.
-        control: Disclosure control.
         coverage: Of intervals, in percent.
         kind: Where intervals come from.
     """
@@ -95,9 +85,7 @@ def link_rates(collected: Collected, family: TableFamily, rules: Rules) -> pl.Da
             counted = links.where(panels[table, panel])
             for labels in classes if family.by_size else classes[:1]:
                 rows = _link_rows(counted, whole, labels, rules)
-                names = {"table": table, "panel": panel, "against": attacker}
-                named = rows.with_columns(pl.lit(v).alias(k) for k, v in names.items())
-                frames.append(named.select(list(ROW)))
+                frames.append(_named(rows, table=table, panel=panel, against=attacker))
     return pl.concat(frames)
 
 
@@ -115,10 +103,7 @@ def agreement_rates(
     docs/method.md.
 
     Args:
-        collected: The counts.
-        table: Its name.
         sources: Those to show; None for all.
-        rules: How rates are shown.
         own: The source whose solution variability was measured, if one's was.
     """
     agreement = collected.agreement
@@ -133,13 +118,11 @@ def agreement_rates(
         is_own = np.array([source == own for source in keys["left"]], np.bool_)
         differing = np.where(is_own, people.of("differing")[:, 0], np.nan)
         for measure, rate in (("exact", "agree_exact"), ("agree", "agree_binned")):
-            rows = _rows(keys, rate, parts.of(measure), whole, rules)
+            rows = rate_rows(keys, rate, parts.of(measure), whole, rules)
             if measure == "agree":
                 rows = _feasible(rows, differing)
-            named = rows.rename({"left": "source", "right": "against"})
-            frames.append(
-                named.with_columns(table=pl.lit(table), panel=pl.lit("all")).select(list(ROW))
-            )
+            renamed = rows.rename({"left": "source", "right": "against"})
+            frames.append(_named(renamed, table=table, panel="all"))
     return pl.concat(frames)
 
 
@@ -154,14 +137,11 @@ def _feasible(rows: pl.DataFrame, differing: FloatArray) -> pl.DataFrame:
 def unique_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
     """Table 7's unique people (`ROW`): data-defined, and alone on their keys among everybody."""
     frames = [pl.DataFrame(schema=ROW)]
-    names = {"table": table, "panel": "all", "source": truth, "against": truth}
     for labels in _people_classes(collected, rules):
         people = _labelled(collected.people, labels).by(*_LABELS)
         unique, whole = people.of("unique_defined"), people.of("population")
-        rows = _rows(people.keys, "unique", unique, whole, rules)
-        frames.append(
-            rows.with_columns(pl.lit(v).alias(k) for k, v in names.items()).select(list(ROW))
-        )
+        rows = rate_rows(people.keys, "unique", unique, whole, rules)
+        frames.append(_named(rows, table=table, panel="all", source=truth, against=truth))
     return pl.concat(frames)
 
 
@@ -172,11 +152,9 @@ def guess_rates(collected: Collected, table: str, rules: Rules) -> pl.DataFrame:
     for labels in _people_classes(collected, rules):
         people = _labelled(collected.people, labels).by(*_LABELS)
         for form in forms:
-            rows = _rows(people.keys, form, people.of(form), people.of("people"), rules)
-            names = {"table": table, "panel": "all", "source": "closed form", "against": "origin"}
-            frames.append(
-                rows.with_columns(pl.lit(v).alias(k) for k, v in names.items()).select(list(ROW))
-            )
+            rows = rate_rows(people.keys, form, people.of(form), people.of("people"), rules)
+            names = {"panel": "all", "source": "closed form", "against": "origin"}
+            frames.append(_named(rows, table=table, **names))
     return pl.concat(frames)
 
 
@@ -192,6 +170,11 @@ def _labelled(sums: Sums, labels: pl.DataFrame) -> Sums:
     return Sums(keys, sums.measures, sums.values)
 
 
+def _named(rows: pl.DataFrame, **names: str) -> pl.DataFrame:
+    """Rows of `ROW`: the columns that rows lack have one value."""
+    return rows.with_columns(pl.lit(v).alias(k) for k, v in names.items()).select(list(ROW))
+
+
 def _link_rows(links: Sums, targets: Sums, labels: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     people = _labelled(targets, labels).by(*_LABELS)
     labelled = _labelled(links, labels)
@@ -202,11 +185,11 @@ def _link_rows(links: Sums, targets: Sums, labels: pl.DataFrame, rules: Rules) -
     whole = people.aligned(keys).of("records")
     putative, confirmed = counts.of("putative"), counts.of("confirmed")
     frames = [
-        _rows(keys, "putative", putative, whole, rules),
-        _rows(keys, "confirmed", confirmed, whole, rules),
-        _rows(keys, "precision", confirmed, putative, rules),
+        rate_rows(keys, "putative", putative, whole, rules),
+        rate_rows(keys, "confirmed", confirmed, whole, rules),
+        rate_rows(keys, "precision", confirmed, putative, rules),
     ]
-    expected = _rows(keys, "expected", counts.of("expected"), putative, rules)
+    expected = rate_rows(keys, "expected", counts.of("expected"), putative, rules)
     frames.append(expected.filter(pl.col("source").is_in(_with_expectation(labelled).implode())))
     return pl.concat(frames)
 
@@ -216,9 +199,10 @@ def _with_expectation(links: Sums) -> pl.Series:
     return links.keys.filter(pl.Series(links.of("expected")[:, 0] > 0))["source"].unique()
 
 
-def _rows(
+def rate_rows(
     keys: pl.DataFrame, rate: str, part: FloatArray, whole: FloatArray, rules: Rules
 ) -> pl.DataFrame:
+    """A row for each of the keys: the rate ``part / whole``, both groups × slots."""
     rates = ratio(part, whole)
     low, high = interval(part, whole, rules.kind, rules.coverage)
     return keys.with_columns(

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import FloatArray
+from recon_cli.seeding import generator
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,6 @@ class Sums:
     """Measures summed by group.
 
     Attributes:
-        keys: One row per group, each once.
-        measures: Names of the measures.
         values: Groups × slots × measures. Slot 0 is the value; the others are what it was in
             resamples of geounits, or in draws of links.
     """
@@ -112,6 +111,17 @@ def weighted(
         shape = (keys.height, weights.shape[0])
         values[:, :, i] = sparse.csr_array((numbers, (groups, units)), shape=shape) @ weights
     return Sums(keys, tuple(measures), values)
+
+
+def resample(units: int, resamples: int, *, seed: int, partition: str) -> FloatArray:
+    """Weights of geounits, (units × slots): 1, then Poisson(1) for each resample (bootstrap).
+
+    Args:
+        partition: Its name: its resamples depend on it alone.
+    """
+    weights = np.ones((units, 1 + resamples))
+    weights[:, 1:] = generator(seed, "bootstrap", partition).poisson(1.0, (units, resamples))
+    return weights
 
 
 def stack(draws: Sequence[Sums]) -> Sums:

@@ -1,18 +1,21 @@
-"""All result tables: the study's Tables 7–17, and what it has no table for."""
+"""All result tables: the study's Tables 7–17, its values beside, and what it has no table for."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
+from typing import Final
 
 import polars as pl
 
+from recon_cli.errors import ConfigError
 from recon_cli.score.collect import Collected
 from recon_cli.score.control import rounded, withhold
 from recon_cli.score.rates import (
     EVERYBODY,
-    MODAL,
     NONMODAL,
+    PEOPLE,
     UNIQUE,
     ZERO,
     Rules,
@@ -22,7 +25,6 @@ from recon_cli.score.rates import (
     link_rates,
     unique_rates,
 )
-from recon_cli.score.study import KEYS, published
 
 #: The tables, in the order of reports.
 TABLES = (
@@ -42,15 +44,12 @@ TABLES = (
     "guessers",
 )
 
-_MAIN = {
-    "table12_all": {"all": EVERYBODY},
-    "table13_nonmodal": {"nonmodal": NONMODAL},
-    "table14_modal": {"modal": MODAL},
-}
-_ALTERNATIVES = {
-    "table15_all_alternatives": {"all": EVERYBODY},
-    "table16_nonmodal_alternatives": {"nonmodal": NONMODAL},
-    "table17_modal_alternatives": {"modal": MODAL},
+#: Who is counted → the table of their rates; that of alternatives.
+BY_PEOPLE: Final = {"all": "table12_all", "nonmodal": "table13_nonmodal", "modal": "table14_modal"}
+ALTERNATIVES_BY_PEOPLE: Final = {
+    "all": "table15_all_alternatives",
+    "nonmodal": "table16_nonmodal_alternatives",
+    "modal": "table17_modal_alternatives",
 }
 
 
@@ -153,23 +152,26 @@ def make_rates(
 
 def _families(collected: Collected, sources: Sources) -> list[TableFamily]:
     main, others = sources.main, sources.beside
-    people = {"all": EVERYBODY, "nonmodal": NONMODAL, "modal": MODAL}
-    unique = {f"{name}_unique": UNIQUE & who for name, who in people.items()}
+    unique = {f"{name}_unique": UNIQUE & who for name, who in PEOPLE.items()}
     families = [
         TableFamily({"table09_overall": {"all": EVERYBODY}}, by_size=False, sources=sources.order),
-        TableFamily(_MAIN, sources=main),
+        TableFamily(_one_panel_each(BY_PEOPLE), sources=main),
         TableFamily({"uniques_by_size": unique}, sources=main),
     ]
     if sources.alternatives:
-        families.append(TableFamily(_ALTERNATIVES, sources=others))
+        families.append(TableFamily(_one_panel_each(ALTERNATIVES_BY_PEOPLE), sources=others))
     if collected.people.keys["zero"].null_count() < collected.people.keys.height:
         hard = {"nonmodal": NONMODAL & ZERO, "nonmodal_unique": NONMODAL & UNIQUE & ZERO}
-        zero = {name: ZERO & who for name, who in people.items()}
+        zero = {name: ZERO & who for name, who in PEOPLE.items()}
         families += [
             TableFamily({"table10_zero_solvar": hard}, by_size=False, sources=sources.order),
             TableFamily({"zero_solvar_by_size": zero}, sources=main),
         ]
     return families
+
+
+def _one_panel_each(tables: Mapping[str, str]) -> dict[str, dict[str, pl.Expr]]:
+    return {table: {who: PEOPLE[who]} for who, table in tables.items()}
 
 
 def _in_order(rows: pl.DataFrame, sources: Sequence[str]) -> pl.DataFrame:
@@ -198,3 +200,90 @@ def _beside(rows: pl.DataFrame, sources: Sources) -> pl.DataFrame:
         beside = own.select(*keys, pl.col("pct").alias(column))
         rows = rows.join(beside, on=keys, how="left", maintain_order="left")
     return rows
+
+
+#: Column prefix of the study's attacker files → our names.
+ATTACKERS = {"comrcl": "COMRCL", "cef": "CEF_atkr"}
+KEYS = ("table", "panel", "source", "against", "block_size", "rate")
+
+_AGREEMENT_TABLES = ("table08_agreement", "table11_agreement_alternatives")
+
+
+def published(study: str) -> pl.DataFrame:
+    """All published rates of a study, in percent.
+
+    Args:
+        study: ``wp31995``, NBER Working Paper 31995.
+
+    Returns:
+        `KEYS` and ``published_pct`` (Float64).
+
+    Raises:
+        ConfigError: There is no such study.
+    """
+    folder = resources.files("recon_cli.score") / study
+    if not folder.is_dir():
+        raise ConfigError(f"score.compare: no study {study!r} (there is wp31995)")
+    tables = {
+        entry.name.removesuffix(".csv"): pl.read_csv(entry.read_bytes())
+        for entry in folder.iterdir()
+        if entry.name.endswith(".csv")
+    }
+    frames = [
+        frame
+        for tables_of in (BY_PEOPLE, ALTERNATIVES_BY_PEOPLE)
+        for panel, name in tables_of.items()
+        for frame in _link_values(tables[name].with_columns(panel=pl.lit(panel)), name)
+    ]
+    frames += [
+        frame for name in _AGREEMENT_TABLES for frame in _agreement_values(tables[name], name)
+    ]
+    frames.append(_unique_values(tables["table07_uniques_by_block_size"]))
+    total = tables["table12_all"].filter(pl.col("block_size") == "All")
+    frames += _link_values(total.with_columns(panel=pl.lit("all")), "table09_overall")
+    zero = tables["table10_zero_solvar"].with_columns(block_size=pl.lit("All"))
+    frames += _link_values(zero, "table10_zero_solvar")
+    return pl.concat(frames).unique(KEYS, maintain_order=True)
+
+
+def _link_values(frame: pl.DataFrame, table: str) -> Iterator[pl.DataFrame]:
+    for prefix, attacker in ATTACKERS.items():
+        people, putative, confirmed = (
+            pl.col(f"{prefix}_{name}") for name in ("population", "putative", "confirmed")
+        )
+        rates = {
+            "putative": 100 * putative / people,
+            "confirmed": 100 * confirmed / people,
+            "precision": pl.col(f"{prefix}_precision_pct"),
+        }
+        for rate, value in rates.items():
+            yield _shaped(frame, table, attacker, rate, value)
+
+
+def _unique_values(frame: pl.DataFrame) -> pl.DataFrame:
+    sizes = pl.col("block_size").replace("1000+", "1,000+")
+    sized = frame.with_columns(sizes, panel=pl.lit("all"), source=pl.lit("CEF"))
+    return _shaped(sized, "table07_uniques", "CEF", "unique", pl.col("unique_pct"))
+
+
+def _agreement_values(frame: pl.DataFrame, table: str) -> Iterator[pl.DataFrame]:
+    sides = pl.col("comparison").str.split("-")
+    split = frame.with_columns(
+        source=sides.list.get(0), against=sides.list.get(1), panel=pl.lit("all")
+    )
+    for rate in ("agree_exact", "agree_binned"):
+        yield _shaped(split, table, None, rate, pl.col(f"{rate}_pct"))
+
+
+def _shaped(
+    frame: pl.DataFrame, table: str, against: str | None, rate: str, value: pl.Expr
+) -> pl.DataFrame:
+    return frame.select(
+        pl.lit(table).alias("table"),
+        "panel",
+        "source",
+        pl.col("against") if against is None else pl.lit(against).alias("against"),
+        "block_size",
+        pl.lit(rate).alias("rate"),
+        value.cast(pl.Float64).alias("published_pct"),
+    )

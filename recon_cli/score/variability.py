@@ -92,7 +92,6 @@ def variability_by_size(units: pl.DataFrame, sizes: Sizes) -> pl.DataFrame:
 
     Args:
         units: Rows of ``solvar/``.
-        sizes: The size classes.
 
     Returns:
         ``size``, ``units``, ``population``, ``unique`` and ``unique_pct`` (people alone in

@@ -9,15 +9,13 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.attack.unit_status import MISSING
+from recon_cli.attack.question import MISSING
 from recon_cli.config.sections.attribute import Attribute
 from recon_cli.errors import ConfigError, SourceError, StageError
-from recon_cli.evaluate.attributed import attributed, labelled
-from recon_cli.evaluate.disclosing import possible_cells
+from recon_cli.evaluate.disclosing import attributed, labelled, possible_cells
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import known_columns
 from recon_cli.explain.counterexamples import Claim
-from recon_cli.explain.excluded import find_exclusion
 from recon_cli.explain.facts import (
     EVERYWHERE,
     Facts,
@@ -26,13 +24,13 @@ from recon_cli.explain.facts import (
     facts_around,
     record_counts_of,
 )
-from recon_cli.explain.minimal_explanation import SearchEffort, find_explanation
+from recon_cli.explain.minimal_explanation import SearchEffort, find_exclusion, find_explanation
 from recon_cli.frames import OPEN
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import ATTRIBUTE, SOLVAR
-from recon_cli.report.unit_kinds import kind_masks
+from recon_cli.report.geounit import kind_masks
 from recon_cli.sources.records import RecordFile, Slice, Translation, open_records
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.reconstructed import Reconstructed, open_reconstructed

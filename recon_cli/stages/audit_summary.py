@@ -7,9 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.audit.partition import AUDIT
-from recon_cli.attack.audit.safety_ranges import COMPLEMENTARY, PRIMARY, UNKNOWN
-from recon_cli.attack.audit.statuses import RECOVERED, STATUSES
+from recon_cli.attack.audit.question import AUDIT
+from recon_cli.attack.audit.statuses import COMPLEMENTARY, PRIMARY, RECOVERED, STATUSES, UNKNOWN
 from recon_cli.pipeline import stages
 from recon_cli.schema import Release
 from recon_cli.store import open_folder

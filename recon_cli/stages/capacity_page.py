@@ -12,7 +12,7 @@ from recon_cli.capacity.noise_needed import DecoderTrial, noise_needed, try_deco
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.coverage import Coverage
 from recon_cli.report.capacity import compose_capacity
-from recon_cli.report.files import report_files
+from recon_cli.report.page import report_files
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
 from recon_cli.spreadsheet import csv_bytes

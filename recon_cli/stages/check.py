@@ -22,8 +22,8 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, SOLVAR
 from recon_cli.plurals import plural
 from recon_cli.rules.evidence import Before, Evidence
-from recon_cli.rules.finding import Finding, Grounds, Judged
-from recon_cli.rules.section import AnyRule, Check
+from recon_cli.rules.finding import Finding, Grounds
+from recon_cli.rules.section import AnyRule, Check, Judged
 from recon_cli.schema import Release
 from recon_cli.schema.files import load_register
 from recon_cli.schema.register import compose, without_tables
@@ -108,7 +108,7 @@ def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> Non
                 found = rule.subject.violations(evidence)
                 if rule.share is not None:
                     found = evidence.with_people(found)
-                report((number, found, evidence.grounds(rule.subject)))
+                report((number, found, evidence.grounds(rule.subject.needs)))
 
     for stage in needed_stages(run.config):
         try:
@@ -155,7 +155,7 @@ def find_new_violations(
             found = rule.subject.newly(now, before)
             if rule.share is not None:
                 found = now.with_people(found)
-            grounds = replace(now.grounds(rule.subject), candidate=candidate)
+            grounds = replace(now.grounds(rule.subject.needs), candidate=candidate)
             report((number, found, grounds))
     except ContradictionError as error:
         raise ContradictionError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recon_cli.attack.claims.columns import claim_columns, require_columns
+from recon_cli.attack.claims.groups import claim_columns, require_columns
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.claims import Claims
 from recon_cli.pipeline.declaration import QuestionStage

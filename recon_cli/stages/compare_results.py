@@ -9,16 +9,16 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.compare.deviations import (
+from recon_cli.compare.errors import (
     count_deviations,
     distribution,
+    error_table,
+    resolved_tables,
+    sum_errors,
     unit_errors,
     units_all_below,
 )
-from recon_cli.compare.errors import error_table, sum_errors
-from recon_cli.compare.resolved import resolved_tables
-from recon_cli.compare.scores import score_table
-from recon_cli.compare.summary import ProtectionSummary, summarise
+from recon_cli.compare.summary import ProtectionSummary, score_table, summarise
 from recon_cli.compare.sweep import (
     SweptDraw,
     difference_table,
@@ -39,7 +39,7 @@ from recon_cli.protect.counts import count_records
 from recon_cli.publication import Publication
 from recon_cli.report.comparison import compose_comparison
 from recon_cli.report.document import NOT_FOR_PUBLICATION
-from recon_cli.report.files import report_files
+from recon_cli.report.page import report_files
 from recon_cli.report.sweep import SweptTables
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import open_records
@@ -121,7 +121,7 @@ class MeasuredErrors:
 
     Attributes:
         errors: Columns of `recon_cli.compare.errors.ERRORS`.
-        deviations: Columns of `recon_cli.compare.deviations.DEVIATIONS`.
+        deviations: Columns of `recon_cli.compare.errors.DEVIATIONS`.
         all_below: Units whose reconstructed people are all below the edge that the section names,
             while the truth's are not; None if it names none.
     """
@@ -334,7 +334,7 @@ class _Shown:
     Attributes:
         summaries: A row a protection, or a value of it.
         errors: Name → columns of `recon_cli.compare.errors.ERRORS`.
-        distributions: Columns of `recon_cli.compare.deviations.DISTRIBUTIONS`.
+        distributions: Columns of `recon_cli.compare.errors.DISTRIBUTIONS`.
         swept: None where nothing is swept.
     """
 

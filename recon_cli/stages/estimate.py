@@ -24,7 +24,7 @@ def estimate(run: Run) -> QuestionStage:
         run,
         recipe,
         geounits,
-        question="recon_cli.attack.measurements.question:EstimateQuestion",
+        question="recon_cli.attack.measurements.tree_estimates:EstimateQuestion",
         arguments=lambda: {"release": run.release, "level": config.level},
         pieces=lambda: pieces_of(geounits.manifest),
         notes={"level": config.level},

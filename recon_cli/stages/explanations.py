@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
-from recon_cli.attack.unit_status import MISSING
+from recon_cli.attack.question import MISSING
 from recon_cli.errors import ConfigError
 from recon_cli.explain.counterexamples import Claim
 from recon_cli.explain.facts import (
@@ -19,7 +19,7 @@ from recon_cli.explain.facts import (
 from recon_cli.explain.minimal_explanation import Explanation, SearchEffort, find_explanation
 from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.progress import Task
-from recon_cli.report.unit_kinds import UnitKinds, kind_masks
+from recon_cli.report.geounit import UnitKinds, kind_masks
 from recon_cli.report.view import CellLine, GeounitName, Reason, ReasonLine, RecordKind
 from recon_cli.report.words import words_of
 from recon_cli.schema import Release

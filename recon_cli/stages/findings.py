@@ -11,6 +11,8 @@ import polars as pl
 from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
 from recon_cli.evaluate.findings import (
+    COUNTED,
+    JOINT_UNITS,
     AuditFindings,
     ClaimFindings,
     Findings,
@@ -21,9 +23,9 @@ from recon_cli.evaluate.findings import (
     ScoreFindings,
     UniqueFindings,
     VariabilityFindings,
+    shown_parts,
 )
 from recon_cli.evaluate.fresh import Missing, WorkFolder, own_source
-from recon_cli.evaluate.joint import COUNTED, JOINT_UNITS, told_parts
 from recon_cli.evaluate.proven import Proofs, add_up_sizes, uniqueness_by_size
 from recon_cli.frames import is_place
 from recon_cli.pipeline.run import Run
@@ -167,7 +169,6 @@ def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:
         found.by_suppression,
         found.recovered,
         names,
-        run.release,
     )
 
 
@@ -177,7 +178,7 @@ def _joint(run: Run, work: WorkFolder, *, lists_places: bool) -> JointFindings |
     folder = work.fresh(JOINT)
     if isinstance(folder, Missing):
         return folder
-    units, parts = work.open(JOINT, JOINT_UNITS), told_parts(folder.manifest)
+    units, parts = work.open(JOINT, JOINT_UNITS), shown_parts(folder.manifest)
     rows = pl.concat(units.read(name) for name in units.partitions)
     rows = rows.rename({run.release.geoid_column: "geoid"})
     more = pl.sum_horizontal(pl.col(f"{part}_joint") - pl.col(f"{part}_alone") for part in parts)

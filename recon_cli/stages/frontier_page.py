@@ -11,8 +11,8 @@ from recon_cli.frontier.release import best_epsilon
 from recon_cli.noise.strategy import NATION
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.run import Run
-from recon_cli.report.files import report_files
 from recon_cli.report.frontier import BoundedTables, ExactTables, Frontiers, compose_frontier
+from recon_cli.report.page import report_files
 from recon_cli.schema import Release
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.frontier import PAGE

@@ -21,7 +21,7 @@ from recon_cli.frames import OPEN
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, JOINT, PROVE, RECONSTRUCT, SLIVERS, SOLVAR
 from recon_cli.plurals import plural
-from recon_cli.report.published_tables import GeounitTables, published_tables
+from recon_cli.report.geounit import GeounitTables, published_tables
 from recon_cli.schema import Geography, Level, Release, Table
 from recon_cli.stage import load
 from recon_cli.stages.reconstructed import release_of_records
@@ -330,7 +330,7 @@ class Reconstructed(Located):
             intervals = self.work.open(SOLVAR, "intervals").read(self.partition, self.span)
         else:
             propagated_intervals = load(
-                "recon_cli.attack.variability.propagation:propagated_intervals"
+                "recon_cli.attack.variability.histogram:propagated_intervals"
             )
             intervals = propagated_intervals(self.release, self.published, self.tables)
         here = intervals.filter(pl.col(self.release.geoid_column) == self.geoid)

@@ -1,4 +1,4 @@
-"""`recon joint`: the ``tables/`` of two runs → ``joint/``, ``joint_partner/``, ``joint_units/``."""
+"""`recon joint`: the ``tables/`` of two runs → ``joint/`` and what lies beside it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from recon_cli.attack.options import JointOptions
 from recon_cli.config import load_config
 from recon_cli.config.sections.joint import Joint
+from recon_cli.coverage import select
 from recon_cli.errors import StageError
-from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import JOINT
@@ -67,7 +67,7 @@ def joint(run: Run) -> QuestionStage:
                 _part(release, tables)
                 for release, (tables, _) in zip(releases, opened, strict=True)
             ],
-            "options": JointOptions(seed, config.unit_seconds),
+            "options": JointOptions(seed, config.unit_seconds, config.compositions),
         },
         partners=lambda: [
             load("recon_cli.pipeline.partner:Partner")(*each)
@@ -76,6 +76,7 @@ def joint(run: Run) -> QuestionStage:
         notes={
             "links": links.name,
             "parts": list(links.names),
+            "compositions": config.compositions,
             "partners": [os.path.relpath(work, run.work) for work in works[1:]],
             "tables": [table.name for table in _selected(releases[0], opened[0][0])],
         },

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.linkage import modes
-from recon_cli.attack.linkage.attacker_usage import AttackerUsage, add_up_usage, count_usage
+from recon_cli.attack.linkage import baselines
+from recon_cli.attack.linkage.files import AttackerUsage, add_up_usage, count_usage
 from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
 from recon_cli.attack.linkage.specification import (
     TABLES,
@@ -95,7 +95,7 @@ class PartitionGains:
         usage: Of every attacker file that the config names.
     """
 
-    counts: modes.GainCounts
+    counts: baselines.GainCounts
     pieces: tuple[Piece, ...]
     usage: Mapping[str, AttackerUsage]
 
@@ -113,7 +113,7 @@ def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress)
     records = {name: inputs.read(name, partition) for name in spec.guessed_from if name != TABLES}
     place = pl.col(spec.release.geoid_column).alias("geoid")
     units = records[spec.truth].group_by(place).agg(population=pl.len())
-    counts = modes.count_gains(spec, records, inputs.margins(work, partition))
+    counts = baselines.count_gains(spec, records, inputs.margins(work, partition))
     tick(units.height, int(units["population"].sum()))
     # a unit without a mode of its own takes its parent's, and passes look in whole places
     region, parents = spec.release.region, parent_level(spec.release)
@@ -167,7 +167,7 @@ def _usage(inputs: LinkageInputs, truth: pl.DataFrame, partition: str) -> dict[s
 
 def _with_modes(inputs: LinkageInputs, counted: Iterable[PartitionGains]) -> LinkageInputs:
     """The inputs with the modes over all partitions."""
-    spec = modes.with_modes(inputs.spec, [each.counts for each in counted])
+    spec = baselines.with_modes(inputs.spec, [each.counts for each in counted])
     return replace(inputs, spec=spec)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.linkage.dedup import FLAGS
-from recon_cli.attack.linkage.passes import Pass
+from recon_cli.attack.linkage.files import FLAGS
+from recon_cli.attack.linkage.passes import Agreement, Pass, passes_by_weight
 from recon_cli.attack.linkage.published_margins import PublishedMargins
 from recon_cli.attack.linkage.specification import (
     CEF,
@@ -21,7 +21,6 @@ from recon_cli.attack.linkage.specification import (
     default_guessers,
     guesser_tables,
 )
-from recon_cli.attack.linkage.weights import Agreement, passes_by_weight
 from recon_cli.config.sections.link import AttackerFile, Link
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.pipeline.run import Run

@@ -9,8 +9,7 @@ from recon_cli.evaluate.findings import Place
 from recon_cli.pipeline.run import Run
 from recon_cli.report.compose import compose_report
 from recon_cli.report.document import NOT_FOR_PUBLICATION
-from recon_cli.report.files import report_files, report_notes
-from recon_cli.report.show_page import show_page
+from recon_cli.report.page import report_files, report_notes, show_page
 from recon_cli.report.view import GeounitView
 from recon_cli.stages.findings import gather_findings
 from recon_cli.stages.geounit import Why

@@ -18,15 +18,14 @@ from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CONFIDENCE, LINK, RECONSTRUCT, SCORE, SOLVAR
 from recon_cli.progress import Task
-from recon_cli.report.score_tables import lay_out, table_title
+from recon_cli.report.document import ResultTable
+from recon_cli.report.rates import lay_out, table_title
 from recon_cli.schema import Release
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.confidence import CALIBRATION, calibration, sum_confidence
 from recon_cli.score.control import Control
-from recon_cli.score.gains import make_gains
-from recon_cli.score.passes import make_passes
+from recon_cli.score.gains import make_gains, make_passes
 from recon_cli.score.rates import Rules
-from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.sums import concat
 from recon_cli.score.tables import Sources, make_rates

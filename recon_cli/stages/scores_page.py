@@ -11,7 +11,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.markdown import markdown_table
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LINK, SCORE
-from recon_cli.report.score_tables import lay_out, table_title
+from recon_cli.report.rates import lay_out, table_title
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.store import open_folder
 from recon_cli.store.files import write_named

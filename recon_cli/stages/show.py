@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.attack.question import QUARANTINED, UNDECIDED
 from recon_cli.evaluate.checked import proof_basis
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import known_columns, proof_conditions
@@ -16,7 +16,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.plurals import plural
 from recon_cli.proofs.wording import claim_text
-from recon_cli.report.claims import claim_sentence
+from recon_cli.report.geounit import claim_sentence
 from recon_cli.report.view import GeounitName, GeounitView, Member, Reason
 from recon_cli.report.words import Words, of_units
 from recon_cli.schema import Level
@@ -161,7 +161,7 @@ def _counted_view(located: Located) -> GeounitView:
 def _unit_view(located: Reconstructed, why: Why) -> GeounitView:
     release = located.release
     records = located.records.filter(pl.col(release.geoid_column) == located.geoid)
-    kinds = load("recon_cli.report.unit_kinds:unit_kinds")(
+    kinds = load("recon_cli.report.geounit:unit_kinds")(
         release, records, located.intervals(), located.tables
     )
     certain = sum(kind.lower for kind in kinds.kinds)

@@ -17,7 +17,7 @@ from recon_cli.attack.claims.surprise import (
     share_of,
 )
 from recon_cli.errors import ConfigError
-from recon_cli.report.claims import claim_sentence
+from recon_cli.report.geounit import claim_sentence
 from recon_cli.report.words import words_of
 from recon_cli.schema import Release, parse_release
 

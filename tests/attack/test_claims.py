@@ -16,12 +16,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from recon_cli.attack.claims.disclosure import disclosing_groups
-from recon_cli.attack.claims.groups import make_groups
-from recon_cli.attack.claims.partition import VerifiedClaims, find_claims
+from recon_cli.attack.claims.groups import disclosing_groups, make_groups
+from recon_cli.attack.claims.question import VerifiedClaims, find_claims
 from recon_cli.attack.claims.settle import Sets, SettledSets, settle
 from recon_cli.attack.options import ClaimOptions
-from recon_cli.attack.reconstruction.partition import reconstruct
+from recon_cli.attack.reconstruction.question import reconstruct
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination, Grounds

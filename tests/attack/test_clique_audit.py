@@ -24,11 +24,13 @@ from benchmarks.office.publication import (
     rounded,
     stars,
 )
-from recon_cli.attack.audit import partition
+from recon_cli.attack.audit import joint_ends, question
+from recon_cli.attack.audit.question import AuditQuestion
 from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.options import AuditOptions
+from recon_cli.attack.question import RegionData
 from recon_cli.model.cliques import CliqueForm
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.progress import NO_STATUSES
 from recon_cli.protect.counts import tidy_counts
 from recon_cli.protect.linked_cells import linked_cells
@@ -114,7 +116,7 @@ def test_counts_are_told_as_they_are_decided(
     release, published = schools("stars")
     plan = make_interval_plan(release, release.tables, published.coverage)
     monkeypatch.setattr("recon_cli.solve.nested_blocks._TOLD", 0.0)
-    monkeypatch.setattr(partition, "_PACK", 10)
+    monkeypatch.setattr(joint_ends, "_PACK", 10)
     if is_joint:
         monkeypatch.setattr(CliqueForm, "is_narrow", False)
     told, done, seen = Counter[str](), 0, []
@@ -125,7 +127,7 @@ def test_counts_are_told_as_they_are_decided(
         told.update(statuses)
         seen.append((done, told.copy()))
 
-    audited = partition.audit_with_plan(plan, published, AuditOptions(1, 0.3), tell)
+    audited = AuditQuestion(plan, AuditOptions(1, 0.3)).audited(RegionData(published), tell)
     end = dict(audited["status"].value_counts().iter_rows())
     assert {name: number for name, number in told.items() if number} == end
     assert done == OFFICE.units
@@ -140,8 +142,8 @@ def test_a_region_where_a_solver_died_is_asked_as_before() -> None:
     plan = make_interval_plan(release, release.tables, published.coverage)
     options = AuditOptions(seed=1, effort=5.0)
     cautious = Quarantine(split_regions=frozenset("W"))
-    with mock.patch.object(partition, "clique_ends", side_effect=AssertionError):
-        audited = partition.audit_with_plan(plan, published, options, quarantine=cautious)
+    with mock.patch.object(question, "clique_ends", side_effect=AssertionError):
+        audited = AuditQuestion(plan, options).audited(RegionData(published), quarantine=cautious)
     assert audited.height
 
 

@@ -11,12 +11,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.claims.columns import claim_columns
-from recon_cli.attack.contributions.leaving_out import Attack, published_tables
-from recon_cli.attack.contributions.measures import Proven
+from recon_cli.attack.claims.groups import claim_columns
+from recon_cli.attack.contributions.leaving_out import prove, published_tables
 from recon_cli.attack.contributions.parts import Part, PartKind, parts_of, restrict, without
-from recon_cli.attack.contributions.ranking import attacks_needed, rank_contributions
-from recon_cli.attack.contributions.shapley import draw_orders, shapley_values
+from recon_cli.attack.contributions.ranking import (
+    Proven,
+    attacks_needed,
+    draw_orders,
+    rank_contributions,
+    shapley_values,
+)
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
@@ -72,8 +76,7 @@ def test_what_is_proven_without_a_part_equals_enumeration(
         except TooManyError:
             assume(False)
             raise
-        attack = Attack.of(release, rest, columns, OPTIONS, is_exact=True)
-        found = Proven() if attack is None else attack.run([left])
+        found = prove(release, rest, [left], columns, OPTIONS, is_exact=True)
         assert found == expected, part
 
 

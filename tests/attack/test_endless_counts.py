@@ -14,12 +14,12 @@ from scipy import sparse
 
 import recon_cli as recon
 from benchmarks.office.publication import Office, PublishedTable, exact_counts
-from recon_cli.attack.audit import partition
+from recon_cli.attack.audit import question
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.endless import endless_variables
+from recon_cli.solve.linear_relaxation import endless_variables
 from recon_cli.solve.near_vertices import BlockView, best_combination
 from recon_cli.statement import Protection, Statement, parse_law
 
@@ -72,7 +72,7 @@ def test_ends_are_those_of_all_solutions(first: int) -> None:
         )
         if not withheld.any():
             continue
-        with mock.patch.object(partition._Partition, "_audit_jointly", side_effect=AssertionError):
+        with mock.patch.object(question._Partition, "_audit_jointly", side_effect=AssertionError):
             audited = recon.audit_counts(tiny.release(), published, seed=1)
         count = exact["count"].to_numpy()
         high = np.where(withheld.to_numpy(), OPEN, count)

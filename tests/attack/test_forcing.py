@@ -9,8 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.audit.forcing import EndProof, forcing_counts
-from recon_cli.attack.audit.ruling_zeros import CellName
+from recon_cli.attack.audit.forcing import CellName, EndProof, forcing_counts
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from tests.support.command_line import recon as command

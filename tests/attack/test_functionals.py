@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recon_cli.attack.audit.functionals import DistinctFunctionals
+from recon_cli.attack.audit.ends import DistinctFunctionals
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
 

@@ -18,8 +18,8 @@ from recon_cli.attack.variability.distance import (
     ComponentHistogram,
     DistanceMeasure,
 )
-from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
 from recon_cli.attack.variability.largest_distance import LargestDistances
+from recon_cli.attack.variability.unit_search import EffortAccount, EffortBudget
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.objectives import LinearFunctionals

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.attack.leave_one_out.again import ScratchAttack
-from recon_cli.attack.leave_one_out.swapped import SwappedPublication, attack_swapped
+from recon_cli.attack.leave_one_out.again import ScratchAttack, SwappedPublication, attack_swapped
 from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.protect import load_swap

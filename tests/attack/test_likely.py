@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 import recon_cli as recon
 from benchmarks.soundness.releases import make_release
 from recon_cli.api.reconstruction import split
-from recon_cli.attack.reconstruction.partition import reconstruct
+from recon_cli.attack.reconstruction.question import reconstruct
 from recon_cli.model.bounds import propagate
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.system import build_systems
 from recon_cli.progress import NO_STATUSES
 from recon_cli.publication import Publication
@@ -182,7 +182,7 @@ def test_any_solution_of_regions_that_are_not_listed(
     assume(not published.is_exact)
     every = enumerate_or_skip(release, published)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recon_cli.attack.reconstruction.partition.MOST_LISTED", 0)
+        patch.setattr("recon_cli.attack.reconstruction.question.MOST_LISTED", 0)
         patch.setattr(CliqueForm, "is_narrow", by_cliques)
         result = recon.reconstruct(release, published, seed=seed, objective="any")
     found = record_counts(release, result.microdata)

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from benchmarks.kazan_reiter import page
 from recon_cli.cli import main
+from recon_cli.report.charts import Scale, line_chart
 from recon_cli.report.drawing import svg_file
-from recon_cli.report.kazan_reiter import study_chart
 from recon_cli.risk.kazan_reiter import FIGURES
 from tests.support.paths import ROOT
 
@@ -36,7 +36,8 @@ def test_each_table_and_figure_by_the_command(tmp_path: Path) -> None:
 def test_drawings_are_up_to_date(number: str) -> None:
     figure = FIGURES[number]
     drawn = ROOT / "docs" / "images" / f"risk_figure_{number}.svg"
-    assert drawn.read_text() == svg_file(study_chart(figure, figure.points()))
+    x, y = Scale(figure.x, is_log=figure.is_log), Scale(figure.unit)
+    assert drawn.read_text() == svg_file(line_chart(figure.points(), x, y))
 
 
 def test_a_sum_of_draws_and_the_draw_that_stands_for_it() -> None:

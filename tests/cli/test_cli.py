@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from recon_cli import __version__
-from recon_cli.attack.reconstruction import partition as attack
+from recon_cli.attack.reconstruction import question as attack
 from recon_cli.cli import main
 from recon_cli.cli._group import Commands
 from recon_cli.cli._output import TableColumn, fitted_table, share

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from recon_cli.compare.deviations import DEVIATIONS, unit_errors
-from recon_cli.compare.errors import ERRORS
+from recon_cli.compare.errors import DEVIATIONS, ERRORS, unit_errors
 from recon_cli.compare.summary import ProtectionSummary
 from recon_cli.compare.sweep import DIFFERENCES, SweptDraw, difference_table, sweep_table
 from tests.compare.test_errors import RELEASE

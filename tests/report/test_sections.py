@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from recon_cli.evaluate.findings import Findings, Rule
 from recon_cli.evaluate.fresh import Missing, WorkFolder
+from recon_cli.report.compose import SECTIONS
 from recon_cli.report.document import ReportSection
-from recon_cli.report.section import Section
-from recon_cli.report.sections.registry import SECTIONS
+from recon_cli.report.sections import Section
 from recon_cli.report.words import words_of
 from recon_cli.schema import load_release
 from tests.support.paths import ROOT
@@ -34,7 +35,7 @@ def test_a_part_is_rendered_a_missing_one_named_and_one_not_asked_for_left_out(
             "key",
             lambda words: words.people,
             lambda _: part,
-            lambda number, _: (ReportSection("key", f"{number}"),),
+            lambda number, _, __: (ReportSection("key", f"{number}"),),
         )
 
     words = words_of(findings.release)
@@ -48,7 +49,7 @@ def test_every_module_of_a_section_is_registered_once() -> None:
     keys = [section.key for section in SECTIONS]
     assert len(set(keys)) == len(keys)
     folder = ROOT / "recon_cli" / "report" / "sections"
-    declared = [path for path in folder.glob("*.py") if "\nSECTION = " in path.read_text()]
+    declared = re.findall(r"= Section\(", "".join(path.read_text() for path in folder.glob("*.py")))
     assert len(declared) == len(keys)
 
 

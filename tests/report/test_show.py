@@ -13,7 +13,7 @@ from recon_cli.config import load_config
 from recon_cli.coverage import CoveragePattern
 from recon_cli.evaluate.proven import placed_records, proven_units
 from recon_cli.pipeline.run import Run
-from recon_cli.report.published_tables import published_tables
+from recon_cli.report.geounit import published_tables
 from recon_cli.schema import load_release
 from recon_cli.schema.description import describe_cell
 from recon_cli.stages.geounit import Reconstructed, Why, locate

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given
 
 from recon_cli.errors import ContradictionError
-from recon_cli.rules.finding import Judged
+from recon_cli.rules.section import Judged
 from recon_cli.stages.check import GivenConfig, check
 from tests.support.properties import SEEDS, examples
 

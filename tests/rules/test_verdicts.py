@@ -20,15 +20,10 @@ from benchmarks.soundness.releases import NAMES, TinyRelease, make_release
 from benchmarks.soundness.words import Possible
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
-from recon_cli.rules import SUBJECTS
-from recon_cli.rules.categories import Categories
-from recon_cli.rules.certain_records import CertainRecords
-from recon_cli.rules.disclosed import Disclosed
-from recon_cli.rules.finding import Finding, Judged, verdict_of
-from recon_cli.rules.geography import Geography
-from recon_cli.rules.interval import Interval
-from recon_cli.rules.recovered import Recovered
-from recon_cli.rules.section import Rule
+from recon_cli.rules.counts import Interval, Recovered
+from recon_cli.rules.finding import Finding
+from recon_cli.rules.people import Categories, CertainRecords, Disclosed, Geography
+from recon_cli.rules.section import SUBJECTS, Judged, Rule, verdict_of
 from recon_cli.rules.subject import Subject
 from recon_cli.schema import load_release
 from recon_cli.stages.check import GivenConfig, check

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from recon_cli.attack.linkage.partition import AGREEMENT, TALLIES, TARGETS
 from recon_cli.attack.options import VariabilityOptions
-from recon_cli.attack.reconstruction.partition import reconstruct
-from recon_cli.attack.variability.partition import measure_variability
+from recon_cli.attack.reconstruction.question import reconstruct
+from recon_cli.attack.variability.question import measure_variability
 from recon_cli.score.collect import PEOPLE, Partition, collect
 from recon_cli.score.control import Control
 from recon_cli.score.rates import Rules, agreement_rates

@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from recon_cli.errors import ConfigError
-from recon_cli.report.score_tables import brief, lay_out, table_title
+from recon_cli.report.rates import brief, lay_out, table_title
 from recon_cli.report.words import Words, words_of
 from recon_cli.schema import load_release
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control, label_classes, rounded
 from recon_cli.score.rates import Rules
 from recon_cli.score.sizes import Sizes
-from recon_cli.score.study import KEYS, published
 from recon_cli.score.sums import Sums, concat, stack, weighted
-from recon_cli.score.tables import TABLES, Sources, make_rates
+from recon_cli.score.tables import KEYS, TABLES, Sources, make_rates, published
 from tests.support.attacks import SF1, aged, attack, people, swapped
 
 SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 import yaml
 
-from recon_cli.attack.linkage.dedup import unique_on
+from recon_cli.attack.linkage.files import unique_on
 from recon_cli.config import load_config
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import load_release
-from recon_cli.score.study import published
+from recon_cli.score.tables import published
 from recon_cli.stages.score import read_rates
 from recon_cli.store import partitions, read_partition
 from tests.support.attacks import aged, people, swapped

@@ -271,8 +271,18 @@ def _is_linked_at(place: str, people: Solution, homes: Solution) -> bool:
     return with_young <= young and (open_homes > 0 or young <= room)
 
 
-def ask(people: Publication, homes: Publication, members: Publication | None = None) -> Answer:
-    """What the releases together prove."""
+def ask(
+    people: Publication,
+    homes: Publication,
+    members: Publication | None = None,
+    *,
+    listed: int = 0,
+) -> Answer:
+    """What the releases together prove.
+
+    Args:
+        listed: Compositions of a place at most; 0: who lives with whom is not asked.
+    """
     first, second, joint = releases()
     one = PartInput(first, first.tables, people.coverage)
     other = PartInput(second, second.tables, homes.coverage)
@@ -281,7 +291,7 @@ def ask(people: Publication, homes: Publication, members: Publication | None = N
         third, joint = with_members()
         parts.append(PartInput(third, third.tables, members.coverage))
         partners.append(members)
-    question = JointQuestion.of(joint, parts, JointOptions(1, 20.0))
+    question = JointQuestion.of(joint, parts, JointOptions(1, 20.0, listed))
     return question.ask(RegionData(people, partners=tuple(partners), partition="S"))
 
 
@@ -373,4 +383,98 @@ def _by_place(rows: pl.DataFrame) -> dict[str, Counter[Row]]:
     found: dict[str, Counter[Row]] = defaultdict(Counter)
     for place, *values in rows.iter_rows():
         found[place][tuple(values)] += 1
+    return found
+
+
+@dataclass(frozen=True)
+class ComparedHouseholds:
+    """Households that are certain with every member, beside all towns with the same counts.
+
+    Attributes:
+        towns: How many.
+        signatures: How many are left if those with the same counts are taken for one.
+        claims: How many, of towns that differ in their counts.
+        unique: Of these towns those whose division is said to be unique.
+        unsound: Towns with a claim, or said to be unique, that another one with their counts is
+            not like.
+        complete: Signatures with all claims that hold in all of their towns.
+        statuses: What is known of places, and of how many.
+    """
+
+    towns: int
+    signatures: int
+    claims: int
+    unique: int
+    unsound: int
+    complete: int
+    statuses: dict[str, int]
+
+
+def check_households(
+    most: int, *, has_members: bool, listed: int, every: Sequence[HOUSEHOLD] | None = None
+) -> ComparedHouseholds:
+    """Take every town of 1 to so many households as the truth once, and ask who lives with whom.
+
+    Args:
+        listed: Compositions of a place at most.
+        every: Those that towns are made of; default `compositions`.
+    """
+    every = compositions() if every is None else every
+    kinds = [each for n in range(1, most + 1) for each in choices(range(len(every)), n)]
+    homes = [(f"S{at:04d}1", every[kind]) for at, chosen in enumerate(kinds) for kind in chosen]
+    places = sorted({place for place, _ in homes})
+    published_ = published(homes, places=places)
+    parts = (*published_, publish_members(homes, places)) if has_members else published_
+    counts = [_by_place(part.counts.with_columns(pl.col("geoid").str.head(5))) for part in parts]
+    alike: dict[object, list[str]] = defaultdict(list)
+    for place in places:
+        alike[tuple(frozenset(each[place[:5]].items()) for each in counts)].append(place)
+    answer = ask(*parts, listed=listed)
+    truth = true_households(homes)
+    claimed = told_households(answer)
+    units = answer.frames["joint_units"]
+    unique = set(units.filter(pl.col("is_division_unique")).to_series(0))
+    least = {towns[0]: reduce(and_, (truth[town] for town in towns)) for towns in alike.values()}
+    unsound = sum(
+        bool(claimed[town] - least[towns[0]])
+        or (town in unique and any(truth[town] != truth[other] for other in towns))
+        for towns in alike.values()
+        for town in towns
+    )
+    return ComparedHouseholds(
+        len(places),
+        len(alike),
+        sum(claimed[town].total() for town in least),
+        len(unique & set(least)),
+        unsound,
+        sum(claimed[town] == proven for town, proven in least.items()),
+        dict(units["division"].value_counts().iter_rows()),
+    )
+
+
+def true_households(town: Iterable[tuple[str, HOUSEHOLD]]) -> dict[str, Counter[Row]]:
+    """The households of each place: their records with those of their members."""
+    found: dict[str, Counter[Row]] = defaultdict(Counter)
+    for place, members in town:
+        if members:
+            home, *people = _record_of(members)
+            found[place][(home, tuple(sorted(people)))] += 1
+    return found
+
+
+@cache
+def _record_of(members: HOUSEHOLD) -> list[Row]:
+    """The household's record, then those of its members."""
+    people, home = (frame.drop("geoid_block") for frame in records([(UNIT, members)]))
+    return [home.row(0), *people.rows()]
+
+
+def told_households(answer: Answer) -> dict[str, Counter[Row]]:
+    """The households of each place that are certain with every member: its record and theirs."""
+    members: dict[Row, list[Row]] = defaultdict(list)
+    for place, number, times, *values in answer.frames["joint_members"].iter_rows():
+        members[place, number] += [tuple(values)] * times
+    found: dict[str, Counter[Row]] = defaultdict(Counter)
+    for place, number, times, *values in answer.frames["joint_compositions"].iter_rows():
+        found[place][(tuple(values), tuple(sorted(members[place, number])))] += times
     return found

@@ -88,7 +88,7 @@ def main_picture(target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         page = write_report(attacked(Path(folder)), "--title", "A synthetic county")
         with opened(browser, page, width=_WIDTH) as sight:
-            hidden = "nav, section:has(#terms), section > p, summary { display: none }"
+            hidden = "nav, section:has(#terms, #places), section > p, summary { display: none }"
             sight.page.add_style_tag(content=f"{hidden} h2 {{ margin-top: 3rem }}")
             figure = sight.page.locator("figure").first.bounding_box()
             assert figure is not None

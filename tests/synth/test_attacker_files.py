@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recon_cli.attack.reconstruction.partition import reconstruct
+from recon_cli.attack.reconstruction.question import reconstruct
 from recon_cli.lab.calibration.blocks import (
     COUNTS,
     by_class,

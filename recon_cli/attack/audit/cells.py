@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
@@ -10,9 +11,10 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.model.candidates import Candidates, ListingLimit, Stratum, find_endless
+from recon_cli.model.candidates import Candidates, ListingLimit, find_endless
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import PatternPlan, Plan
+from recon_cli.model.strata import Stratum
 from recon_cli.model.system import MOST_CANDIDATES, System, row_entries
 
 
@@ -38,6 +40,29 @@ class CountEnds:
 
 
 @dataclass(frozen=True)
+class EndsSoFar:
+    """What is known of some counts while their ends are looked for.
+
+    Attributes:
+        moved: The places of those that the present part of the work is about.
+        lower: No solution has less, for each count.
+        upper: No solution has more.
+        least: The least in a known solution of the parts that were looked at.
+        greatest: Likewise.
+    """
+
+    moved: IntArray
+    lower: IntArray
+    upper: IntArray
+    least: IntArray
+    greatest: IntArray
+
+
+#: Hears of ends while they are found.
+OnEnds = Callable[[EndsSoFar], None]
+
+
+@dataclass(frozen=True)
 class StatedCounts:
     """Counts of some geounits that are published as intervals.
 
@@ -59,11 +84,7 @@ class StatedCounts:
     def of(
         cls, plan: Plan, counts: PartitionCounts, pattern: PatternPlan, geounits: IntArray
     ) -> StatedCounts:
-        """Of geounits with one coverage pattern.
-
-        Raises:
-            ValueError: The plan is not one for intervals.
-        """
+        """Of geounits with one coverage pattern."""
         if counts.intervals is None:
             raise ValueError("an audit needs a plan for intervals")
         columns = np.array([plan.columns[cell] for cell in pattern.margins.columns], dtype=np.int64)
@@ -85,11 +106,8 @@ class IntervalCells:
     """Cells published as intervals.
 
     Attributes:
-        stratum: Of each cell.
         geounit: Row number of its geounit in the partition.
         column: Its place among the published cells of the pattern.
-        low: Its statement.
-        high: Likewise.
         least: What propagation over the margins leaves.
         most: Likewise, `OPEN` where there is none.
         is_bounded: Whether all records that it counts are listed, and some row bounds each.
@@ -116,11 +134,7 @@ class IntervalCells:
         system: System,
         among: Literal["intervals", "all"] = "intervals",
     ) -> IntervalCells:
-        """Those of a batch, or all its published cells.
-
-        Raises:
-            ValueError: The plan is not one for intervals.
-        """
+        """Those of a batch, or all its published cells."""
         endless = _endless(plan, system)
         parts = [
             _of_stratum(plan, counts, system, endless, at, among=among)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.audit.cells import CountEnds, StatedCounts
-from recon_cli.attack.audit.functionals import EndsSoFar, FindEnds, OnEnds, SummedEnds
+from recon_cli.attack.audit.cells import CountEnds, EndsSoFar, OnEnds, StatedCounts
+from recon_cli.attack.audit.ends import FindEnds, SummedEnds
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
@@ -27,10 +27,9 @@ from recon_cli.model.program import activity_bounds
 from recon_cli.model.signed_bounds import SignedBounds, propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.endless import endless_variables
-from recon_cli.solve.feasibility import Feasibility
+from recon_cli.solve.feasibility import Feasibility, solve_nested
+from recon_cli.solve.linear_relaxation import endless_variables
 from recon_cli.solve.nested_blocks import Keeper, find_ends, find_settled, known_before
-from recon_cli.solve.nested_feasibility import solve_nested
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,6 @@ class AskedEnds:
 
     Attributes:
         names: Columns ``geoid, level, table, cell``.
-        low: The statement of each.
-        high: Likewise, `OPEN` where there is none.
         is_settled: Whether propagation leaves one value.
     """
 
@@ -52,13 +49,8 @@ class AskedEnds:
 
 #: Who hears of the ends of counts while they are found.
 Follow = Callable[[AskedEnds], OnEnds]
-
-
-class Searches(Protocol):
-    """Keeps searches by the number of their part; see `recon_cli.solve.nested_blocks.Keeper`."""
-
-    def __call__(self, part: int) -> Keeper:
-        """Of one part."""
+#: Keeps searches by the number of their part.
+Searches = Callable[[int], Keeper]
 
 
 #: All parts of a region are asked together.
@@ -81,10 +73,7 @@ def clique_ends(
 
     Args:
         form: Narrow cliques of the plan.
-        seed: Of the solvers.
         effort: Deterministic seconds for each region.
-        follow: Whoever hears of the ends while they are found.
-        searches: Keeps them.
         among: Columns ``geoid, table, cell``: whether these are settled is asked, and nothing else;
             None for all ends.
         sizes: Least and greatest count that matters; None for any.
@@ -181,8 +170,6 @@ class AskedCounts:
     Attributes:
         names: Columns ``geoid, level, table, cell``.
         row: The row of each in the system.
-        low: Its statement.
-        high: Likewise, `OPEN` where there is none.
     """
 
     names: pl.DataFrame

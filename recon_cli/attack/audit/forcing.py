@@ -2,35 +2,46 @@
 
 The bounds of a count are proven by weights on published counts, Eq. (dual) of docs/method.md. Of
 all weights that prove an end those with the least sum are asked for: they name few counts. A linear
-program proposes, integers check.
+program proposes, integers check. They prove an end only because nobody is in histogram cells that
+would break the sum; a few published zeros that rule out all of these are named, too.
 
 See *certificate* in docs/glossary.md.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.arrays import IntArray
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.left_out import with_left_out
-from recon_cli.attack.audit.ruling_zeros import CellName, RulingZeros, WeightedSum
 from recon_cli.frames import OPEN
+from recon_cli.model.candidates import Candidates
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.dense_domain import DenseDomain
+from recon_cli.model.grain import unravel
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.program import IntegerProgram
-from recon_cli.model.system import build_systems
+from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.solve.linear_relaxation import solve_relaxation
 
+#: A published cell: geoid, table, number.
+CellName = tuple[str, str, int]
+
+#: Histogram cells that are looked through for one count.
+_MOST_CELLS: Final = 1_000_000
 #: Deterministic seconds of one linear program.
 _LIMIT: Final = 30.0
 #: Multiples of a count that are tried.
@@ -48,7 +59,6 @@ class WeightedCount:
     """A published count in a proof.
 
     Attributes:
-        cell: Which.
         weight: How often it is added; negative: taken off.
         count: What it states at the end that counts: the least if added, else the most.
     """
@@ -63,7 +73,6 @@ class EndProof:
     """Published counts that bound a count.
 
     Attributes:
-        counts: Those with a weight.
         multiple: Of the count that they bound.
         total: Their weighted sum: ``multiple`` times the count is at least, or at most, so much.
     """
@@ -73,12 +82,7 @@ class EndProof:
     total: int
 
     def words(self, here: str, name: Callable[[str], str] = str) -> str:
-        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place.
-
-        Args:
-            here: A geoid.
-            name: What geoids are called.
-        """
+        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place."""
         text = ""
         for each in self.counts:
             geoid, table, cell = each.cell
@@ -92,12 +96,90 @@ class EndProof:
 
 
 @dataclass(frozen=True)
+class RulingZeros:
+    """Finds the zeros of one batch."""
+
+    plan: Plan
+    counts: PartitionCounts
+    system: System
+
+    def of(
+        self, target: CellName, at_least: EndProof, at_most: EndProof
+    ) -> tuple[CellName, ...] | None:
+        """Published zeros that rule out whoever would break a sum; few, not proven the fewest.
+
+        Returns:
+            None where too many histogram cells would have to be looked through, or where zeros that
+            only follow from other counts are needed, too.
+        """
+        geoids = {target[0], *(part.cell[0] for part in (*at_least.counts, *at_most.counts))}
+        inside = self.plan.release.geography.inside
+        units = [
+            number
+            for number, unit in enumerate(self._units)
+            if any(inside(unit, geoid) for geoid in geoids)
+        ]
+        if len(units) * len(self._possible) > _MOST_CELLS:
+            return None
+        cells = self._cells_over(units)
+        number = {name: at for at, name in enumerate(self._names(cells))}
+        A = sparse.csr_array(cells.coefficients)
+        own = np.asarray(A[[number[target]]].toarray()[0], dtype=np.int64)
+        breaking = np.zeros(A.shape[1], dtype=bool)
+        for proof, sign in ((at_least, 1), (at_most, -1)):
+            weights = np.zeros(A.shape[0], dtype=np.int64)
+            for part in proof.counts:
+                weights[number[part.cell]] = part.weight
+            breaking |= sign * (A.T @ weights - proof.multiple * own) > 0
+        zeros = np.flatnonzero(cells.high == 0)
+        chosen = _cover(sparse.csr_array(A[zeros][:, np.flatnonzero(breaking)]))
+        if chosen is None:
+            return None
+        names = list(number)
+        return tuple(names[at] for at in np.sort(zeros[chosen]).tolist())
+
+    def _cells_over(self, units: list[int]) -> IntervalCells:
+        """All published cells over every histogram cell of some units that can be."""
+        cell = np.flatnonzero(self._possible)
+        atoms = unravel(cell, self.plan.grain.sizes).astype(np.int16)
+        everyone = Candidates(np.repeat(units, len(cell)), np.tile(atoms, (len(units), 1)))
+        system = replace(self.system, candidates=everyone)
+        return IntervalCells.of(self.plan, self.counts, system, among="all")
+
+    def _names(self, cells: IntervalCells) -> list[CellName]:
+        return cells.names(self.plan, self.counts, self.system).drop("level").rows()
+
+    @cached_property
+    def _units(self) -> list[str]:
+        return self.counts.geoids.gather(self.system.units).to_list()
+
+    @cached_property
+    def _possible(self) -> BoolArray:
+        if math.prod(self.plan.grain.sizes) > _MOST_CELLS:
+            return np.ones(_MOST_CELLS + 1, dtype=bool)
+        return DenseDomain.of(self.plan, (), 0).possible
+
+
+def _cover(holds: sparse.csr_array) -> IntArray | None:
+    """Rows that hold all columns, those of most columns first; None if some are in none."""
+    holds = sparse.csr_array((np.ones_like(holds.data), holds.indices, holds.indptr), holds.shape)
+    left = np.ones(holds.shape[1], dtype=np.int64)
+    chosen = []
+    while left.any():
+        gain = holds @ left
+        best = int(gain.argmax()) if len(gain) else -1
+        if best < 0 or not gain[best]:
+            return None
+        chosen.append(best)
+        left[holds.indices[holds.indptr[best] : holds.indptr[best + 1]]] = 0
+    return np.array(chosen, dtype=np.int64)
+
+
+@dataclass(frozen=True)
 class Forcing:
     """Why a count is recovered.
 
     Attributes:
-        cell: The count.
-        value: The only one possible.
         at_least: The proof that it is no less; None if none was found.
         at_most: Likewise, that it is no more.
         zeros: Published zeros that rule out whoever would break the sums; None if they were not
@@ -111,12 +193,7 @@ class Forcing:
     zeros: tuple[CellName, ...] | None = ()
 
     def words(self, here: str, name: Callable[[str], str] = str) -> str:
-        """What follows the count: one sum where it proves both ends, else one for each.
-
-        Args:
-            here: A geoid, whose own counts are given without it.
-            name: What geoids are called.
-        """
+        """What follows the count: one sum where it proves both ends, else one for each."""
         if self.at_least is None or self.at_most is None:
             return ""
         low, high = self.at_least.words(here, name), self.at_most.words(here, name)
@@ -149,7 +226,6 @@ def forcing_counts(
 
     Args:
         published: The counts of whole regions.
-        tables: What the audit used.
         recovered: Cells with the value that the audit found.
     """
     geoids = pl.Series([geoid for geoid, _, _ in recovered], dtype=pl.String)
@@ -170,20 +246,12 @@ def forcing_counts(
             if name in recovered and cells.is_bounded[number]:
                 proofs = _Proofs(cells, names.drop("level").rows(), number)
                 value = recovered[name]
-                ends = proofs.of(value, 1), proofs.of(value, -1)
-                sums = _sums(*ends)
-                ruled_out = zeros.of(name, sums) if len(sums) == 2 else ()
-                found.append(Forcing(name, value, *ends, ruled_out))
+                low, high = proofs.of(value, 1), proofs.of(value, -1)
+                ruled_out = (
+                    zeros.of(name, low, high) if low is not None and high is not None else ()
+                )
+                found.append(Forcing(name, value, low, high, ruled_out))
     return found
-
-
-def _sums(at_least: EndProof | None, at_most: EndProof | None) -> list[WeightedSum]:
-    """The weights of the proofs that were found."""
-    return [
-        WeightedSum({part.cell: part.weight for part in proof.counts}, proof.multiple, is_least)
-        for proof, is_least in ((at_least, True), (at_most, False))
-        if proof is not None
-    ]
 
 
 class _Proofs:

@@ -78,7 +78,6 @@ class PersonMoves:
 
         Args:
             functionals: Sparse (functionals × variables).
-            known: A solution.
             unit: The unit of each variable.
         """
         self.program, self.known = program, known

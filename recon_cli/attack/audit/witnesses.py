@@ -30,21 +30,16 @@ from recon_cli.attack.reconstruction.solution import (
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
-from recon_cli.model.program import (
-    IntegerProgram,
-    deviation_program,
-    with_rows,
-)
+from recon_cli.model.planning import make_interval_plan
+from recon_cli.model.program import ConnectedParts, IntegerProgram, deviation_program, with_rows
 from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
 from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.feasibility import min_l1_repair
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.solve.repair import min_l1_repair
-from recon_cli.solve.rounding import ConnectedParts
 
 #: More people than any count moves by.
 _OPEN: Final = 10_000_000
@@ -66,7 +61,6 @@ class WitnessOptions:
     """How witnesses are looked for.
 
     Attributes:
-        seed: Of the solvers.
         effort: Deterministic seconds for each solution that is looked for.
         safety: How far apart counts are to be in two sets.
         most: No more sets than that; None: as many as show something.
@@ -88,13 +82,12 @@ def find_witnesses(
     """Sets of records that have all published counts, and differ in given ones.
 
     Args:
-        published: Counts of one partition, some of them intervals.
         tables: Those that the records are to have the counts of.
         cells: ``geoid, table, cell``: counts that are to differ by the safety range in two of
             the sets.
 
     Yields:
-        Records as of `recon_cli.attack.reconstruction.partition.reconstruct`. Counts that never
+        Records as of `recon_cli.attack.reconstruction.question.reconstruct`. Counts that never
         differ may be recovered or not; nothing is said of them.
     """
     published = with_left_out(release, published)
@@ -129,9 +122,6 @@ def differing_records(
         plan: A plan for the counts, those left out among them.
         functionals: Gives those of a batch, over its candidates.
         known: Records that have all counts; the first set, if they are given.
-
-    Yields:
-        As `find_witnesses`.
     """
     counts = arrange_counts(plan, published)
     batches: list[list[pl.DataFrame]] = []
@@ -218,10 +208,7 @@ class _Part:
 
     Attributes:
         program: The component, within the safety range of the known solution.
-        known: The known solution.
         functionals: Sparse (functionals × candidates).
-        transposed: Likewise.
-        relaxation: Of the program.
     """
 
     component: Component

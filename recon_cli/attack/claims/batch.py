@@ -13,8 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.claims.disclosure import KINDS, disclosed_groups, disclosing_groups
-from recon_cli.attack.claims.groups import Groups, UnitGroups, distinct_rows, make_groups
+from recon_cli.attack.claims.groups import (
+    KINDS,
+    Groups,
+    UnitGroups,
+    disclosed_groups,
+    disclosing_groups,
+    distinct_rows,
+    make_groups,
+)
 from recon_cli.attack.claims.settle import Sets, SettledSets, greatest, settle
 from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.options import ClaimOptions
@@ -46,13 +53,11 @@ class UnitPrograms:
     Attributes:
         rows: The relaxed rows.
         incumbent: A solution: people in each candidate.
-        unit: For each candidate its unit.
         is_excluded: For each unit whether nothing can be claimed of it: people are missing from
             the incumbent, or it stands for places that are not listed.
         is_open: For each unit whether nothing bounds its people: then only what propagation
             proves is claimed.
         unbounded: Histogram cells of these that no row mentions.
-        seeds: For each unit the seed of the solver's own choices.
         seconds: Deterministic seconds for each unit.
     """
 
@@ -81,7 +86,6 @@ class BatchClaims:
         zero_proof: For each that none has the place in `GROUNDS` of what that rests on.
         disclosed: (kinds × known columns × units) the least number of people of whom at most so
             many columns settle another one.
-        deterministic_time: For each unit its seconds.
     """
 
     groups: Groups
@@ -105,8 +109,6 @@ def verify_batch(
 
     Args:
         histogram: Their histogram cells; its columns are the claims'.
-        options: What to verify.
-        quarantine: Units that no solver may be started on.
     """
     batch = _Batch(programs, histogram, quarantine)
     batch.settle_groups()
@@ -134,13 +136,8 @@ class _OpenUnit:
     """What propagation leaves open of a unit.
 
     Attributes:
-        component: What is left of its program.
         merged: The same over sums of variables that no row tells apart.
-        groups: The unit's groups.
         of_variable: For each of the component's variables its place among the unit's cells.
-        random: For costs.
-        relaxation: Of the merged program.
-        solutions: Those known of the merged program.
     """
 
     component: Component

@@ -4,12 +4,16 @@ A *group* is the set of a unit's histogram cells with given values on some of th
 that at least one person is in a group can be read off any solution, so that only groups with
 somebody in the known solution are kept: those of its *held* cells.
 
-See *group* in docs/glossary.md.
+See *group*, *identity disclosure*, *attribute disclosure* and *inferential disclosure* in
+docs/glossary.md.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +22,51 @@ import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.variability.histogram import HistogramCells
+from recon_cli.coverage import Coverage
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release, Table
 
 #: Subsets of the columns, as bits.
 Subsets = npt.NDArray[np.unsignedinteger[Any]]
 
 #: Keys of some subsets that are looked at together.
 _KEYS = 4_000_000
+#: By rising strength of what is claimed about the people: each kind contains those before.
+KINDS = ("identity", "attribute", "inferential")
+
+
+def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage) -> tuple[str, ...]:
+    """The columns of claims, whatever the schema's ``histogram`` leaves out.
+
+    The histogram columns of each feature that a published cell of ``tables`` tells apart; of a
+    feature without one, the coarsest of its microdata columns.
+    """
+    seen = release.distinguished_by(
+        cell for pattern in coverage for _, cell in pattern.published_cells(tables)
+    )
+    columns: list[str] = []
+    for f in sorted(seen):
+        name = release.features[f].name
+        of_feature = [c for c in release.histogram if release.column_groups(c).feature == name]
+        if not of_feature:
+            others = [c for c in release.microdata if release.column_groups(c).feature == name]
+            of_feature = [min(others, key=lambda c: len(release.column_groups(c).labels))]
+        columns += dict.fromkeys(of_feature)
+    return tuple(columns)
+
+
+def require_columns(release: Release, tables: Sequence[Table], coverage: Coverage) -> None:
+    """Refuse tables that tell no column apart: they say how many there are, and no more.
+
+    Raises:
+        ConfigError: Nothing could be claimed.
+    """
+    if not claim_columns(release, tables, coverage):
+        names = ", ".join(table.name for table in tables)
+        raise ConfigError(
+            f"claims: no published cell of {names} tells any column of {release.name!r} apart, so "
+            "nothing can be claimed; use further tables"
+        )
 
 
 @dataclass(frozen=True)
@@ -35,9 +78,7 @@ class Groups:
     Attributes:
         held: The histogram cells with somebody in the known solution, rising.
         of_held: (subsets × held cells) the group that each is in.
-        subset: For each group its subset.
         place: For each group the place of one of its cells in `held`.
-        unit: For each group its unit.
     """
 
     held: IntArray
@@ -93,12 +134,7 @@ class Groups:
     def in_unit(
         self, unit: int, histogram: HistogramCells, others: HistogramCells | None = None
     ) -> UnitGroups:
-        """The groups of one unit, over its histogram cells, or over others of it.
-
-        Args:
-            histogram: Has the held cells.
-            others: Further histogram cells.
-        """
+        """The groups of one unit, over its histogram cells, or over others of it."""
         among = histogram if others is None else others
         groups = self.of_unit(unit)
         places, of_group = np.unique(self.place[groups], return_inverse=True)
@@ -118,8 +154,6 @@ class UnitGroups:
 
     Attributes:
         groups: Their numbers.
-        cells: The unit's histogram cells.
-        subset: For each group its subset.
         held: For each group a held cell that is in it.
         alike: (held cells × cells) the columns on which two have the same values, as bits.
     """
@@ -242,3 +276,46 @@ def distinct_rows(rows: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
     if not np.array_equal(words[first][of_row], words):
         _, first, of_row = np.unique(words, axis=0, return_index=True, return_inverse=True)
     return first.astype(np.int64), of_row.ravel().astype(np.int64)
+
+
+def disclosing_groups(
+    groups: Groups, lower: IntArray, upper: IntArray, share: float
+) -> dict[str, BoolArray]:
+    """For each kind of disclosure which groups have a column settled by theirs: Eq. (alike).
+
+    A group whose size is verified discloses another column if as many people, in every solution,
+    have one value on it. *Identity*: the group is one person. *Attribute*: it is a group of any
+    size that is known to be alike. *Inferential*: at least a share of the group is alike.
+
+    Args:
+        lower: For each group its proven least size.
+        upper: Its proven greatest size.
+        share: The proven share from which on a value counts as inferred, above 0, at most 1.
+    """
+    found = {kind: np.zeros(len(lower), dtype=bool) for kind in KINDS}
+    exact = (lower == upper) & (lower > 0)
+    enough = _shares_of(upper, share)
+    for column in range(groups.columns):
+        finer = np.flatnonzero((groups.subset >> column & 1 == 1) & (lower > 0))
+        group = groups.without(finer, column)
+        finer, group = finer[exact[group]], group[exact[group]]
+        alike = group[lower[finer] == upper[group]]
+        found["attribute"][alike] = True
+        found["identity"][alike[upper[alike] == 1]] = True
+        found["inferential"][group[lower[finer] >= enough[group]]] = True
+    return found
+
+
+def disclosed_groups(groups: Groups, disclosing: dict[str, BoolArray]) -> BoolArray:
+    """(kinds × columns × groups) whether at most so many known columns settle another one."""
+    known = np.arange(groups.columns)
+    few: BoolArray = groups.size <= known[:, None]
+    return np.stack([disclosing[kind] & few for kind in KINDS])
+
+
+def _shares_of(people: IntArray, share: float) -> IntArray:
+    """The least number of people that are a share, as it is written, of each number of them."""
+    written = Fraction(str(share))
+    numbers, of_each = np.unique(people, return_inverse=True)
+    least = np.array([math.ceil(written * int(number)) for number in numbers], dtype=np.int64)
+    return least[of_each.ravel()]

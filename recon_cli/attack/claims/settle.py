@@ -14,9 +14,8 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.bound_tightening import Ends
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.ends import EndSearch
+from recon_cli.solve.ends import Ends, EndSearch
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: Vertices near an end that is not reached, and how much a random cost decides there.
@@ -107,7 +106,6 @@ def settle(
     the greatest below `upper`, though no two solutions differ.
 
     Args:
-        program: The program of a unit.
         known: Solutions, at least one.
         effort: Its limit is for everything together.
         relaxation: Of the program, if it was used before.
@@ -135,11 +133,8 @@ def greatest(
     """The greatest size of each set; where the effort ends before, what none is above.
 
     Args:
-        program: The program of a unit.
         sets: (sets × variables) what may be in each.
-        known: Solutions, at least one.
         effort: Its limit is for everything together.
-        relaxation: Of the program.
     """
     ledger = Ledger(program, sparse.csr_array(sets).astype(np.int64), list(known))
     search = EndSearch(ledger, effort, relaxation=relaxation)
@@ -183,7 +178,7 @@ class _Search:
                     if not self.is_open(k, sign) or steps.left <= 0:
                         break
                     noise = _NEAR_NOISE * steps.random.random(ledger.program.shape[1])
-                    steps.vertex(sign * ledger.row(int(functional[k])) + noise)
+                    steps.vertex(sign * ledger.coefficients(int(functional[k])) + noise)
 
     def tighten(self) -> None:
         """Ask two engines about what is left."""

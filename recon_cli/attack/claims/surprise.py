@@ -29,12 +29,7 @@ def count_records(release: Release, records: pl.DataFrame, columns: Sequence[str
 
 
 def with_labels(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Records with the unit's geoid and the columns that claims speak of.
-
-    Args:
-        records: One row per record, with every feature.
-        columns: Features or partition recodes.
-    """
+    """Records with the unit's geoid and the columns that claims speak of."""
     labelled = []
     for name in columns:
         group = release.column_groups(name)
@@ -61,7 +56,7 @@ def with_surprise(
     """Claims with the probability that guessing gives them: Eq. (guess).
 
     Args:
-        claims: Of `recon_cli.attack.claims.partition.VerifiedClaims`.
+        claims: Of `recon_cli.attack.claims.question.VerifiedClaims`.
         units: Likewise.
         here: Of `count_records`: all records of the regions of these units.
         everybody: Of `count_records`: all records of the publication.
@@ -99,7 +94,6 @@ def share_of(
     Args:
         claims: The unit's geoid and ``columns``, null where a claim does not speak of one.
         counted: Of `count_records`.
-        columns: The columns of claims.
         place: The geoid of the place around each row's unit.
     """
     place = place.alias("_place")

@@ -11,24 +11,21 @@ from typing import Self
 
 import polars as pl
 
-from recon_cli.attack.claims.columns import claim_columns, require_columns
-from recon_cli.attack.claims.partition import (
-    ClaimPlans,
-    VerifiedClaims,
-    find_with_plans,
-    make_claim_plans,
-)
-from recon_cli.attack.contributions.measures import Proven
+from recon_cli.attack.claims.groups import claim_columns, require_columns
+from recon_cli.attack.claims.question import ClaimPlans
 from recon_cli.attack.contributions.parts import Part, PartKind, parts_of, restrict, without
-from recon_cli.attack.contributions.ranking import LeftOut, attacks_needed, rank_contributions
-from recon_cli.attack.contributions.shapley import draw_orders
+from recon_cli.attack.contributions.ranking import (
+    LeftOut,
+    Proven,
+    attacks_needed,
+    draw_orders,
+    rank_contributions,
+)
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import RegionData
-from recon_cli.attack.reconstruction.partition import reconstruct_plan
+from recon_cli.attack.reconstruction.question import reconstruct_plan
 from recon_cli.coverage import Coverage
-from recon_cli.model.interval_plan import make_interval_plan
-from recon_cli.model.plan import Plan
-from recon_cli.model.planning import make_plan
+from recon_cli.model.planning import make_interval_plan, make_plan
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
@@ -41,8 +38,6 @@ class LeavingOut:
     Attributes:
         tables: Those of the whole publication.
         columns: Of a whole record.
-        options: How claims are verified.
-        is_exact: Whether the counts are.
         parts: Each is left out alone.
         sets: Name → what is left out together.
         orders: In which parts join, for Shapley values.
@@ -99,16 +94,10 @@ class LeavingOut:
         return attacks_needed(self.parts, self.sets, self.orders)
 
     def attack(self, left_out: LeftOut, published: Iterable[Publication]) -> Proven:
-        """What is proven of what is left of all partitions.
-
-        Raises:
-            ContradictionError: No records have the counts.
-        """
+        """What is proven of what is left of all partitions."""
         rest = without(self.release, self.tables, self.coverage, left_out)
-        attack = Attack.of(self.release, rest, self.columns, self.options, is_exact=self.is_exact)
-        if attack is None:
-            return Proven()
-        return attack.run(restrict(partition, rest) for partition in published)
+        left = (restrict(partition, rest) for partition in published)
+        return prove(self.release, rest, left, self.columns, self.options, is_exact=self.is_exact)
 
     def ranked(self, proven: Sequence[Proven]) -> pl.DataFrame:
         """Columns of `recon_cli.attack.contributions.ranking.CONTRIBUTIONS`.
@@ -120,73 +109,40 @@ class LeavingOut:
         return rank_contributions(self.parts, self.sets, self.orders, found)
 
 
-@dataclass(frozen=True)
-class Attack:
-    """Reconstruction and claims under one coverage, ready for any partition.
+def prove(
+    release: Release,
+    coverage: Coverage,
+    published: Iterable[Publication],
+    columns: tuple[str, ...],
+    options: ClaimOptions,
+    *,
+    is_exact: bool,
+) -> Proven:
+    """What reconstruction and claims prove of some partitions together.
 
-    Attributes:
-        claims: Those of claims.
-        columns: The columns of a whole record.
-        options: How to verify.
+    Args:
+        columns: Of a whole record: those of the whole publication.
+
+    Raises:
+        ContradictionError: No records have the counts.
     """
-
-    reconstruction: Plan
-    claims: ClaimPlans
-    columns: tuple[str, ...]
-    options: ClaimOptions
-
-    @classmethod
-    def of(
-        cls,
-        release: Release,
-        coverage: Coverage,
-        columns: tuple[str, ...],
-        options: ClaimOptions,
-        *,
-        is_exact: bool,
-    ) -> Attack | None:
-        """The attack; None where nothing but numbers of people is published.
-
-        Args:
-            columns: Of a whole record: those of the whole publication.
-            options: How to verify.
-            is_exact: Whether the counts are.
-        """
-        tables = published_tables(release, coverage)
-        if not claim_columns(release, tables, coverage):
-            return None
-        make = make_plan if is_exact else make_interval_plan
-        return cls(
-            make(release, tables, coverage),
-            make_claim_plans(release, tables, coverage, is_exact=is_exact),
-            columns,
-            options,
-        )
-
-    def run(self, published: Iterable[Publication]) -> Proven:
-        """What is proven of some partitions together.
-
-        Raises:
-            ContradictionError: No records have the counts.
-        """
-        total = Proven()
-        for part in published:
-            made = reconstruct_plan(self.reconstruction, part, seed=self.options.seed)
-            verified = find_with_plans(self.claims, RegionData(part, made.microdata), self.options)
-            total += self._sums(verified)
+    tables, total = published_tables(release, coverage), Proven()
+    if not claim_columns(release, tables, coverage):  # nothing but numbers of people
         return total
-
-    def _sums(self, verified: VerifiedClaims) -> Proven:
-        whole = verified.columns == self.columns
-        records = verified.claims.filter(pl.col("k") == len(self.columns))["count"].sum()
-        disclosed = verified.disclosures.filter(pl.col("known") == pl.col("known").max())[
-            "attribute"
-        ].sum()
-        return Proven(
-            certain=int(records) if whole else 0,
-            disclosed=int(disclosed),
-            claims=verified.claims.height,
+    make = make_plan if is_exact else make_interval_plan
+    plan = make(release, tables, coverage)
+    plans = ClaimPlans.of(release, tables, coverage, is_exact=is_exact)
+    for part in published:
+        made = reconstruct_plan(plan, part, seed=options.seed)
+        found = plans.find(RegionData(part, made.microdata), options)
+        whole = found.claims.filter((pl.col("k") == len(columns)) & (found.columns == columns))
+        of_all_columns = found.disclosures.filter(pl.col("known") == pl.col("known").max())
+        total += Proven(
+            certain=int(whole["count"].sum()),
+            disclosed=int(of_all_columns["attribute"].sum()),
+            claims=found.claims.height,
         )
+    return total
 
 
 def published_tables(release: Release, coverage: Coverage) -> tuple[Table, ...]:

@@ -34,11 +34,7 @@ class Part:
 def parts_of(
     release: Release, tables: Iterable[Table], coverage: Coverage, kind: PartKind
 ) -> tuple[Part, ...]:
-    """The parts of one kind that are published and hold more than numbers of people.
-
-    Args:
-        tables: Those in use.
-    """
+    """The parts of one kind that are published and hold more than numbers of people."""
     names: dict[PartKind, list[str]] = {
         "tables": [table.name for table in release.tables],
         "levels": [level.name for level in release.geography.levels],

@@ -10,8 +10,14 @@ import numpy as np
 import polars as pl
 
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.joint.divisions import (
+    certain_households,
+    find_divisions,
+    told_divisions,
+)
 from recon_cli.attack.joint.part import Part, PartInput, PartPlan
 from recon_cli.attack.joint.units import (
+    PROVEN,
     STATUSES,
     JointCertainty,
     certain_records,
@@ -53,7 +59,7 @@ class JointQuestion(Question):
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> Answer:
-        """The rows of ``joint/``, ``joint_partner/`` and ``joint_units/``.
+        """The rows of ``joint/``, ``joint_partner/``, ``joint_units/`` and of the compositions.
 
         Raises:
             ContradictionError: The counts of one part, or of all, contradict each other.
@@ -68,16 +74,26 @@ class JointQuestion(Question):
             pl.concat(certain_records(each, alone, together)).sort(each.frame().columns[:1])
             for each, alone, together in zip(parts[:2], found.alone, found.together, strict=False)
         )
-        units = self._units(parts, found)
+        divisions = find_divisions(self.joint, parts, found, self.options)
+        homes, members = certain_households(parts, found.geoids, divisions)
+        units = self._units(parts, found).with_columns(told_divisions(divisions))
         statuses = dict(units["status"].value_counts().iter_rows())
         on_progress(units.height, int(found.records[0].sum()), statuses)
-        totals = {
-            name: int(units[name].sum()) for name in units.columns if units[name].dtype == pl.Int32
-        }
+        counted = units.select(pl.col(pl.Int32, pl.Boolean))
         return Answer(
-            {"joint": own, "joint_partner": partner, "joint_units": units},
+            {
+                "joint": own,
+                "joint_partner": partner,
+                "joint_units": units,
+                "joint_compositions": homes,
+                "joint_members": members,
+            },
             statuses=statuses,
-            totals={"units": units.height, **totals},
+            totals={
+                "units": units.height,
+                "divisions_proven": units.filter(division=STATUSES[PROVEN]).height,
+                **{name: int(counted[name].sum()) for name in counted.columns},
+            },
         )
 
     def _units(self, parts: Sequence[Part], found: JointCertainty) -> pl.DataFrame:

@@ -30,9 +30,8 @@ from recon_cli.model.program import IntegerProgram
 from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.schema.joint import JointRelease
 from recon_cli.seeding import digest_seed
-from recon_cli.solve.bound_tightening import Ends
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.ends import EndSearch
+from recon_cli.solve.ends import Ends, EndSearch
 from recon_cli.solve.feasibility import Feasibility, solve_program
 
 #: Vertices in a row that refute nothing, after which duals are asked for one record at a time.
@@ -47,10 +46,34 @@ PROVEN, BOUNDED, UNDECIDED, QUARANTINED, OPEN, APART = range(len(STATUSES))
 
 
 @dataclass(frozen=True)
+class JointProgram:
+    """The program of all places.
+
+    Attributes:
+        columns: The candidates in question, among those of all parts one after the other.
+        part: For each of them its part.
+        place: For each its place, from 0.
+        cell: For each its histogram cell, among those of all parts one after the other.
+        own: The parts' rows over them.
+        rows: And those of links.
+        bounds: What propagation proves of them.
+    """
+
+    columns: IntArray
+    part: IntArray
+    place: IntArray
+    cell: IntArray
+    own: LinearConstraints
+    rows: LinearConstraints
+    bounds: Bounds
+
+
+@dataclass(frozen=True)
 class JointCertainty:
     """What all parts together prove in one partition.
 
     Attributes:
+        program: What it was asked of.
         geoids: The places of any part, rising.
         status: For each the place in `STATUSES` of what is known.
         records: (parts × places) records of each part in a joint solution; of those `UNDECIDED` and
@@ -60,6 +83,7 @@ class JointCertainty:
         seconds: For each place deterministic seconds.
     """
 
+    program: JointProgram
     geoids: pl.Series
     status: IntArray
     records: IntArray
@@ -100,8 +124,8 @@ class _Places:
         self._set_aside()
         self.seconds = np.zeros(len(self.geoids))
         region = parts[0].made.plan.release.region
-        self.watched: BatchQuarantine = quarantine.of_batch(
-            self.geoids, region.enclosing(self.geoids).fill_null("")
+        self.watched = BatchQuarantine(
+            quarantine, self.geoids, region.enclosing(self.geoids).fill_null("")
         )
         widths = [len(part.histogram.of_cell) for part in parts]
         self.part: IntArray = np.repeat(np.arange(len(parts)), widths)
@@ -224,7 +248,13 @@ class _Places:
         records = np.zeros((len(self.parts), len(self.geoids)), dtype=np.int64)
         at = self.part[self.columns], self.label
         np.add.at(records, at, self.values[self.columns])
-        return JointCertainty(self.geoids, self.status, records, alone, together, self.seconds)
+        part, cell = self.part[self.columns], self.of_cell[self.columns]
+        program = JointProgram(
+            self.columns, part, self.label, cell, self.own, self.rows, self.bounds
+        )
+        return JointCertainty(
+            program, self.geoids, self.status, records, alone, together, self.seconds
+        )
 
     def _settle_together(self, unit: int, component: Component) -> None:
         """A joint solution of a place, and the least of each record that it has."""

@@ -3,32 +3,51 @@
 For protected counts: where numbers are suppressed, rounded or perturbed, what is published without
 a person is not what is published with that person less one, and nothing of the first attack need
 hold in the second. It costs an attack on the region for each distinct record.
+
+The study's ideal experiment draws the swap again, too. Households move by numbers of their own, so
+without a person few others move otherwise; what does change is part of what the person's answer
+does to the publication.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.excluded_units import NO_QUARANTINE
-from recon_cli.attack.leave_one_out.batch import BatchComparison, Conclusions
-from recon_cli.attack.leave_one_out.ends import Questions, RecordEnds, settle_ends
-from recon_cli.attack.leave_one_out.frame import KNOWN, OPEN, LeftOut, left_out_frame
-from recon_cli.attack.leave_one_out.modes import ModalValues, gain_codes
-from recon_cli.attack.leave_one_out.partition import compared_columns, solution_seeds
-from recon_cli.attack.leave_one_out.reference import chance, gained_columns, make_classes
+from recon_cli.attack.leave_one_out.batch import (
+    BatchComparison,
+    Conclusions,
+    Questions,
+    RecordEnds,
+    settle_ends,
+)
+from recon_cli.attack.leave_one_out.question import (
+    KNOWN,
+    OPEN,
+    LeftOut,
+    compared_columns,
+    left_out_frame,
+    solution_seeds,
+)
+from recon_cli.attack.leave_one_out.reference import (
+    ModalValues,
+    chance,
+    gain_codes,
+    gained_columns,
+    make_classes,
+)
 from recon_cli.attack.linkage.key_encoding import column_codes
 from recon_cli.attack.options import LeaveOneOutOptions
-from recon_cli.attack.reconstruction.solution import quarantine_of_batch
 from recon_cli.attack.sampling import SampledSolutions, sample_batch, vertices
-from recon_cli.attack.variability.histogram import HistogramCells, histogram_masks, histogram_of
-from recon_cli.attack.variability.partition import make_variability_plan
+from recon_cli.attack.variability.histogram import HistogramCells, histogram_of
+from recon_cli.attack.variability.question import make_variability_plan
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
@@ -37,10 +56,9 @@ from recon_cli.solve.cp_sat import Effort
 
 #: What an agency publishes of the records of a partition; the same coverage for any records.
 Publish = Callable[[pl.DataFrame], Publication]
-
-
 #: What is published without the person of a row, in one or several ways.
 Without = Callable[[int], Sequence[Publication]]
+_COMPARED = ("chance", "settled", "certain")
 
 
 def attack_again(
@@ -59,7 +77,7 @@ def attack_again(
         options: How to attack; ``share`` and ``within`` say who is left out.
 
     Returns:
-        As `recon_cli.attack.leave_one_out.partition.leave_out_with_plan`.
+        As `recon_cli.attack.leave_one_out.question.leave_out`.
 
     Raises:
         ConfigError: Nothing is gained from these tables.
@@ -80,8 +98,6 @@ class ScratchAttack:
     """An attack that begins anew for each publication.
 
     Attributes:
-        records: The confidential ones.
-        published: What is published of them.
         columns: The histogram columns that the tables tell apart.
         gained: Those of them to be learnt.
     """
@@ -102,14 +118,11 @@ class ScratchAttack:
         published: Publication,
         options: LeaveOneOutOptions,
     ) -> ScratchAttack:
-        """Plan it.
-
-        Raises:
-            ConfigError: Nothing is gained from these tables.
-        """
+        """Plan it."""
         columns = compared_columns(release, tables, published.coverage, options.gains)
         gained = gained_columns(release, columns, options.gains)
-        plan = _plan(release, tables, published, columns)
+        coverage, is_exact = published.coverage, published.is_exact
+        plan = make_variability_plan(release, tables, coverage, "exact", is_exact=is_exact)
         return cls(plan, records, published, columns, gained, options)
 
     def people(self, *same: str) -> pl.DataFrame:
@@ -143,7 +156,6 @@ class ScratchAttack:
         """What is concluded with each of some people and without.
 
         Args:
-            people: As from `people`.
             without: What is published without one of them, as often for each.
 
         Returns:
@@ -155,38 +167,30 @@ class ScratchAttack:
         found: list[list[_Conclusion]] = []
         codes = people.select(f"_{name}" for name in self.columns).to_numpy()
         is_gained = np.array([name in self.gained for name in self.columns])
-        for at, (row, geoid) in enumerate(people.select("_row", place).iter_rows()):
+        for values, (row, geoid) in zip(
+            codes, people.select("_row", place).iter_rows(), strict=True
+        ):
             region = release.region.enclosing(str(geoid))
             if region not in worlds:
                 worlds[region] = self._world(self.published, region, ())
             known = [worlds[region]]
             for others in without(row):
                 known.append(self._world(others, region, known))
-            person = _Person(str(geoid), codes[at], is_gained)
-            found.append([world.conclude(person) for world in known])
+            found.append([world.conclude(str(geoid), values, is_gained) for world in known])
         modes = ModalValues.of(release, self.records, self.gained, None)
-        columns = [_stack(each) for each in zip(*found, strict=True)]
-        return [
-            left_out_frame(
-                LeftOut(
-                    geoids=people[place],
-                    groups=codes,
-                    gain=people["gain"].to_numpy(),
-                    people=people["people"].to_numpy(),
-                    unknown=np.where(
-                        [each[0].is_open or each[number].is_open for each in found], OPEN, KNOWN
-                    ),
-                ),
-                BatchComparison(
-                    columns[0],
-                    other,
-                    np.array([each[0].seconds + each[number].seconds for each in found]),
-                ),
-                self.columns,
-                modes,
-            )
-            for number, other in enumerate(columns[1:], start=1)
+        ways = [
+            [np.array(each) for each in zip(*way, strict=True)] for way in zip(*found, strict=True)
         ]
+        frames = []
+        for way in ways[1:]:
+            (*first, is_open, seconds), (*other, is_open_without, seconds_without) = ways[0], way
+            unknown = np.where(is_open | is_open_without, OPEN, KNOWN)
+            gain, number = (people[name].to_numpy() for name in ("gain", "people"))
+            who = LeftOut(people[place], codes, gain, number, unknown)
+            both = Conclusions(*first), Conclusions(*other)
+            compared = BatchComparison(*both, seconds + seconds_without)
+            frames.append(left_out_frame(who, compared, self.columns, modes))
+        return frames
 
     def _world(self, published: Publication, region: str, known: Sequence[_World]) -> _World:
         """What is published of a region, attacked; nothing is where the same is known."""
@@ -201,32 +205,7 @@ class ScratchAttack:
         return _World(self.plan, part, region, self.columns, self.options)
 
 
-def _plan(
-    release: Release, tables: Sequence[Table], published: Publication, columns: tuple[str, ...]
-) -> Plan:
-    if published.is_exact:
-        return make_variability_plan(release, tables, published.coverage, "exact")
-    masks = histogram_masks(release, columns)
-    return make_interval_plan(release, tables, published.coverage, masks)
-
-
-@dataclass(frozen=True)
-class _Person:
-    """Somebody's record, as an attacker splits it.
-
-    Attributes:
-        geoid: The unit.
-        groups: For each histogram column the place of its value.
-        is_gained: For each whether it is to be learnt.
-    """
-
-    geoid: str
-    groups: IntArray
-    is_gained: BoolArray
-
-
-@dataclass(frozen=True)
-class _Conclusion:
+class _Conclusion(NamedTuple):
     """What is concluded about one person; see `Conclusions`."""
 
     chance: float
@@ -234,14 +213,6 @@ class _Conclusion:
     is_certain: int
     is_open: bool
     seconds: float
-
-
-def _stack(found: Sequence[_Conclusion]) -> Conclusions:
-    return Conclusions(
-        np.array([each.chance for each in found]),
-        np.array([each.is_settled for each in found], dtype=np.int64),
-        np.array([each.is_certain for each in found], dtype=np.int64),
-    )
 
 
 class _World:
@@ -266,21 +237,25 @@ class _World:
         self.sampled: SampledSolutions = sample_batch(
             self.system,
             {int(self.system.regions[0]): self.seeds},
-            quarantine_of_batch(NO_QUARANTINE, counts, self.system),
+            NO_QUARANTINE.of_batch(counts, self.system),
             vertices,
             together=self.classes.whole[0],
             pack=1,
         )
         self.seconds = options.seconds
 
-    def conclude(self, person: _Person) -> _Conclusion:
-        """What the attack says of somebody, who need not be in the counts."""
-        unit = self.geoids.index(person.geoid)
-        groups = self.histogram.groups[self.histogram.of_cell]
-        same = groups == person.groups
+    def conclude(self, geoid: str, values: IntArray, is_gained: BoolArray) -> _Conclusion:
+        """What the attack says of somebody of a unit, who need not be in the counts.
+
+        Args:
+            values: For each histogram column the place of the person's value.
+            is_gained: For each whether it is to be learnt.
+        """
+        unit = self.geoids.index(geoid)
+        same = self.histogram.groups[self.histogram.of_cell] == values
         in_unit = self.system.candidates.unit == unit
-        alike = in_unit & same[:, ~person.is_gained].all(axis=1)
-        true = same[:, person.is_gained].all(axis=1)
+        alike = in_unit & same[:, ~is_gained].all(axis=1)
+        true = same[:, is_gained].all(axis=1)
         wholes = np.stack([alike, in_unit, np.ones_like(in_unit)])
         parts = wholes & true
         counted = [masks.astype(np.int64) @ self.sampled.values.T for masks in (parts, wholes)]
@@ -296,12 +271,7 @@ class _World:
     def _ends(self, record: BoolArray, others: BoolArray) -> tuple[RecordEnds, float]:
         masks = np.stack([record, others]).astype(np.int64)
         counts = masks @ self.sampled.values.T
-        ends = RecordEnds(
-            counts[0].min(keepdims=True),
-            counts[0].min(keepdims=True),
-            counts[1].max(keepdims=True),
-            counts[1].max(keepdims=True),
-        )
+        ends = RecordEnds.of_known(counts[0, None], counts[1, None])
         elapsed = 0.0
         for component in self.sampled.components:
             functionals = masks[:, None, component.columns]
@@ -313,3 +283,81 @@ class _World:
             effort = Effort(self.seeds[0], self.seconds)
             elapsed += settle_ends(ends, np.array([0]), questions, known, effort)
         return ends, elapsed
+
+
+@dataclass(frozen=True)
+class SwappedPublication:
+    """How records are swapped, and what is published of them.
+
+    Attributes:
+        draw: People → which households move where; the same for the same people.
+        move: People and that → people with their new units, in the same order.
+        publish: What is published of people that were moved, each region by itself.
+    """
+
+    draw: Callable[[pl.DataFrame], pl.DataFrame]
+    move: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
+    publish: Publish
+
+
+def attack_swapped(
+    release: Release,
+    tables: Sequence[Table],
+    persons: pl.DataFrame,
+    swap: SwappedPublication,
+    options: LeaveOneOutOptions,
+) -> pl.DataFrame:
+    """What is concluded about people at their true address, before a swap moved some of them.
+
+    Args:
+        persons: The confidential records: the unit's geoid, ``household``, the features.
+
+    Returns:
+        As `recon_cli.attack.leave_one_out.question.leave_out`, a row for each distinct
+        record of a ``household``; without the person the swap is drawn again. Besides
+        ``chance_fixed``, ``settled_fixed`` and ``certain_fixed``, without the person and with the
+        pairs that were drawn with everybody, and ``units_changed`` (Int32), units whose swapped
+        records differ where the swap is drawn again.
+
+    Raises:
+        ConfigError: Nothing is gained from these tables.
+    """
+    place = pl.col(release.geoid_column)
+    names = [release.geoid_column, *(feature.name for feature in release.features)]
+    pairs = swap.draw(persons)
+    swapped = swap.move(persons, pairs)
+    attack = ScratchAttack.of(release, tables, persons, swap.publish(swapped), options)
+    changed: list[int] = []
+
+    def without(row: int) -> Sequence[Publication]:
+        """Of the person's region alone: nothing else is attacked."""
+        region = release.region.enclosing(str(persons[release.geoid_column][row]))
+        here = release.geography.inside(place, region)
+        others = left_out(persons, row)
+        again = swap.move(others, swap.draw(others))
+        changed.append(_units_changed(swapped.select(names), again.select(names)))
+        kept = swap.move(others, pairs).filter(here)
+        again = again.filter(here)
+        redrawn = swap.publish(again)
+        return redrawn, redrawn if again.equals(kept) else swap.publish(kept)
+
+    people = attack.people("household")
+    redrawn, fixed = attack.compare(people, without)
+    is_partial = (redrawn["status"] == "complete") & (fixed["status"] == "partial")
+    return redrawn.with_columns(
+        people["household"],
+        *(fixed[f"{name}_without"].alias(f"{name}_fixed") for name in _COMPARED),
+        status=pl.when(is_partial).then(pl.lit("partial")).otherwise("status"),
+        units_changed=pl.Series(changed, dtype=pl.Int32),
+    )
+
+
+def _units_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
+    """How many units have other records."""
+    counts = [each.group_by(each.columns).len() for each in (before, after)]
+    names = [*before.columns, "len"]
+    differ = [
+        one.join(other, on=names, how="anti", nulls_equal=True)
+        for one, other in (counts, counts[::-1])
+    ]
+    return pl.concat(differ)[before.columns[0]].n_unique()

@@ -1,16 +1,21 @@
-"""The people to whom an attacker compares a person: alike on what is known, then all around.
+"""The people to whom an attacker compares a person, and what a guess from them is worth.
 
 See *reference class* in docs/glossary.md.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.attack.linkage.baselines import ValueCounts, is_modal, most_frequent
+from recon_cli.attack.linkage.key_encoding import pack_columns
+from recon_cli.attack.linkage.specification import parent_level
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.schema import Release
 
@@ -36,7 +41,6 @@ class ReferenceClasses:
 
         Args:
             values: (solutions × candidates) people.
-            candidates: Whose classes.
 
         Returns:
             Two arrays (3 × solutions × `candidates`).
@@ -57,7 +61,6 @@ class ReferenceClasses:
         Args:
             columns: The candidates that change.
             change: (solutions × `columns`) by how many people.
-            candidate: Whose classes.
 
         Returns:
             Two arrays (3 × solutions), of the parts and of the whole classes.
@@ -81,7 +84,6 @@ def make_classes(
     """The reference classes of a batch.
 
     Args:
-        histogram: The histogram cells of the batch's candidates.
         regions: For each candidate its region.
         gains: The columns that an attacker wants to know; all others are known.
     """
@@ -119,3 +121,95 @@ def chance(part: IntArray, whole: IntArray) -> FloatArray:
     for inside, everybody in zip(part[::-1], whole[::-1], strict=True):
         share = np.where(everybody > 0, inside / np.maximum(everybody, 1), share)
     return share
+
+
+def gain_codes(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """The gained values of every record as one number (Int64).
+
+    Raises:
+        SourceError: A column is missing, or has a value that the schema does not know.
+    """
+    return pack_columns(release, records, columns, "records").alias("gain")
+
+
+@dataclass(frozen=True)
+class ModalValues:
+    """The gained values of a partition's units.
+
+    Attributes:
+        values: Their counts by unit.
+    """
+
+    release: Release
+    columns: tuple[str, ...]
+    values: ValueCounts
+
+    @classmethod
+    def of(
+        cls, release: Release, records: pl.DataFrame, columns: tuple[str, ...], mode: int | None
+    ) -> ModalValues:
+        """Count the records of a partition.
+
+        Args:
+            records: All records of the partition.
+            mode: The most frequent value anywhere, as from `gain_codes`; default that of these.
+        """
+        people = records.select(
+            pl.col(release.geoid_column).alias("geoid"), gain_codes(release, records, columns)
+        )
+        geoids = people["geoid"].unique().sort()
+        numbers = pl.Series(range(len(geoids)), dtype=pl.Int64)
+        counts = (
+            people.group_by("geoid", "gain")
+            .agg(n=pl.len())
+            .with_columns(unit=pl.col("geoid").replace_strict(geoids, numbers))
+        )
+        if mode is None:
+            totals = counts.group_by("gain").agg(pl.col("n").sum())
+            mode = most_frequent(dict(totals.iter_rows()))
+        return cls(release, columns, ValueCounts.of(counts, geoids, parent_level(release), mode))
+
+    def _units(self, geoids: pl.Series) -> pl.Series:
+        """The number of each unit; null without people."""
+        numbers = pl.Series(range(len(self.values.geoids)), dtype=pl.Int64)
+        return geoids.replace_strict(
+            self.values.geoids, numbers, default=None, return_dtype=pl.Int64
+        )
+
+    def population(self, geoids: pl.Series) -> pl.Series:
+        """The people of each unit (Int32)."""
+        sizes = self.values.counts.group_by("unit").agg(pl.col("n").sum())
+        units = pl.DataFrame({"unit": self._units(geoids)})
+        found = units.join(sizes, on="unit", how="left", maintain_order="left")["n"]
+        return found.fill_null(0).cast(pl.Int32)
+
+    def are_modal(self, geoids: pl.Series, gains: IntArray) -> pl.Series:
+        """Whether people have the modal guess of their unit.
+
+        Args:
+            gains: Their gained values, as from `gain_codes`.
+        """
+        people = pl.DataFrame({"unit": self._units(geoids), "gain": gains})
+        return is_modal(self.values, people)
+
+
+def largest_gain(epsilon: float) -> float:
+    """The most by which any chance differs, with a person in the data and without: Eq. (gainbound).
+
+    For a release that is ε-differentially private where neighbours add or remove one person, and
+    for any attack on it: the chance of an event, or the mean of a number between 0 and 1. Where
+    neighbours replace a person, leaving one out is half of it only if the ε given here is that of
+    adding or removing one.
+
+    Args:
+        epsilon: ε, at least 0.
+
+    Raises:
+        ValueError: ε is negative.
+
+    >>> largest_gain(0.0), round(largest_gain(1.0), 3)
+    (0.0, 0.462)
+    """
+    if epsilon < 0:
+        raise ValueError(f"epsilon is at least 0, found {epsilon}")
+    return math.tanh(epsilon / 2)

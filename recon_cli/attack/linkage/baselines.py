@@ -10,7 +10,8 @@ See *modal* and *guesser* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,8 +20,20 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.attack.linkage.record_order import place_in_unit, record_hashes, uniform, unit_salts
+from recon_cli.attack.linkage.key_encoding import (
+    KeyEncoder,
+    enclosing_places,
+    place_in_unit,
+    record_hashes,
+    uniform,
+    unit_salts,
+)
+from recon_cli.attack.linkage.published_margins import PublishedMargins
+from recon_cli.attack.linkage.specification import TABLES, LinkageSpecification
 from recon_cli.schema import Level
+
+#: Origin → packed gained value → people who have it.
+GainCounts = Mapping[str, Mapping[int, int]]
 
 
 @dataclass(frozen=True)
@@ -43,11 +56,7 @@ class ValueCounts:
     def of(cls, counts: pl.DataFrame, geoids: pl.Series, parents: Level, mode: int) -> ValueCounts:
         """Count by unit; their parents are the geounits of ``parents``."""
         ordered = counts.select("unit", "gain", pl.col("n").cast(pl.Int64)).sort("unit", "gain")
-        enclosing = parents.enclosing(geoids)
-        names = enclosing.unique().sort()
-        numbers = pl.Series(range(len(names)), dtype=pl.Int64)
-        parent = enclosing.replace_strict(names, numbers, return_dtype=pl.Int64).to_numpy()
-        return cls(ordered, geoids, parent, mode)
+        return cls(ordered, geoids, enclosing_places(geoids, parents).to_numpy(), mode)
 
     @cached_property
     def above(self) -> pl.DataFrame:
@@ -93,18 +102,6 @@ class ValueCounts:
         lent = np.where((above_ties == 1) & (above_top > 1), above, self.mode)[self.parent]
         return np.where((ties == 1) & (total > 1), own, lent)
 
-    @cached_property
-    def starts(self) -> IntArray:
-        """For each unit where its people begin in `people`; one more entry at the end."""
-        totals = np.zeros(len(self.geoids) + 1, np.int64)
-        np.add.at(totals, self.counts["unit"].to_numpy() + 1, self.counts["n"].to_numpy())
-        return np.cumsum(totals)
-
-    @cached_property
-    def people(self) -> IntArray:
-        """The value of every person, sorted by unit and value."""
-        return np.repeat(self.counts["gain"].to_numpy(), self.counts["n"].to_numpy())
-
 
 def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
     """Whether each person's gained value is the modal guess of the unit (the study's rule).
@@ -113,7 +110,6 @@ def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
     nonmodal.
 
     Args:
-        values: The gained values of these people.
         people: ``unit`` and ``gain``.
     """
     modes = pl.Series(values.modes).gather(people["unit"])
@@ -154,9 +150,7 @@ def modal_guess(values: ValueCounts, records: pl.DataFrame, *, leave_one_out: bo
     """MDG: a value for every record.
 
     Args:
-        values: Of the source that the records come from.
         records: ``unit``, and to leave one out ``gain``, the record's own value.
-        leave_one_out: Make each guess from everybody but the record.
     """
     unit = records["unit"].to_numpy()
     if not leave_one_out:
@@ -218,7 +212,6 @@ def proportional_guess(
     else, and for people who live alone, somebody else of the parent.
 
     Args:
-        values: Of the source that the records come from.
         records: ``unit``, and ``exact, binned`` and perhaps ``gain`` and ``id``, which tell records
             apart.
         purpose: Keeps the draws apart from other uses of the seed.
@@ -231,10 +224,18 @@ def proportional_guess(
     salts = unit_salts(values.geoids.to_list(), seed, purpose)
     chance = uniform(record_hashes(salts[unit], places))
     if not leave_one_out:
-        size = np.diff(values.starts)[unit]
-        picked = values.starts[unit] + (chance * size).astype(np.int64)
-        return pl.Series("gain", values.people[picked])
+        people, starts = _laid_out(values.counts, len(values.geoids))
+        picked = starts[unit] + (chance * np.diff(starts)[unit]).astype(np.int64)
+        return pl.Series("gain", people[picked])
     return pl.Series("gain", _draw_another(values, records, chance))
+
+
+def _laid_out(counts: pl.DataFrame, units: int) -> tuple[IntArray, IntArray]:
+    """The value of every person, by unit and value, and where each unit's begin; an end more."""
+    n = counts["n"].to_numpy()
+    totals = np.zeros(units + 1, np.int64)
+    np.add.at(totals, counts["unit"].to_numpy() + 1, n)
+    return np.repeat(counts["gain"].to_numpy(), n), np.cumsum(totals)
 
 
 def _draw_another(values: ValueCounts, records: pl.DataFrame, chance: FloatArray) -> IntArray:
@@ -251,11 +252,7 @@ def _pick_another(
     counts: pl.DataFrame, units: int, unit: IntArray, own: IntArray, chance: FloatArray
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Somebody's value in ``unit`` who is not one of those with ``own``; and who lives alone."""
-    n = counts["n"].to_numpy()
-    people = np.repeat(counts["gain"].to_numpy(), n)
-    starts = np.zeros(units + 1, np.int64)
-    np.add.at(starts, counts["unit"].to_numpy() + 1, n)
-    starts = np.cumsum(starts)
+    (people, starts), n = _laid_out(counts, units), counts["n"].to_numpy()
     first = (
         pl.DataFrame({"unit": unit, "gain": own})
         .join(
@@ -310,7 +307,6 @@ def chance_of(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
     """The chance that PRG says of each person what is true: p of his value in his unit.
 
     Args:
-        values: Of the guesser's source.
         people: ``unit`` and ``true_gain`` (null: nothing is true of them, chance 0).
     """
     shares = values.counts.select(
@@ -323,3 +319,38 @@ def chance_of(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
         .join(shares, on=["unit", "true_gain"], how="left", maintain_order="left")["chance"]
         .fill_null(0.0)
     )
+
+
+def count_gains(
+    spec: LinkageSpecification,
+    records: Mapping[str, pl.DataFrame],
+    margins: PublishedMargins | None,
+) -> GainCounts:
+    """Count one partition's gained values in every origin that is guessed from.
+
+    Args:
+        records: Origin → its records.
+        margins: For guessers from published tables.
+
+    Raises:
+        SourceError: A column is missing, or holds a value that the schema does not know.
+    """
+    encoder = KeyEncoder(spec.release, spec.keys, pl.Series([], dtype=pl.String))
+    counts = {}
+    for origin in spec.guessed_from:
+        if origin != TABLES:
+            counts[origin] = encoder.gain_counts(records[origin], origin)
+        elif margins is not None:
+            gains = margins.gains
+            counts[origin] = encoder.gain_counts(gains, origin, gains["n"])
+    return counts
+
+
+def with_modes(spec: LinkageSpecification, counts: Iterable[GainCounts]) -> LinkageSpecification:
+    """The specification with the modes over all partitions."""
+    totals: dict[str, Counter[int]] = {}
+    for partition in counts:
+        for origin, values in partition.items():
+            totals.setdefault(origin, Counter()).update(values)
+    modes = {origin: most_frequent(values) for origin, values in totals.items()}
+    return replace(spec, modes=modes)

@@ -1,21 +1,30 @@
-"""Records as integers: one number for a geounit, one for each set of linking columns.
+"""Records as integers: a number for a geounit, one for each set of linking columns, one at random.
 
 Linking compares columns for equality only, so a record is reduced to ``unit`` (the place of its
 geoid among the geounits of the truth), ``exact`` and ``binned`` (unit and keys in one number) and
 ``gain`` (the columns that an attacker gains in one number).
+
+Its random number belongs to the record, not to its place in a file: a hash of a seed, a purpose,
+the geounit and the record's place among those of that geounit when they are sorted by what they
+say. Equal records are interchangeable, so the order of rows, the split into files and the number of
+workers cannot change any result.
 
 See *blocking* and *linkage key* in docs/glossary.md.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from recon_cli.arrays import WordArray
 from recon_cli.attack.linkage.passes import Pass
 from recon_cli.errors import SourceError, UnknownValueError
 from recon_cli.schema import AttackKeys, Feature, Level, Release, Value, bits, column_dtype
@@ -23,6 +32,7 @@ from recon_cli.schema import AttackKeys, Feature, Level, Release, Value, bits, c
 #: Values that messages name.
 _NAMED = 5
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,6 @@ class KeyEncoder:
     """Encodes the records of one partition.
 
     Attributes:
-        keys: Its linking columns.
         geoids: The geounits of the truth, sorted, each once (String).
         passes: Those with columns of their own are encoded for.
     """
@@ -56,12 +65,7 @@ class KeyEncoder:
     passes: tuple[Pass, ...] = ()
 
     def encode(
-        self,
-        records: pl.DataFrame,
-        *,
-        name: str,
-        gains: bool = True,
-        keep: Sequence[str] = (),
+        self, records: pl.DataFrame, *, name: str, gains: bool = True, keep: Sequence[str] = ()
     ) -> EncodedRecords:
         """Encode records, leaving out those that nothing can be linked to.
 
@@ -100,10 +104,7 @@ class KeyEncoder:
 
     def places(self, level: Level) -> pl.Series:
         """For each of `geoids` the number of the geounit of ``level`` that encloses it (Int64)."""
-        enclosing = level.enclosing(self.geoids)
-        names = enclosing.unique().sort()
-        numbers = pl.Series(range(len(names)), dtype=pl.Int64)
-        return enclosing.replace_strict(names, numbers, return_dtype=pl.Int64)
+        return enclosing_places(self.geoids, level)
 
     def _encode_pass(
         self, each: Pass, records: pl.DataFrame, unit: pl.Series, name: str
@@ -133,16 +134,8 @@ class KeyEncoder:
         )
 
     def pack(self, records: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Series:
-        """Several columns as one number (Int64); null where one of them is.
-
-        Raises:
-            SourceError: See `column_codes`.
-        """
-        number = pl.Series([0], dtype=pl.Int64).new_from_index(0, records.height)
-        for column in columns:
-            codes = column_codes(self.release, records, column, name)
-            number = number * self._size(column) + codes
-        return number
+        """Several columns as one number (Int64); null where one of them is."""
+        return pack_columns(self.release, records, columns, name)
 
     def gain_counts(
         self, records: pl.DataFrame, name: str, people: pl.Series | None = None
@@ -150,12 +143,7 @@ class KeyEncoder:
         """Packed gained value → how many people have it; nulls are not counted.
 
         Args:
-            records: The gained columns.
-            name: What messages call the file.
             people: How many people each row counts; default one.
-
-        Raises:
-            SourceError: See `column_codes`.
         """
         values = self.pack(records, self.keys.gains, name)
         if people is None:
@@ -186,6 +174,29 @@ class KeyEncoder:
 
     def _size(self, column: str) -> int:
         return len(self.release.column_groups(column).labels)
+
+
+def enclosing_places(geoids: pl.Series, level: Level) -> pl.Series:
+    """For each geoid the number of the geounit of ``level`` that encloses it (Int64)."""
+    enclosing = level.enclosing(geoids)
+    names = enclosing.unique().sort()
+    numbers = pl.Series(range(len(names)), dtype=pl.Int64)
+    return enclosing.replace_strict(names, numbers, return_dtype=pl.Int64)
+
+
+def pack_columns(
+    release: Release, records: pl.DataFrame, columns: Sequence[str], name: str
+) -> pl.Series:
+    """Several columns as one number (Int64); null where one of them is.
+
+    Raises:
+        SourceError: See `column_codes`.
+    """
+    number = pl.Series([0], dtype=pl.Int64).new_from_index(0, records.height)
+    for column in columns:
+        size = len(release.column_groups(column).labels)
+        number = number * size + column_codes(release, records, column, name)
+    return number
 
 
 def require(records: pl.DataFrame, columns: Sequence[str], name: str) -> None:
@@ -280,3 +291,53 @@ def _plain(column: pl.Series, dtype: type[pl.DataType]) -> pl.Series:
     if column.dtype.is_float() and dtype != pl.String:
         column = pl.select(pl.when(column == column.floor()).then(column)).to_series()
     return column.cast(dtype, strict=False)
+
+
+def unit_salts(geoids: Sequence[str], seed: int, purpose: str) -> WordArray:
+    """One 64-bit number for each geounit, seed and purpose.
+
+    >>> unit_salts(["a"], 1, "x") == unit_salts(["b", "a"], 1, "x")[1:]
+    array([ True])
+    """
+    start = hashlib.blake2b(f"{seed}\x1f{purpose}\x1f".encode(), digest_size=8)
+    salts = np.empty(len(geoids), np.uint64)
+    for i, geoid in enumerate(geoids):
+        digest = start.copy()
+        digest.update(geoid.encode())
+        salts[i] = int.from_bytes(digest.digest(), "little")
+    return salts
+
+
+def place_in_unit(records: pl.DataFrame, unit: str, identity: Sequence[str]) -> pl.Series:
+    """The place of every record within its unit, once sorted by ``identity``.
+
+    Args:
+        identity: Columns that tell records apart; records equal in all of them are equal.
+
+    Returns:
+        Int64, in the order of the rows.
+    """
+    place = pl.int_range(pl.len(), dtype=pl.Int64)
+    is_first = (place == 0) | pl.col(unit).ne_missing(pl.col(unit).shift())
+    return (
+        records.select(list(dict.fromkeys((unit, *identity))))
+        .with_row_index("_row")
+        .sort(unit, *identity)
+        .select("_row", (place - pl.when(is_first).then(place).forward_fill()).alias("place"))
+        .sort("_row")["place"]
+    )
+
+
+def record_hashes(salts: WordArray, places: npt.NDArray[np.int64]) -> WordArray:
+    """One 64-bit number for each record: its unit's salt and its place, mixed (splitmix64)."""
+    with np.errstate(over="ignore"):
+        mixed: WordArray = salts + (places.astype(np.uint64) + np.uint64(1)) * _GOLDEN
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+def uniform(numbers: WordArray) -> npt.NDArray[np.float64]:
+    """Hashes as numbers in [0, 1)."""
+    return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53

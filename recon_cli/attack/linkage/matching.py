@@ -20,7 +20,6 @@ class Keys:
     """What both records of a pair must have.
 
     Attributes:
-        same: Columns in which they are equal.
         near: A column of integers in which they may differ.
         within: By how much.
     """

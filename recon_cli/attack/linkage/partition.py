@@ -16,19 +16,16 @@ from recon_cli.attack.linkage.baselines import (
     modal_guess,
     proportional_guess,
 )
-from recon_cli.attack.linkage.dedup import (
-    FLAGS,
-    is_set,
-    one_per_id,
-    unique_on,
-    with_order,
-)
+from recon_cli.attack.linkage.files import FLAGS, is_set, one_per_id, unique_on, with_order
 from recon_cli.attack.linkage.key_encoding import KeyEncoder, require
 from recon_cli.attack.linkage.links import (
+    GROUPS,
+    NO_CHANCES,
+    attach_truth,
+    confirmed_chances,
     count_agreement,
     count_links,
     count_links_by_pass,
-    count_records,
     gained_values,
     putative_links,
 )
@@ -39,49 +36,31 @@ from recon_cli.attack.linkage.specification import (
     LinkageSpecification,
     parent_level,
 )
-from recon_cli.attack.linkage.ties import NO_CHANCES, confirmed_chances
-from recon_cli.attack.linkage.truth import GROUPS, attach_truth
 from recon_cli.errors import SourceError
 
 #: Called with the links of one attacker and source: one row per link, in the release's columns.
 OnLinks = Callable[[pl.DataFrame], None]
 
-TARGETS: dict[str, type[pl.DataType]] = {
-    "attacker": pl.String,
-    "modal": pl.Boolean,
-    "unique": pl.Boolean,
-    "records": pl.Int32,
-}
-TALLIES: dict[str, type[pl.DataType]] = {
-    "attacker": pl.String,
-    "source": pl.String,
-    "modal": pl.Boolean,
-    "unique": pl.Boolean,
-    "putative": pl.Int32,
-    "exact": pl.Int32,
-    "confirmed": pl.Int32,
+_Schema = dict[str, type[pl.DataType]]
+TARGETS: _Schema = {"attacker": pl.String, **dict.fromkeys(GROUPS, pl.Boolean), "records": pl.Int32}
+TALLIES: _Schema = {
+    **dict.fromkeys(("attacker", "source"), pl.String),
+    **dict.fromkeys(GROUPS, pl.Boolean),
+    **dict.fromkeys(("putative", "exact", "confirmed"), pl.Int32),
     "expected": pl.Float64,
 }
+#: What is expected to be confirmed by chance, and by guessers.
+_EXPECTED = ("expected", "expected_confirmed", "modal_confirmed", "proportional_confirmed")
 #: With passes of the user's.
-TALLIES_BY_PASS: dict[str, type[pl.DataType]] = {
-    "attacker": pl.String,
-    "source": pl.String,
-    "pass": pl.String,
-    "modal": pl.Boolean,
-    "unique": pl.Boolean,
-    "putative": pl.Int32,
-    "confirmed": pl.Int32,
-    "same_unit": pl.Int32,
-    "expected": pl.Float64,
-    "expected_confirmed": pl.Float64,
-    "modal_confirmed": pl.Float64,
-    "proportional_confirmed": pl.Float64,
+TALLIES_BY_PASS: _Schema = {
+    **dict.fromkeys(("attacker", "source", "pass"), pl.String),
+    **dict.fromkeys(GROUPS, pl.Boolean),
+    **dict.fromkeys(("putative", "confirmed", "same_unit"), pl.Int32),
+    **dict.fromkeys(_EXPECTED, pl.Float64),
 }
-AGREEMENT: dict[str, type[pl.DataType]] = {
-    "left": pl.String,
-    "right": pl.String,
-    "exact": pl.Int32,
-    "agree": pl.Int32,
+AGREEMENT: _Schema = {
+    **dict.fromkeys(("left", "right"), pl.String),
+    **dict.fromkeys(("exact", "agree"), pl.Int32),
 }
 
 
@@ -113,9 +92,7 @@ class PartitionLinkage:
     """The linkage of one partition.
 
     Attributes:
-        spec: What is linked with what.
         records: Origin → its records, as its file has them.
-        files: Attacker → its records, likewise.
         margins: For guessers from published tables.
         left_out: Grows as files are read.
     """
@@ -139,11 +116,12 @@ class PartitionLinkage:
         """
         attackers = {name: self._attacker(name) for name in self.spec.attackers}
         targets = [
-            count_records(people, ["unit", *GROUPS]).with_columns(attacker=pl.lit(name))
+            people.group_by("unit", *GROUPS)
+            .agg(records=pl.len())
+            .with_columns(attacker=pl.lit(name))
             for name, people in attackers.items()
         ]
         tallies: list[pl.DataFrame] = []
-        agreements: list[pl.DataFrame] = []
         held = {}
         for origin in self.spec.used:
             people = self._people(origin)
@@ -153,9 +131,10 @@ class PartitionLinkage:
                 held[origin] = people
             if attackers:
                 tallies += self._link(origin, people, attackers, on_links)
-        for left, right in self.spec.comparisons:
-            names = {"left": pl.lit(left), "right": pl.lit(right)}
-            agreements.append(count_agreement(held[left], held[right]).with_columns(**names))
+        agreements = [
+            count_agreement(held[a], held[b]).with_columns(left=pl.lit(a), right=pl.lit(b))
+            for a, b in self.spec.comparisons
+        ]
         return LinkageCounts(
             self._by_geoid(targets, TARGETS),
             self._by_geoid(tallies, TALLIES_BY_PASS if self.spec.own_passes else TALLIES),
@@ -169,7 +148,7 @@ class PartitionLinkage:
         """An empty frame with the columns of links."""
         spec = self.spec
         columns = dict.fromkeys((*spec.keys.exact, *spec.keys.binned, *spec.keys.gains))
-        schema: dict[str, type[pl.DataType]] = {
+        schema: _Schema = {
             "attacker": pl.String,
             "source": pl.String,
             spec.id: pl.String,

@@ -30,7 +30,6 @@ class PublishedMargins:
     """What guessers know of one partition who have its published tables and nothing else.
 
     Attributes:
-        keys: Its linking columns.
         tables: Those that guessers may use.
     """
 
@@ -61,7 +60,6 @@ def published_margin(
     of the published numbers, with the least true count for a flag; negative counts become zero.
 
     Args:
-        tables: Those that may be used.
         columns: Features or partition recodes.
 
     Returns:

@@ -47,10 +47,6 @@ class Guesser:
 def default_guessers(origins: Collection[str], *, published: bool) -> tuple[Guesser, ...]:
     """MDG and PRG of the HDF; where there is none of the published tables, else of the truth.
 
-    Args:
-        origins: Names of the sources with records.
-        published: Whether there are published counts.
-
     >>> [guesser.origin for guesser in default_guessers(["CEF"], published=True)]
     ['tables', 'tables']
     """
@@ -86,10 +82,8 @@ class LinkageSpecification:
     """What is linked with what, the same for all partitions.
 
     Attributes:
-        keys: Its linking columns.
         truth: Name of the truth among the sources (``CEF``).
         origins: Names of the sources that have records, the truth first.
-        guessers: The sources that guess.
         attackers: Names of the attacker files; `from_truth` are the truth's own columns.
         from_truth: Those attackers that have no file of their own.
         comparisons: Pairs of origins whose agreement is counted.
@@ -157,12 +151,8 @@ class LinkageSpecification:
         """A specification that compares every origin with the CEF and the HDF; modes come later.
 
         Args:
-            keys: What is linked on and gained.
             origins: `CEF`, the truth, and the other sources with records.
-            guessers: The sources that guess.
             attackers: Attacker files, and whether each is the truth's own columns.
-            data_defined: Likewise.
-            passes: Likewise.
         """
         reference = [name for name in (CEF, HDF) if name in origins]
         return cls(

@@ -7,22 +7,36 @@ those of its parent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements, chain
-from recon_cli.histogram.projected_gradient import StoppingRule, descend
+from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.measurements.measurements import (
+    LevelMeasurements,
+    Measurements,
+    chain,
+    read_measurements,
+)
+from recon_cli.attack.question import Answer, Question, RegionData
+from recon_cli.frames import is_place
+from recon_cli.histogram.least_squares import StoppingRule, descend
 from recon_cli.histogram.rounding import round_alone, round_children
+from recon_cli.progress import OnProgress
+from recon_cli.schema import Release, Table
 
 #: Below it a cell of the whole partition is taken as empty, in people.
 _EMPTY: Final = 0.05
 #: All levels pull at an entry, so that it comes to rest later than in top-down.
 _RULE: Final = StoppingRule(steps=300, tolerance=0.002)
+#: Status and method of a unit whose records fit noisy counts; nothing is proven of it.
+LIKELY: Final = "likely"
+LEAST_SQUARES: Final = "least_squares"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,3 +133,65 @@ def likely_records(measurements: Measurements, fitted: LikelyHistograms) -> pl.D
     people = fitted.people[cell, unit]
     geoids = measurements.hierarchy.geoids[-1].gather(unit)
     return measurements.domain.microdata(geoids, fitted.cells[cell], people)
+
+
+@dataclass(frozen=True)
+class LikelyRecordsQuestion(Question):
+    """Which records fit noisy counts best? Of whole partitions: coarse noise is of all units."""
+
+    schema: Release
+    tables: tuple[Table, ...]
+
+    @classmethod
+    def of(cls, release: Release, tables: Sequence[Table]) -> Self:
+        """For some tables."""
+        return cls(release, tuple(tables))
+
+    @property
+    def release(self) -> Release:
+        """The schema."""
+        return self.schema
+
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
+        """Rows of ``microdata/`` and ``blocks/``; no solver is started.
+
+        Raises:
+            SourceError: The measurements cannot be fitted.
+        """
+        release = self.release
+        measurements = read_measurements(release, part.published, self.tables)
+        fitted = fit_people(measurements)
+        microdata = likely_records(measurements, fitted)
+        microdata = microdata.with_columns(certain=pl.lit(value=False))
+        units = measurements.hierarchy.geoids[-1]
+        cells = np.full(len(units), len(fitted.cells))
+        blocks = pl.DataFrame(
+            {
+                release.geoid_column: units,
+                "population": pl.Series([None] * len(units), dtype=pl.Int32),
+                "candidates": pl.Series(cells, dtype=pl.Int32),
+                "free": pl.Series(cells, dtype=pl.Int32),
+                "status": pl.repeat(LIKELY, len(units), eager=True),
+                "method": pl.repeat(LEAST_SQUARES, len(units), eager=True),
+                "seconds": pl.zeros(len(units), dtype=pl.Float64, eager=True),
+            }
+        )
+        places = blocks.filter(is_place(release.geoid_column)).height
+        unlisted = len(units) - places
+        on_progress(len(units), len(microdata))
+        return Answer(
+            {"microdata": microdata, "blocks": blocks},
+            statuses={LIKELY: places},
+            totals={
+                "units": places,
+                **({"unlisted": unlisted} if unlisted else {}),
+                "uncounted": len(units),
+                "people": len(microdata),
+                "certain": 0,
+                "people_in_unique": 0,
+                "candidates": int(blocks["candidates"].sum()),
+                "free": int(blocks["free"].sum()),
+                "cells_compared": 0,
+                f"by_{LEAST_SQUARES}": len(units),
+            },
+        )

@@ -14,17 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements
+from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.measurements.measurements import (
+    LevelMeasurements,
+    Measurements,
+    read_measurements,
+)
 from recon_cli.attack.measurements.symmetry import MatrixBlock, SymmetricBasis, symmetric_basis
+from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.errors import SourceError
 from recon_cli.histogram.hierarchy import Hierarchy
+from recon_cli.progress import OnProgress
+from recon_cli.schema import Release
 
 #: Matrices of so many rows are inverted for every geounit with children.
 MOST_CELLS: Final = 1_500
@@ -183,8 +191,7 @@ def _up(hierarchy: Hierarchy, levels: Sequence[_Restricted]) -> list[_Node]:
             means.append(variance @ (said[:, place] + of_sum @ total))
             kinds.append(variances[key])
         found.insert(
-            0,
-            _Node(np.stack(means, axis=1), np.array(kinds), np.stack([v for v, _ in stacked])),
+            0, _Node(np.stack(means, axis=1), np.array(kinds), np.stack([v for v, _ in stacked]))
         )
     return found
 
@@ -245,3 +252,37 @@ def _rows(  # noqa: PLR0917
         "high": high.T.ravel(),
     }
     return pl.DataFrame(columns).cast(ESTIMATES)
+
+
+@dataclass(frozen=True)
+class EstimateQuestion(Question):
+    """What is each count, from all measurements of its tree together?
+
+    Attributes:
+        level: Of the intervals, in percent.
+    """
+
+    schema: Release
+    level: float
+
+    @classmethod
+    def of(cls, release: Release, level: float) -> Self:
+        """With intervals of a level, in percent."""
+        return cls(release, level)
+
+    @property
+    def release(self) -> Release:
+        """The schema."""
+        return self.schema
+
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
+        """Rows of ``estimates/``; no solver is started.
+
+        Raises:
+            SourceError: Some counts have no noise, or too much is told apart.
+        """
+        measurements = read_measurements(self.release, part.published)
+        rows = estimate_counts(measurements, self.level)
+        units = len(measurements.hierarchy.geoids[-1])
+        on_progress(units, 0)
+        return Answer({"estimates": rows}, totals={"units": units, "cells": len(rows)})

@@ -25,9 +25,8 @@ from recon_cli.model.row_costs import RECORD, RowCosts, cost_program, row_costs
 from recon_cli.model.signed_bounds import SignedBounds, propagate_signed
 from recon_cli.seeding import generator
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.feasibility import Feasibility
+from recon_cli.solve.feasibility import Feasibility, solve_nested
 from recon_cli.solve.least_cost import least_cost
-from recon_cli.solve.nested_feasibility import solve_nested
 
 #: Deterministic seconds for the relaxation, and for the first engine after it.
 _LIMIT = 10.0
@@ -42,7 +41,6 @@ def solve_by_cliques(
         form: Narrow cliques of the plan.
         region: The units of a whole region.
         seed: Of the solvers, and of who is who.
-        is_likely: Whether costs count.
 
     Returns:
         None where columns have to be priced.

@@ -12,8 +12,6 @@ See *large neighbourhood search* in docs/glossary.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from recon_cli.arrays import Int32Array, IntArray
@@ -38,19 +36,6 @@ _SECONDS = 10.0
 _INTEGRAL = 1e-6
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """Where the search ended.
-
-    Attributes:
-        is_met: Whether all rows are met.
-        deterministic_time: Seconds of the engines.
-    """
-
-    is_met: bool
-    deterministic_time: float
-
-
 def meet_shared_rows(
     rows: PricedRows,
     lower: Int32Array,
@@ -59,20 +44,22 @@ def meet_shared_rows(
     seed: int,
     *,
     on_progress: OnProgress = ignore_progress,
-) -> SearchResult:
+) -> tuple[bool, float]:
     """Solve a few units at a time again, in place, until all rows are met: Eq. (neighbourhood).
 
     Args:
-        rows: The rows of some units.
         lower: (units × cells) least people.
         upper: (units × cells) most.
         people: (units × cells) people to begin with; those that meet the rows of each unit alone,
             or nearly.
         seed: Decides which units are solved together.
         on_progress: Told after each sweep how many people rows still miss, as ``people_missed``.
+
+    Returns:
+        Whether all rows are met, and deterministic seconds of the engines.
     """
     search = _Search(rows, lower, upper, people, seed)
-    units, size, told = rows.domain.units, 1, 0
+    units, size, reported = rows.domain.units, 1, 0
     for sweep in range(_SWEEPS):
         missed, is_likely = search.missed, rows.costs is None or sweep >= _LIKELY
         if not missed and is_likely:
@@ -82,24 +69,19 @@ def meet_shared_rows(
             if search.seconds > _SECONDS * units or (is_likely and not search.missed):
                 break
             search.solve_again(np.sort(order[first : first + size]))
-        on_progress(0, 0, {"people_missed": search.missed - told})
-        told = search.missed
+        on_progress(0, 0, {"people_missed": search.missed - reported})
+        reported = search.missed
         search.raise_prices()
         if search.missed >= missed:
             size = min(2 * size, _MOST)
-    return SearchResult(not search.missed, search.seconds)
+    return not search.missed, search.seconds
 
 
 class _Search:
     """People of all units, and the counts of all rows, as they are now."""
 
     def __init__(
-        self,
-        rows: PricedRows,
-        lower: Int32Array,
-        upper: Int32Array,
-        people: IntArray,
-        seed: int,
+        self, rows: PricedRows, lower: Int32Array, upper: Int32Array, people: IntArray, seed: int
     ) -> None:
         self._rows, self._lower, self._upper = rows, lower, upper
         self._people, self._seed = people, seed
@@ -162,7 +144,6 @@ def _cost(units: OpenUnits, added: IntArray, people: int, price: IntArray) -> in
     Args:
         units: With what others add to each row.
         added: What the people of the units add.
-        people: How many.
         price: What each person costs whom a row misses.
     """
     rows = units.rows

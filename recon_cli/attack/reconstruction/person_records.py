@@ -11,9 +11,9 @@ import polars as pl
 
 from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.attack.reconstruction.solution import BatchSolution
-from recon_cli.model.candidates import Stratum
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
+from recon_cli.model.strata import Stratum
 from recon_cli.model.system import System
 from recon_cli.seeding import generator
 
@@ -28,7 +28,6 @@ def person_records(
     the unit or of its coarser geounits sees is null.
 
     Args:
-        counts: The partition's counts.
         seed: Decides the allocation of lifted values.
 
     Returns:
@@ -94,7 +93,6 @@ def lift_values(
     the allocations of people to values.
 
     Args:
-        system: The solved batch.
         person_cell: For each person the candidate.
         values: (people × features) positions of feature values; lifted ones are overwritten.
         order: For each person a random key.

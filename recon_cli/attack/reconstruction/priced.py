@@ -89,7 +89,6 @@ class _Pack:
     Attributes:
         lower: (units × cells) least people.
         upper: (units × cells) most.
-        seed: Of the solver.
         on_progress: Told of units done, and of people whom shared rows still miss.
     """
 
@@ -120,9 +119,7 @@ def solve_priced(
     """A solution of some units, of least cost where that can be shown.
 
     Args:
-        rows: The rows of the units.
         lower: (units × cells) least people.
-        upper: (units × cells) most.
         seed: Of the solver.
         on_progress: Told of units done, and as ``people_missed`` of whom shared rows still miss.
 
@@ -204,10 +201,7 @@ def _is_least(
     up to the cost of the people. Units that share rows are proven together.
 
     Args:
-        pack: The units.
         certified: What no cost is below; None where nothing is shown.
-        columns: Of the people.
-        people: Whole ones.
     """
     number = pack.rows.domain.units
     if certified is None:
@@ -380,11 +374,11 @@ def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
             return PricedSolution.unknown(number, seconds)
         seconds += vertex.deterministic_time
         people[units[vertex.unit], vertex.cell] = np.rint(vertex.values)
-    searched = meet_shared_rows(
+    is_met, searched = meet_shared_rows(
         whole.rows, whole.lower, whole.upper, people, whole.seed, on_progress=whole.on_progress
     )
-    seconds += searched.deterministic_time
-    if not searched.is_met:
+    seconds += searched
+    if not is_met:
         # Whoever cannot be solved alone cannot be with others.
         if _solve_alone(alone) is None:
             return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +14,10 @@ import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
+from recon_cli.attack.known_batch import encode_incumbent, errors_naming
 from recon_cli.attack.reconstruction.clique_solution import solve_by_cliques
 from recon_cli.attack.reconstruction.priced import PricedSolution, solve_priced
-from recon_cli.attack.variability.incumbent import encode_incumbent
-from recon_cli.errors import ContradictionError, DisagreementError, SolverError
+from recon_cli.errors import ContradictionError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.candidates import Candidates
@@ -33,21 +34,6 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
-
-
-@contextmanager
-def errors_naming(level: str, geoid: str) -> Iterator[None]:
-    """Say in a solver's error which geounit it is about.
-
-    Raises:
-        SolverError: As raised inside, with the geounit in front.
-    """
-    try:
-        yield
-    except DisagreementError as error:
-        raise DisagreementError(f"{level} {geoid}: {error}", error.model) from error
-    except SolverError as error:
-        raise SolverError(f"{level} {geoid}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -83,6 +69,26 @@ class BatchSolution:
     unsolved: npt.NDArray[np.bool_]
     undecided: npt.NDArray[np.bool_]
 
+    @classmethod
+    def propagated(cls, system: System, bounds: Bounds) -> Self:
+        """What propagation alone places in candidates that are listed; its arrays are nobody's."""
+        number, unit = len(system.units), system.candidates.unit
+        nowhere = np.zeros((4, number), dtype=bool)
+        return cls(
+            system=system,
+            bounds=bounds,
+            cells=system.candidates,
+            people=bounds.lower.copy(),
+            lower=bounds.lower,
+            candidates=np.bincount(unit, minlength=number),
+            free=np.bincount(unit[bounds.free], minlength=number),
+            is_least=nowhere[0],
+            deterministic_time=np.zeros(number),
+            used_solver=nowhere[1],
+            unsolved=nowhere[2],
+            undecided=nowhere[3],
+        )
+
 
 def solve_system(
     plan: Plan,
@@ -103,7 +109,7 @@ def solve_system(
     Raises:
         ContradictionError: The batch has no solution; names the cells.
     """
-    watched = quarantine_of_batch(quarantine, counts, system)
+    watched = quarantine.of_batch(counts, system)
     batch = _Batch(plan, published, counts, system, seed, watched)
     batch.require_solution(system.suspects)
     bounds = propagate(system.rows)
@@ -122,32 +128,14 @@ def solution_of_records(
     Raises:
         StageError: They do not have them.
     """
-    number, bounds, unit = len(system.units), propagate(system.rows), system.candidates.unit
-    nowhere = np.zeros(number, dtype=bool)
-    return BatchSolution(
-        system=system,
-        bounds=bounds,
-        cells=system.candidates,
-        people=encode_incumbent(plan, counts, system, records, nowhere),
-        lower=bounds.lower,
-        candidates=np.bincount(unit, minlength=number),
-        free=np.bincount(unit[bounds.free], minlength=number),
-        is_least=nowhere,
-        deterministic_time=np.zeros(number),
-        used_solver=nowhere,
-        unsolved=nowhere,
-        undecided=nowhere,
-    )
+    nowhere = np.zeros(len(system.units), dtype=bool)
+    known = BatchSolution.propagated(system, propagate(system.rows))
+    return replace(known, people=encode_incumbent(plan, counts, system, records, nowhere))
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """What the regions of a batch have in common.
-
-    Attributes:
-        counts: The same as arrays.
-        seed: Of the solver.
-    """
+    """What the regions of a batch have in common."""
 
     plan: Plan
     published: Publication
@@ -176,11 +164,6 @@ class _Batch:
         with errors_naming(self.plan.release.region.name, region):
             yield digest_seed(self.seed, region)
 
-    def parts(self, component: Component) -> Iterator[Component]:
-        """The component, or where a quarantine is near its parts."""
-        units = self.system.candidates.unit[component.columns]
-        return self.watched.parts(component, units, component.columns)
-
 
 def _solve(component: Component, seed: int) -> ProgramSolution:
     return solve_program(component.program, seed)
@@ -188,40 +171,25 @@ def _solve(component: Component, seed: int) -> ProgramSolution:
 
 def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
     """The regions whose candidates are listed; nobody is in the others yet."""
-    system = batch.system
-    n, unit = len(system.units), system.candidates.unit
-    people, seconds = bounds.lower.copy(), np.zeros(n)
-    used_solver, unsolved, undecided = (np.zeros(n, dtype=bool) for _ in range(3))
+    system, unit = batch.system, batch.system.candidates.unit
+    found = BatchSolution.propagated(system, bounds)
     whole = split_components(system.rows, bounds, system.regions[unit])
-    for component in (part for each in whole for part in batch.parts(each)):
+    for component in batch.watched.parts(whole, unit, np.arange(len(unit))):
         units = unit[component.columns]
         if not batch.watched.admits(units):
-            unsolved[units] = True
+            found.unsolved[units] = True
             continue
         with batch.region_of(int(units[0])) as seed:
             solution = _solve(component, seed)
         if solution.outcome is Feasibility.INFEASIBLE:
             raise batch.contradiction(np.unique(system.row_geounit[component.rows]))
-        np.add.at(seconds, units, solution.deterministic_time / len(units))
-        used_solver[units] = True
+        np.add.at(found.deterministic_time, units, solution.deterministic_time / len(units))
+        found.used_solver[units] = True
         if solution.outcome is Feasibility.UNDECIDED:
-            unsolved[units] = undecided[units] = True
+            found.unsolved[units] = found.undecided[units] = True
             continue
-        people[component.columns] = solution.values
-    return BatchSolution(
-        system=system,
-        bounds=bounds,
-        cells=system.candidates,
-        people=people,
-        lower=bounds.lower,
-        candidates=np.bincount(unit, minlength=n),
-        free=np.bincount(unit[bounds.free], minlength=n),
-        is_least=np.zeros(n, dtype=bool),
-        deterministic_time=seconds,
-        used_solver=used_solver,
-        unsolved=unsolved,
-        undecided=undecided,
-    )
+        found.people[component.columns] = solution.values
+    return found
 
 
 @dataclass(frozen=True)
@@ -229,9 +197,8 @@ class _DenseRegions:
     """The regions of a batch whose candidates are not listed.
 
     Attributes:
-        listed: The other regions, solved.
+        listed: The other regions, solved; its arrays by unit become those of all regions.
         is_likely: Whether costs count.
-        on_progress: Told of units while they are solved.
     """
 
     batch: _Batch
@@ -252,43 +219,32 @@ class _DenseRegions:
         bounds = propagate_dense(rows.domain, rows.wanted)
         batch.require_solution(bounds.suspects)
         people = bounds.lower.astype(np.int64)
-        least = listed.is_least.copy()
         region = system.regions[everyone]
         # Where nothing is free there is one solution in these cells: none costs less.
-        least[everyone[~np.isin(region, region[bounds.free > 0])]] = True
-        seconds, used_solver = listed.deterministic_time.copy(), listed.used_solver.copy()
-        unsolved, undecided = listed.unsolved.copy(), listed.undecided.copy()
+        listed.is_least[everyone[~np.isin(region, region[bounds.free > 0])]] = True
         for units in self._parts(everyone, bounds.free):
             inside = everyone[units]
             if not batch.watched.admits(inside):
-                unsolved[inside] = True
+                listed.unsolved[inside] = True
                 continue
             found = self._solve(rows.select(units), bounds, units, inside)
             people[units[found.is_solved]] = 0
             people[units[found.unit], found.cell] = found.people
-            least[inside] = found.is_least
-            seconds[inside] += found.deterministic_time
-            used_solver[inside] = True
-            undecided[inside] |= ~found.is_solved
-            unsolved[inside] |= ~found.is_solved
+            listed.is_least[inside] = found.is_least
+            listed.deterministic_time[inside] += found.deterministic_time
+            listed.used_solver[inside] = True
+            listed.undecided[inside] |= ~found.is_solved
+            listed.unsolved[inside] |= ~found.is_solved
+        listed.candidates[everyone], listed.free[everyone] = bounds.candidates, bounds.free
         unit, cell = np.nonzero(people)
         atoms = unravel(cell, batch.plan.grain.sizes)
         both = np.concatenate([listed.cells.unit, everyone[unit]])
         order = np.argsort(both, kind="stable")
-        candidates, free = listed.candidates.copy(), listed.free.copy()
-        candidates[everyone], free[everyone] = bounds.candidates, bounds.free
         return replace(
             listed,
             cells=Candidates(both[order], np.concatenate([listed.cells.atoms, atoms])[order]),
             people=np.concatenate([listed.people, people[unit, cell]])[order],
             lower=np.concatenate([listed.lower, bounds.lower[unit, cell]])[order],
-            candidates=candidates,
-            free=free,
-            is_least=least,
-            deterministic_time=seconds,
-            used_solver=used_solver,
-            unsolved=unsolved,
-            undecided=undecided,
         )
 
     def _parts(self, everyone: IntArray, free: IntArray) -> Iterator[IntArray]:
@@ -327,11 +283,3 @@ class _DenseRegions:
             geounits = np.concatenate([each.stratum.geounits for each in strata])
             raise self.batch.contradiction(np.unique(geounits))
         return found
-
-
-def quarantine_of_batch(
-    quarantine: Quarantine, counts: PartitionCounts, system: System
-) -> BatchQuarantine:
-    """The quarantine over one batch."""
-    units, regions = counts.geoids[system.units], counts.region_geoids[system.regions]
-    return quarantine.of_batch(units, regions)

@@ -27,7 +27,6 @@ from recon_cli.attack.variability.distance import (
     DistanceMeasure,
     Distances,
 )
-from recon_cli.attack.variability.effort import EffortAccount, EffortBudget
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.attack.variability.largest_distance import (
     LargestDistances,
@@ -36,15 +35,20 @@ from recon_cli.attack.variability.largest_distance import (
     maximize_each_unit,
     maximize_jointly,
 )
-from recon_cli.attack.variability.unit_search import UNWATCHED, UnitSearch
+from recon_cli.attack.variability.unit_search import (
+    UNWATCHED,
+    EffortAccount,
+    EffortBudget,
+    UnitSearch,
+)
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.cliques import nested_blocks
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Arrays, Confirmation, Ledger
-from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.ends import tighten_bounds
 from recon_cli.solve.nested_blocks import reach_in_blocks
 from recon_cli.solve.objectives import LinearFunctionals
 
@@ -59,8 +63,6 @@ class SolutionSpace:
     Attributes:
         rows: The system's rows, relaxed or not.
         incumbent: A solution: people in each candidate.
-        unit: For each candidate its unit.
-        units: Number of units.
         is_split: Whether no row couples two units, so that units can be measured together.
         has_total: For each unit whether all solutions have the same number of people in it.
         people: For each unit its people, in `incumbent` or as published.
@@ -103,13 +105,11 @@ class BatchVariability:
     """The variability of a batch.
 
     Attributes:
-        intervals: By histogram cell.
         solvar: Distances from the incumbent, by unit.
         diameter: Distances between any two solutions, by unit, or None.
         region: The same as `solvar` for whole regions (all units at once), or None.
         is_searched: For each unit whether its search was not stopped before its end.
         used_solver: For each unit whether propagation alone did not decide.
-        deterministic_time: For each unit its share of the solver's seconds.
     """
 
     intervals: CellIntervals
@@ -137,7 +137,6 @@ def measure_batch(
     Args:
         histogram: The histogram cells that count.
         regions: For each unit its region, rising.
-        budget: How hard to try.
         quarantine: Keeps solvers from units that kill them; those get what propagation proves.
         search: Goes on where an attempt before ended; where it is over, what is left gets what
             propagation proves.
@@ -154,13 +153,7 @@ def measure_batch(
     components = split_components(
         space.rows, bounds, regions[space.unit], targets=histogram.of_cell
     )
-    for component in (
-        part
-        for whole in components
-        for part in quarantine.parts(
-            whole, space.unit[whole.columns], histogram.of_cell[whole.columns]
-        )
-    ):
+    for component in quarantine.parts(components, space.unit, histogram.of_cell):
         if not measurement.is_left[component.columns].any():
             continue
         units = space.unit[component.columns]

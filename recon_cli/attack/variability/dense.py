@@ -34,11 +34,10 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import System
-from recon_cli.solve.bound_tightening import Ends, tighten_bounds
 from recon_cli.solve.column_pricing import OpenUnits, certified_least, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.solve.dual_bounds import least_value
-from recon_cli.solve.rounding import rounded_solution
+from recon_cli.solve.ends import Ends, tighten_bounds
 from recon_cli.statement.costs import SCALE
 
 #: Units whose programs are solved as one.
@@ -54,8 +53,6 @@ class DenseRegion:
     """A region whose candidates are held as arrays, and its variability: Eq. (kept).
 
     Attributes:
-        rows: The rows of its units.
-        bounds: What propagation proves.
         candidates: The histogram cells that people can be in.
         cell: For each candidate its number in its unit.
     """
@@ -111,12 +108,8 @@ class DenseRegion:
         """Intervals, certain records and solvar of every unit.
 
         Args:
-            histogram: The histogram cells of the candidates.
-            incumbent: People in each candidate.
             people: People of each unit.
             missing: For each unit whether people are missing in ``incumbent``.
-            quarantine: Keeps solvers from units that kill them.
-            search: Goes on where an attempt before ended.
             effort: For a unit whose relaxation is not whole.
         """
         measurement = _Measurement(self, histogram, incumbent, missing, effort)
@@ -235,7 +228,6 @@ class _Measurement:
         nothing from what those of the unit prove, and add what is in the bounds.
 
         Args:
-            unit: Which.
             kept: Histogram cells of the working grain with people at the vertex.
         """
         region, bounds = self.region, self.region.bounds
@@ -272,12 +264,12 @@ class _Measurement:
             left = self.effort.limit - ledger.effort
             if not ledger.is_open(k, 1) or left <= 0:
                 continue
-            found = least_value(program, ledger.row(k), left)
+            found = least_value(program, ledger.coefficients(k), left)
             ledger.effort += found.deterministic_time
             ledger.prove(k, 1, found.bound, found.why)
-            values = rounded_solution(program, found.vertex)
+            values = program.rounded(found.vertex)
             if len(values):
-                ledger.add(values)
+                ledger.add_solution(values)
         if len(asked):
             left = self.effort.limit - ledger.effort
             tighten_bounds(ledger, replace(self.effort, limit=left), Ends.LOWER, asked)

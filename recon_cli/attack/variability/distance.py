@@ -54,9 +54,7 @@ class ComponentHistogram:
     """The histogram cells of one component.
 
     Attributes:
-        program: The component's program.
         numbers: Each histogram cell's number among all of the batch.
-        unit: Each histogram cell's unit.
         cells: The histogram cells as sums of the program's variables; none is in two.
         incumbent: The reconstruction: a value for each variable.
     """

@@ -1,8 +1,8 @@
-"""The histogram cells of a release over the candidates of a system."""
+"""The histogram cells of a release over the candidates of a system, and their propagated bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,18 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.coverage import Coverage
 from recon_cli.frames import OPEN
+from recon_cli.model.bounds import propagate
 from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.components import Component
-from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.dense_bounds import propagate_dense
+from recon_cli.model.dense_domain import DenseDomain
+from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan, make_plan
 from recon_cli.model.predicates import Masks
-from recon_cli.model.system import System
+from recon_cli.model.system import MOST_LISTED, System, build_systems
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
 
@@ -48,14 +54,20 @@ def histogram_masks(release: Release, columns: tuple[str, ...]) -> list[Masks]:
     return predicates
 
 
+def histogram_schema(
+    release: Release, columns: Sequence[str], further: Mapping[str, pl.DataType]
+) -> pl.Schema:
+    """The unit's geoid, histogram columns, and what is said of each cell."""
+    of_cell = {name: release.column_groups(name).dtype() for name in columns}
+    return pl.Schema({release.geoid_column: pl.String(), **of_cell, **further})
+
+
 @dataclass(frozen=True)
 class HistogramCells:
     """The histogram cells that a batch's candidates fall into.
 
     Attributes:
-        columns: HistogramCells columns in use.
         of_cell: For each candidate its histogram cell; numbered by unit, then by group.
-        unit: For each histogram cell its unit.
         groups: (histogram cells × columns) group numbers.
     """
 
@@ -115,7 +127,6 @@ def with_open_ends(
     Args:
         intervals: The geoid column, ``columns``, ``lower``, ``upper`` (`OPEN` where nothing
             bounds), perhaps ``exact``.
-        columns: Columns of its histogram cells.
     """
     beyond = unbounded_histogram(plan, system, columns).frame(plan, counts, system)
     key = beyond.columns
@@ -159,3 +170,48 @@ def histogram_of(plan: Plan, candidates: Candidates, columns: tuple[str, ...]) -
         _, first, of_cell = np.unique(number, return_index=True, return_inverse=True)
     cells = np.stack([key[first] for key in keys], axis=1)
     return HistogramCells(columns, of_cell.astype(np.int64), cells[:, 0], cells[:, 1:])
+
+
+def propagated_intervals(
+    release: Release, published: Publication, tables: Sequence[Table]
+) -> pl.DataFrame:
+    """Valid intervals of the histogram cells of whole regions, without a solver.
+
+    Returns:
+        One row per histogram cell that may hold people: the unit's geoid, the histogram columns
+        that the tables see, ``lower`` and ``upper``.
+    """
+    columns = histogram_columns(release, tables, published.coverage)
+    make = make_plan if published.is_exact else make_interval_plan
+    plan = make(release, tables, published.coverage, histogram_masks(release, columns))
+    counts = arrange_counts(plan, published)
+    schema = histogram_schema(release, columns, {"lower": pl.Int32(), "upper": pl.Int32()})
+    frames = [schema.to_frame()]
+    most_listed = None if published.is_exact else MOST_LISTED
+    for system in build_systems(plan, counts, most_listed=most_listed):
+        candidates, *ends = _bounded_candidates(plan, system)
+        histogram = histogram_of(plan, candidates, columns)
+        lower, upper = (
+            np.bincount(histogram.of_cell, each, len(histogram.unit)).astype(np.int64)
+            for each in ends
+        )
+        frame = histogram.frame(plan, counts, system).with_columns(
+            lower=pl.Series(lower), upper=pl.Series(upper)
+        )
+        frame = frame.filter(pl.col("upper") > 0)
+        frame = with_open_ends(frame, plan, counts, system, columns)
+        frames.append(frame.select(schema.names()).cast(schema))
+    return pl.concat(frames)
+
+
+def _bounded_candidates(plan: Plan, system: System) -> tuple[Candidates, IntArray, IntArray]:
+    """The candidates of a batch with their least and most people."""
+    if system.is_listed.all():
+        bounds = propagate(system.rows)
+        return system.candidates, bounds.lower, np.where(bounds.is_open, OPEN, bounds.upper)
+    dense = propagate_dense(DenseDomain.of(plan, system.strata, len(system.units)))
+    unit, cell = np.nonzero((dense.upper > 0) | dense.is_open)
+    candidates = Candidates(unit, unravel(cell, plan.grain.sizes))
+    most = np.where(dense.is_open, OPEN, dense.upper)
+    lower, upper = (ends[unit, cell].astype(np.int64) for ends in (dense.lower, most))
+    return candidates, lower, upper

@@ -25,12 +25,11 @@ from recon_cli.attack.variability.distance import (
     ComponentHistogram,
     DistanceMeasure,
 )
-from recon_cli.attack.variability.effort import EffortAccount
+from recon_cli.attack.variability.unit_search import EffortAccount
 from recon_cli.model.program import fix_others, relax_others, with_rows
 from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.solve.rounding import rounded_solution
 
 #: Mostly one or two are enough; after that the whole region is solved.
 _MOST_CUTS = 10
@@ -105,13 +104,15 @@ def maximize_each_unit(
 
     Args:
         blocks: From fine to coarse the variables of each geounit that has several units.
-        on_distances: Hears of every unit.
 
     Raises:
         SolverError: The solver returned what is no solution.
     """
     if len(part.units) == 1:
-        return _alone(maximize_jointly(part, measure, account), measure)
+        largest = maximize_jointly(part, measure, account)
+        if measure is DIAMETER:
+            return largest
+        return replace(largest, together=(int(largest.reached[0]), int(largest.bound[0])))
     progress = _Progress(part, measure)
     relaxed = [part.relax_others(int(unit)) for unit in part.units]
     found = []
@@ -134,13 +135,6 @@ def maximize_each_unit(
     )
 
 
-def _alone(largest: LargestDistances, measure: DistanceMeasure) -> LargestDistances:
-    """The distances of a part with one unit: all of its units together."""
-    if measure is DIAMETER:
-        return largest
-    return replace(largest, together=(int(largest.reached[0]), int(largest.bound[0])))
-
-
 def _farthest_vertex(
     part: ComponentHistogram, measure: DistanceMeasure, account: EffortAccount
 ) -> IntArray:
@@ -157,7 +151,7 @@ def _farthest_vertex(
         cells.coefficients.T @ shared.astype(np.float64), effort.limit
     )
     account.spend(part.units, vertex.deterministic_time)
-    values = rounded_solution(part.program, vertex.values)
+    values = part.program.rounded(vertex.values)
     if not len(values):
         return values
     people = cells.coefficients @ values

@@ -1,26 +1,33 @@
-"""How far can any other solution be? The question of `recon solvar`."""
+"""How far can any other solution be? The question of `recon solvar`.
+
+See *solution variability* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import polars as pl
 
-from recon_cli.attack.excluded_units import Quarantine
-from recon_cli.attack.options import VariabilityOptions
-from recon_cli.attack.question import Answer, Question, RegionData, Rows
-from recon_cli.attack.variability.partition import (
-    flag_certain,
-    make_variability_plan,
-    measure_with_plan,
-)
+from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.known_batch import KnownBatch
+from recon_cli.attack.options import Mode, VariabilityOptions
+from recon_cli.attack.question import Answer, PlannedQuestion, RegionData, Rows, count_statuses
+from recon_cli.attack.variability.frames import REGIONS, interval_schema, narrow, unit_schema
+from recon_cli.attack.variability.histogram import histogram_columns, histogram_masks
+from recon_cli.attack.variability.regions import MeasuredRegions, UnitsAlone
 from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place
+from recon_cli.model.counts import arrange_counts
 from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan, make_plan, make_relaxed_plan
+from recon_cli.model.system import build_systems
 from recon_cli.plurals import plural
-from recon_cli.progress import OnProgress
+from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
+from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import solvar_percentiles, variability_by_size
@@ -30,14 +37,95 @@ SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
 
 
 @dataclass(frozen=True)
-class VariabilityQuestion(Question):
-    """How far can any other solution be, and which records do all of them share?
+class Variability:
+    """The variability of one partition.
 
     Attributes:
-        options: What is measured.
+        units: One row per unit: its geoid, ``population``, ``solvar_pct`` and
+            ``solvar_upper_pct`` (a distance that a solution reaches, and one that none exceeds),
+            ``diameter_pct`` and ``diameter_upper_pct`` if asked for, ``certain_records`` and
+            ``certain_upper`` (people in every solution, at least and at most), ``status``
+            (``proven``: the two solvar columns agree; ``bounded``; ``open``: the tables in use
+            do not bound the number of people, so there is no upper bound; ``undecided``: the
+            search was stopped, and only what was proven until then is said), ``method``
+            (``propagation``, ``solver``) and ``seconds``, the solver's deterministic effort.
+        intervals: One row per histogram cell that varies or is never empty: the unit's geoid, the
+            histogram columns, ``lower``, ``upper``, and ``exact``, whether solutions reach both.
+        regions: One row per region in exact mode: ``geoid``, ``population`` and the solvar columns
+            for all its units at once.
     """
 
-    plan: Plan
+    columns: tuple[str, ...]
+    units: pl.DataFrame
+    intervals: pl.DataFrame
+    regions: pl.DataFrame
+
+    def only(self, geoid: str) -> Variability:
+        """The part of one unit."""
+        name = self.units.columns[0]
+        return Variability(
+            self.columns,
+            self.units.filter(pl.col(name) == geoid),
+            self.intervals.filter(pl.col(name) == geoid),
+            self.regions.clear(),
+        )
+
+
+def measure_variability(
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    microdata: pl.DataFrame,
+    options: VariabilityOptions,
+) -> Variability:
+    """How far other solutions can be from records that ``tables`` imply, and what all of them have.
+
+    Raises:
+        StageError: The records do not reproduce the published counts.
+    """
+    coverage, is_exact = published.coverage, published.is_exact
+    question = VariabilityQuestion.of(release, tables, coverage, options, is_exact=is_exact)
+    return question.measured(RegionData(published, microdata))
+
+
+def flag_certain(
+    release: Release, microdata: pl.DataFrame, measurement: Variability
+) -> pl.DataFrame:
+    """Which records are in every solution: the first ``lower`` of each cell, Eq. (certain).
+
+    Returns:
+        The measured records in their order: the unit's geoid, the histogram columns that the
+        tables see, and ``certain``.
+    """
+    key = [release.geoid_column, *measurement.columns]
+    ranked = microdata.select(*key, rank=pl.int_range(pl.len()).over(key))
+    lower = measurement.intervals.select(*key, "lower")
+    # A null, where the tables of a unit do not see a feature, is certain of nothing.
+    joined = ranked.join(lower, on=key, how="left", maintain_order="left")
+    certain = (pl.col("rank") < pl.col("lower")).fill_null(value=False)
+    return joined.select(*key, certain=certain)
+
+
+def make_variability_plan(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    mode: Mode,
+    *,
+    is_exact: bool = True,
+) -> Plan:
+    """A plan for one mode, whose grain resolves the histogram as far as the tables see it."""
+    columns = histogram_columns(release, tables, coverage)
+    make = make_relaxed_plan if mode == "relaxed" else make_plan
+    if not is_exact:
+        make = make_interval_plan
+    return make(release, tables, coverage, histogram_masks(release, columns))
+
+
+@dataclass(frozen=True)
+class VariabilityQuestion(PlannedQuestion):
+    """How far can any other solution be, and which records do all of them share?"""
+
     options: VariabilityOptions
 
     @classmethod
@@ -59,14 +147,43 @@ class VariabilityQuestion(Question):
         """Units."""
         return plural(release.geography.unit.name).replace("_", " ")
 
-    @property
-    def release(self) -> Release:
-        """The schema."""
-        return self.plan.release
+    def measured(
+        self,
+        part: RegionData,
+        on_progress: OnProgress = ignore_progress,
+        quarantine: Quarantine = NO_QUARANTINE,
+    ) -> Variability:
+        """See `measure_variability`."""
+        plan, options, published = self.plan, self.options, part.published
+        columns = histogram_columns(plan.release, plan.tables, published.coverage)
+        if options.diameter:
+            published.require_exact("the diameter")
+        counts = arrange_counts(plan, published)
+        systems = build_systems(plan, counts)
+        if counts.intervals is not None:  # one region at a time: candidates may be too many
+            systems = build_systems(plan, counts, 1, must_list=False)
+        of_units = unit_schema(plan, diameter=options.diameter)
+        of_cells = interval_schema(plan, columns)
+        units, intervals, regions = ([each.to_frame()] for each in (of_units, of_cells, REGIONS))
+        alone = UnitsAlone(plan, part, replace(options, mode="relaxed"), quarantine)
+        for number, known in enumerate(KnownBatch.each(plan, counts, systems, part, quarantine)):
+            system, progress = known.system, ProgressSoFar(on_progress)
+            found = MeasuredRegions(known, options, f"batch-{number:05d}", progress).measured(
+                columns
+            )
+            if counts.intervals is not None:
+                name = f"alone-{number:05d}"
+                found = narrow(found, partial(alone.measured, system, columns, name))
+            units.append(found.units(of_units))
+            intervals.append(found.intervals(of_cells))
+            regions.append(found.regions())
+            statuses = count_statuses(units[-1])
+            progress.tell(len(system.units), int(found.people.sum()), statuses)
+        return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``solvar/``, ``intervals/``, ``certainty/`` and ``regions/``."""
-        found = measure_with_plan(self.plan, part, self.options, on_progress, quarantine)
+        found = self.measured(part, on_progress, quarantine)
         units = _with_uniques(self.release, found.units, part.records)
         methods = units["method"].value_counts().iter_rows()
         places = units.filter(is_place(self.release.geoid_column))
@@ -79,7 +196,7 @@ class VariabilityQuestion(Question):
                 "certainty": flag_certain(self.release, part.records, found),
                 "regions": found.regions,
             },
-            statuses=dict(places["status"].value_counts().iter_rows()),
+            statuses=count_statuses(places),
             totals={
                 "units": places.height,
                 "inhabited": inhabited.height,

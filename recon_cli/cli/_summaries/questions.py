@@ -10,15 +10,15 @@ import polars as pl
 from recon_cli.attack.slivers import SLIVERS as COLUMNS
 from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
 from recon_cli.evaluate.checked import ALONE, checked_sentence, proven_by
+from recon_cli.evaluate.findings import shown_parts
 from recon_cli.evaluate.fresh import WorkFolder
-from recon_cli.evaluate.joint import told_parts
 from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CONTRIBUTIONS, RECONSTRUCT, SLIVERS
 from recon_cli.plurals import plural
 from recon_cli.stages.audit_summary import read_audit
 from recon_cli.stages.result_tables import read_disclosures, read_table, read_tenths
-from recon_cli.store import open_folder
+from recon_cli.store import Manifest, open_folder
 
 
 def audit(run: Run, outcome: StageOutcome) -> None:
@@ -119,7 +119,7 @@ def joint(run: Run, outcome: StageOutcome) -> None:
     manifest, unit = outcome.manifest, plural(run.release.geography.unit.name)
     totals, statuses = manifest.totals, manifest.statuses
     facts: list[Fact] = [(unit, f"{totals['units']:,}")]
-    for name in told_parts(manifest):
+    for name in shown_parts(manifest):
         records = totals[f"{name}_records"]
         facts += [
             (plural(name), f"{records:,}"),
@@ -127,11 +127,24 @@ def joint(run: Run, outcome: StageOutcome) -> None:
             ("  by their own tables", share(totals[f"{name}_alone"], records)),
         ]
     facts.append(("proven", share(statuses.get("proven", 0), totals["units"])))
+    facts += _who_lives_with_whom(manifest, unit)
     facts.append(("proven by", ALONE))
-    first = totals[f"{told_parts(manifest)[0]}_records"]
+    first = totals[f"{shown_parts(manifest)[0]}_records"]
     people = plural(run.release.record)
     facts.append(("seconds", seconds(manifest.run.wall_seconds, first, people)))
     show(title_of(outcome), facts)
+
+
+def _who_lives_with_whom(manifest: Manifest, unit: str) -> list[Fact]:
+    """Where it was asked for."""
+    totals, partner = manifest.totals, shown_parts(manifest)[1]
+    if not manifest.notes["compositions"]:
+        return []
+    return [
+        (f"{plural(partner)} with every member", f"{totals['certain_with_members']:,}"),
+        (f"{unit} with one division", f"{totals['is_division_unique']:,}"),
+        ("who lives with whom proven", share(totals["divisions_proven"], totals["units"])),
+    ]
 
 
 def prove(run: Run, outcome: StageOutcome) -> None:  # noqa: ARG001

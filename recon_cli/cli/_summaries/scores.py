@@ -20,8 +20,8 @@ from recon_cli.cli._output import (
 )
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import LINK
-from recon_cli.report.score_tables import brief, table_title
-from recon_cli.score.sheet import ResultTable
+from recon_cli.report.document import ResultTable
+from recon_cli.report.rates import brief, table_title
 from recon_cli.score.sizes import ALL
 from recon_cli.score.tables import TABLES
 from recon_cli.stages.leave_one_out_scores import read_differences

@@ -17,7 +17,7 @@ from recon_cli.lab.dinur_nissim.page import compose_experiment, compose_one_sum
 from recon_cli.lab.dinur_nissim.presets import Experiment, Setting
 from recon_cli.lab.dinur_nissim.subset_sums import AnswerNoise, Kind
 from recon_cli.report.document import ReportDocument
-from recon_cli.report.files import report_files
+from recon_cli.report.page import report_files
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import disk, make_folder, write_bytes
 

@@ -19,8 +19,8 @@ from recon_cli.cli._output import show, show_table
 from recon_cli.cli._stage import run_and_print
 from recon_cli.errors import ConfigError
 from recon_cli.noise.budget import exact, precision, prior_of
+from recon_cli.report.charts import Scale, line_chart
 from recon_cli.report.drawing import svg_file
-from recon_cli.report.kazan_reiter import study_chart
 from recon_cli.risk import expectation
 from recon_cli.risk.expectation import ExpectedRisk
 from recon_cli.risk.kazan_reiter import FIGURES, TABLES
@@ -145,7 +145,8 @@ def kazan_reiter(*, tables: tuple[str, ...], figures: tuple[str, ...], to: Path)
         figure = FIGURES[number]
         points = figure.points()
         write_bytes(to / f"figure_{number}.csv", csv_bytes(points))
-        write_bytes(to / f"figure_{number}.svg", svg_file(study_chart(figure, points)).encode())
+        chart = line_chart(points, Scale(figure.x, is_log=figure.is_log), Scale(figure.unit))
+        write_bytes(to / f"figure_{number}.svg", svg_file(chart).encode())
         show(f"Figure {number}: {figure.caption}", [("drawing", str(to / f"figure_{number}.svg"))])
 
 

@@ -31,10 +31,10 @@ published value; *bound* is how large it may be, where the project asked for one
   in percent of all people. How alike in age a block's householders are, `ages.alike`, is one
   number, 0.5 for blocks of all sizes. It was fitted to these seven shares and to the 44 percent
   of all people who are unique with single years of age: by least squares, each in units of its
-  bound, on nations of other seeds (4, 5, 6; `python -m benchmarks.alike`). Alone, the shares of
-  blocks of 10 to 249 would choose 0.4 to 0.45, those of blocks of 1 to 9 nearly none, and the 44
-  percent 0.8, so that with 0.5 the former are a little too low and the latter too high. Nothing
-  else was fitted to them.
+  bound, on nations of other seeds (4, 5, 6; `python -m benchmarks.alike`). Alone, blocks of 1 to
+  9 would choose 0.05, those of 10 to 249 0.4 to 0.45, larger ones 0.55 to 0.6 and the 44 percent
+  0.8. So blocks of 1 to 9 have somewhat too few unique people, and with single years the nation
+  has somewhat too many. Nothing else was fitted anew.
 - Nine real tracts, to which nothing was fitted, speak for less likeness rather than for more. Of
   100 people in their blocks of 1 to 9, 10 to 49 and 50 to 99 people 92, 64 and 32 share block,
   sex and agebin with nobody, data-defined or not; here it is 87, 54 and 29. The ages of two

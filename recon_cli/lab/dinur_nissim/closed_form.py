@@ -73,7 +73,6 @@ def noisy_share(bits: int, queries: int, sd: float) -> float:
     """Share right of box least squares under normal noise: Eq. (above).
 
     Args:
-        bits: n.
         queries: m, above n/2.
         sd: σ, above 0.
     """

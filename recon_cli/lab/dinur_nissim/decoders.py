@@ -44,7 +44,6 @@ def box_least_squares(gram: FloatArray, moments: FloatArray, queries: int) -> Fl
     Args:
         gram: (n × n) QᵀQ.
         moments: (n × sides) Qᵀa.
-        queries: m.
 
     Returns:
         (n × sides) points of the cube.

@@ -5,11 +5,16 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.lab.dinur_nissim.closed_form import normal_queries
-from recon_cli.report.charts import Chart
-from recon_cli.report.curves import Curve, CurvePanel, CurvePoint, Scale, curve_looks
-from recon_cli.report.document import Figure, ReportDocument, ReportSection, Term, result_table
-from recon_cli.report.headline import Headline
-from recon_cli.score.sheet import ResultTable
+from recon_cli.report.charts import Chart, Curve, CurvePanel, CurvePoint, Scale, curve_looks
+from recon_cli.report.document import (
+    Figure,
+    Headline,
+    ReportDocument,
+    ReportSection,
+    ResultTable,
+    Term,
+    result_table,
+)
 
 _SERIES = {
     "closed_form": "closed form",

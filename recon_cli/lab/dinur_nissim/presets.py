@@ -37,8 +37,6 @@ class Setting:
     """Some queries to some bits.
 
     Attributes:
-        bits: n.
-        queries: m.
         noises: Of each answer, one after the other.
     """
 
@@ -52,11 +50,7 @@ class Experiment:
     """Settings to be tried.
 
     Attributes:
-        title: What it shows.
-        settings: In order.
         trials: As published.
-        decoder: For all of them.
-        design: Which subsets are asked for.
 
     Raises:
         ValueError: See `subset_sums.check_design`.

@@ -102,15 +102,11 @@ def attack(
     subsets, so that their squares are added up once.
 
     Args:
-        bits: n.
-        queries: m.
         noises: Of each answer.
         decoder: ``auto`` takes `least_absolute` for Laplace and `within` for bounded noise as
             long as these are small, else box least squares.
         design: ``random`` subsets, each of a fair half; ``m-sequence``, different shifts of one,
             see `m_sequence`.
-        trials: How many.
-        seed: Of everything.
 
     Raises:
         ValueError: There is no m-sequence of so many bits, or it has fewer shifts than queries.

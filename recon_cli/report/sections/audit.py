@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import polars as pl
 
 from recon_cli.evaluate.findings import AuditFindings, Findings
-from recon_cli.evaluate.fresh import Missing
-from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section
+from recon_cli.report.document import ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section
 from recon_cli.report.view import meaning_of
 from recon_cli.report.words import Words, count, percentage, stopped_words
+from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "audit"
 _TITLE = "Counts that were suppressed, rounded or left out"
@@ -31,38 +27,14 @@ _KINDS = (
 )
 
 
-@dataclass(frozen=True)
-class _Audited:
-    """What the section is about.
-
-    Attributes:
-        found: What was audited.
-        lists_places: Whether counts of single places may be told.
-        pages: Geoid → the page of the place, where it has one.
-    """
-
-    found: AuditFindings
-    lists_places: bool
-    pages: Mapping[str, str]
-
-
-def _read(findings: Findings) -> _Audited | Missing | None:
-    audit = findings.audit
-    if not isinstance(audit, AuditFindings):
-        return audit
-    pages = {place.geoid: place.page for place in findings.places}
-    return _Audited(audit, findings.lists_places, pages)
-
-
-def _render(part: _Audited, words: Words) -> tuple[ReportSection, ...]:
+def _render(found: AuditFindings, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
     """What follows of the counts that are not published exactly."""
-    title, found = _TITLE, part.found
     cells, statuses = found.manifest.totals["cells"], found.manifest.statuses
     if not cells:
         return (
             ReportSection(
                 _KEY,
-                title,
+                _TITLE,
                 ("No count is left out, or declared to be suppressed, rounded or perturbed.",),
             ),
         )
@@ -83,8 +55,10 @@ def _render(part: _Audited, words: Words) -> tuple[ReportSection, ...]:
     kinds = _rows(found.by_suppression, 1)
     header = ("level", "table", "given away", "small ones recovered", "zeros recovered", *_OUTCOMES)
     sheets = [
-        *_recovered(part),
-        result_table("Counts that are not published exactly", header, _tables(found), 3),
+        *_recovered(found, findings),
+        result_table(
+            "Counts that are not published exactly", header, _tables(found, findings.release), 3
+        ),
     ]
     if kinds:
         title_of_kinds = "Suppressed counts, by why they are"
@@ -94,9 +68,9 @@ def _render(part: _Audited, words: Words) -> tuple[ReportSection, ...]:
     return (ReportSection(_KEY, _TITLE, paragraphs, sheets=tuple(sheets)),)
 
 
-def _tables(found: AuditFindings) -> list[tuple[str, ...]]:
+def _tables(found: AuditFindings, release: Release) -> list[tuple[str, ...]]:
     """A row a level and table, with whether it is proven to give a count away."""
-    of = found.release.table_by_name
+    of = release.table_by_name
     rows = []
     for row in found.by_table.iter_rows(named=True):
         verdict = "yes" if row["recovered"] else "undecided" if row["undecided"] else "not proven"
@@ -105,10 +79,10 @@ def _tables(found: AuditFindings) -> list[tuple[str, ...]]:
     return rows
 
 
-def _recovered(part: _Audited) -> list[ResultTable]:
+def _recovered(found: AuditFindings, findings: Findings) -> list[ResultTable]:
     """The recovered counts in words: small ones first, then others, zeros last; by place."""
-    found, release = part.found, part.found.release
-    if found.recovered_counts.is_empty() or not part.lists_places:
+    release = findings.release
+    if found.recovered_counts.is_empty() or not findings.lists_places:
         return []
     order = pl.col("is_small").not_(), pl.col("count") == 0, "geoid", "table", "cell"
     rows = found.recovered_counts.sort(*order).head(_LISTED)
@@ -126,7 +100,8 @@ def _recovered(part: _Audited) -> list[ResultTable]:
     title = "What anybody can work out"
     title += f": {_LISTED:,} of {whole:,} counts" if whole > len(listed) else ""
     header = ("place", "of whom", "table", "tells of", "count")
-    pages = tuple(part.pages.get(geoid, "") for geoid in rows["geoid"])
+    page_of = {place.geoid: place.page for place in findings.places}
+    pages = tuple(page_of.get(geoid, "") for geoid in rows["geoid"])
     return [ResultTable(title, header, listed, 4, is_list=True, pages=pages)]
 
 
@@ -147,4 +122,4 @@ def _rows(frame: pl.DataFrame, words: int) -> list[tuple[str, ...]]:
     ]
 
 
-SECTION = Section(_KEY, _TITLE, _read, _render)
+SECTION = Section(_KEY, _TITLE, lambda findings: findings.audit, _render)

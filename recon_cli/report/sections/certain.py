@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
 
-from recon_cli.evaluate.findings import Findings, ReconstructionFindings, UniqueFindings
+from recon_cli.evaluate.findings import Findings, ReconstructionFindings
 from recon_cli.evaluate.fresh import Missing
-from recon_cli.report.charts import Chart, Panel, bars
-from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.section import Section
+from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
+from recon_cli.report.document import (
+    Figure,
+    ReportSection,
+    ResultTable,
+    by_size_words,
+    result_table,
+)
+from recon_cli.report.sections import Section
 from recon_cli.report.words import (
     Words,
     count,
@@ -22,32 +25,19 @@ from recon_cli.report.words import (
     size_label,
 )
 from recon_cli.schema import Release
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "certain"
-
-
-@dataclass(frozen=True)
-class _Certain:
-    release: Release
-    found: ReconstructionFindings
-    uniques: UniqueFindings | Missing
 
 
 def _title(words: Words) -> str:
     return f"Certain records and unique {words.people}"
 
 
-def _read(findings: Findings) -> _Certain | Missing:
-    found = findings.reconstruction
-    if isinstance(found, Missing):
-        return found
-    return _Certain(findings.release, found, findings.uniques)
-
-
-def _render(part: _Certain, words: Words) -> tuple[ReportSection, ...]:
+def _render(
+    found: ReconstructionFindings, findings: Findings, words: Words
+) -> tuple[ReportSection, ...]:
     """Certain records, and uniques where they were counted."""
-    found, uniques, title = part.found, part.uniques, _title(words)
+    uniques, title = findings.uniques, _title(words)
     whole = found.whole
     certain, elsewhere = whole["certain"], whole["certain_elsewhere"]
     others = found.people - whole["one_population"]
@@ -70,7 +60,7 @@ def _render(part: _Certain, words: Words) -> tuple[ReportSection, ...]:
     other = "nobody else" if words.is_human else f"no other {words.person}"
     text.append(
         f"{count(row['unique'])} {words.people} {where} ({percent(row['unique_pct'])}%) are unique"
-        f"{defined}: {other} in their {words.unit} has the same {_keys(part.release, words)}."
+        f"{defined}: {other} in their {words.unit} has the same {_keys(findings.release, words)}."
     )
     return (ReportSection(_KEY, title, tuple(text), (_figure(found, uniques.by_size, words),)),)
 
@@ -168,4 +158,4 @@ def _unique_sheet(uniques: pl.DataFrame, words: Words) -> ResultTable:
     return result_table(f"Unique {words.people} by size", header, body)
 
 
-SECTION = Section(_KEY, _title, _read, _render)
+SECTION = Section(_KEY, _title, lambda findings: findings.reconstruction, _render)

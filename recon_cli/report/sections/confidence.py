@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
 
 from recon_cli.evaluate.findings import Findings
+from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.pipeline.stages import CONFIDENCE, SCORE
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section, read_stage
+from recon_cli.report.sections import Section, folder_of
 from recon_cli.report.words import Words, count, percent
 from recon_cli.score.confidence import CALIBRATION, count_tenths
-from recon_cli.store import Folder, Manifest
+from recon_cli.store import Folder
 
 _KEY = "confidence"
 _TITLE = "Confidence of records that are not certain"
 _HEADER = ("confidence", "records", "mean confidence %", "right %", "interval")
 
 
-@dataclass(frozen=True)
-class _Confidence:
-    """What `recon confidence` found.
-
-    Attributes:
-        manifest: Of ``confidence/``.
-        tenths: Records that are not certain, by ``tenth`` of their confidence: ``records``.
-        calibration: As from `recon_cli.score.confidence.calibration`; None without a truth.
-    """
-
-    manifest: Manifest
-    tenths: pl.DataFrame
-    calibration: pl.DataFrame | None
-
-
-def _read(folder: Folder, findings: Findings) -> _Confidence:
-    calibrated, work = None, findings.work
-    score = work.open(SCORE) if work.holds(SCORE) else None
-    if score is not None and score.manifest.inputs["shared"].get("confidence/") == (
-        folder.manifest.key
-    ):
-        calibrated = pl.read_csv(score.read_extra("confidence.csv"), schema=CALIBRATION)
-    return _Confidence(
-        folder.manifest,
-        count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions),
-        calibrated,
-    )
-
-
-def _render(found: _Confidence, _: Words) -> tuple[ReportSection, ...]:
+def _render(folder: Folder, findings: Findings, _: Words) -> tuple[ReportSection, ...]:
     """Records by tenth of their confidence, beside the truth where there is one."""
-    notes, totals = found.manifest.notes, found.manifest.totals
+    notes, totals = folder.manifest.notes, folder.manifest.totals
     left = totals["people"] - totals["certain"] - totals["not_sampled"]
     text = [
         f"Of {totals['people']:,} records {left:,} are not shown to be certain by propagation. "
@@ -59,14 +29,16 @@ def _render(found: _Confidence, _: Words) -> tuple[ReportSection, ...]:
         "record in each of them may be missing from another one: **confidence is no proof**, and "
         "certain records have none.",
     ]
-    if found.calibration is None:
+    calibrated = _calibration(folder, findings.work)
+    if calibrated is None:
         text.append(
             "How often such records are right is not known: that takes the truth, `recon link` and "
             "`recon score`."
         )
+        parts = (folder.read(name, columns=("confidence",)) for name in folder.partitions)
         rows = [
             (_tenth(tenth), count(records), "–", "–", "")
-            for tenth, records in found.tenths.iter_rows()
+            for tenth, records in count_tenths(parts).iter_rows()
         ]
         sheet = result_table("Records by tenth of confidence", _HEADER, rows)
         return (ReportSection(_KEY, _TITLE, tuple(text), sheets=(sheet,)),)
@@ -78,11 +50,19 @@ def _render(found: _Confidence, _: Words) -> tuple[ReportSection, ...]:
         result_table(
             f"Confidence beside the truth, {truth}",
             _HEADER,
-            [_row(row) for row in found.calibration.filter(truth=truth).iter_rows(named=True)],
+            [_row(row) for row in calibrated.filter(truth=truth).iter_rows(named=True)],
         )
-        for truth in found.calibration["truth"].unique(maintain_order=True)
+        for truth in calibrated["truth"].unique(maintain_order=True)
     )
     return (ReportSection(_KEY, _TITLE, tuple(text), sheets=sheets),)
+
+
+def _calibration(folder: Folder, work: WorkFolder) -> pl.DataFrame | None:
+    """What `recon score` says of these records; None without a truth."""
+    score = work.open(SCORE) if work.holds(SCORE) else None
+    if score is None or score.manifest.inputs["shared"].get("confidence/") != folder.manifest.key:
+        return None
+    return pl.read_csv(score.read_extra("confidence.csv"), schema=CALIBRATION)
 
 
 def _row(row: dict[str, float | None]) -> tuple[str, ...]:
@@ -95,4 +75,4 @@ def _tenth(number: int) -> str:
     return f"{10 * number}–{10 * number + 10}%"
 
 
-SECTION = Section(_KEY, _TITLE, read_stage(CONFIDENCE, _read), _render)
+SECTION = Section(_KEY, _TITLE, folder_of(CONFIDENCE), _render)

@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
 
-from recon_cli.attack.contributions.measures import MEASURES
-from recon_cli.attack.contributions.ranking import NOTHING, WHOLE
+from recon_cli.attack.contributions.ranking import MEASURES, NOTHING, WHOLE
 from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import CONTRIBUTIONS
-from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section, read_stage
+from recon_cli.report.document import ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section, folder_of
 from recon_cli.report.words import Words, count
-from recon_cli.score.sheet import ResultTable
-from recon_cli.store import Folder, Manifest
+from recon_cli.store import Folder
 
 _KEY = "contributions"
 _TITLE = "Which parts do the damage"
 _PARTS = {"tables": "table", "levels": "level", "features": "feature's detail"}
 
 
-@dataclass(frozen=True)
-class _Contributions:
-    """What `recon contributions` found.
-
-    Attributes:
-        manifest: Of ``contributions/``.
-        ranked: As from `recon_cli.attack.contributions.ranking.rank_contributions`.
-    """
-
-    manifest: Manifest
-    ranked: pl.DataFrame
-
-
-def _read(folder: Folder, _: Findings) -> _Contributions:
-    return _Contributions(
-        folder.manifest, pl.read_parquet(folder.read_extra("contributions.parquet"))
-    )
-
-
-def _render(found: _Contributions, words: Words) -> tuple[ReportSection, ...]:
+def _render(folder: Folder, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """What is proven without each part, and what the part adds."""
-    notes, ranked = found.manifest.notes, found.ranked
+    notes = folder.manifest.notes
+    ranked = pl.read_parquet(folder.read_extra("contributions.parquet"))
     part = _PARTS[notes["parts"]]
     text = [
         f"Each {part} was left out of the publication, and what remains was attacked again; "
@@ -61,6 +39,7 @@ def _render(found: _Contributions, words: Words) -> tuple[ReportSection, ...]:
 
 
 def _sheet(ranked: pl.DataFrame, words: Words, *, has_values: bool) -> ResultTable:
+    """A row a part, as `recon_cli.attack.contributions.ranking.rank_contributions` ranks them."""
     people = {name: f"{name} {words.people}" for name in ("certain", "disclosed")}
     names = [people.get(name, name) for name in MEASURES]
     header = ["left out", *(f"{name} without" for name in names)]
@@ -84,4 +63,4 @@ def _called(name: str, words: Words) -> str:
     return {WHOLE: "nothing", NOTHING: nothing}.get(name, name)
 
 
-SECTION = Section(_KEY, _TITLE, read_stage(CONTRIBUTIONS, _read), _render)
+SECTION = Section(_KEY, _TITLE, folder_of(CONTRIBUTIONS), _render)

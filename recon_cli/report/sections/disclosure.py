@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from recon_cli.evaluate.findings import ClaimFindings, Findings
-from recon_cli.evaluate.fresh import Missing
-from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section
+from recon_cli.report.document import ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section
 from recon_cli.report.words import (
     Words,
     capitalized,
@@ -17,26 +14,13 @@ from recon_cli.report.words import (
     stopped_words,
 )
 from recon_cli.schema import Release
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "disclosure"
 _TITLE = "Disclosure, on any columns"
 
 
-@dataclass(frozen=True)
-class _Disclosure:
-    release: Release
-    claims: ClaimFindings
-
-
-def _read(findings: Findings) -> _Disclosure | Missing:
-    claims = findings.claims
-    return claims if isinstance(claims, Missing) else _Disclosure(findings.release, claims)
-
-
-def _render(found: _Disclosure, words: Words) -> tuple[ReportSection, ...]:
+def _render(claims: ClaimFindings, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
     """Identity, attribute and inferential disclosure, over all subsets of the columns."""
-    claims = found.claims
     totals = claims.manifest.totals
     listed = enumerate_words([words.columns.get(c, c) for c in claims.columns])
     text = [
@@ -70,7 +54,7 @@ def _render(found: _Disclosure, words: Words) -> tuple[ReportSection, ...]:
         ("columns known", "identity", share, "attribute", share, "inferential"),
         rows,
     )
-    surprise = () if claims.surprise.is_empty() else (_surprise(claims, found.release, words),)
+    surprise = () if claims.surprise.is_empty() else (_surprise(claims, findings.release, words),)
     return (ReportSection(_KEY, _TITLE, tuple(text), sheets=(sheet, *surprise)),)
 
 
@@ -104,4 +88,4 @@ def _surprise(claims: ClaimFindings, release: Release, words: Words) -> ResultTa
     )
 
 
-SECTION = Section(_KEY, _TITLE, _read, _render)
+SECTION = Section(_KEY, _TITLE, lambda findings: findings.claims, _render)

@@ -5,34 +5,26 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.evaluate.checked import ALONE
-from recon_cli.evaluate.findings import Findings, JointFindings
-from recon_cli.evaluate.fresh import Missing
-from recon_cli.evaluate.joint import COUNTED, JOINT_UNITS, SOLVED
+from recon_cli.evaluate.findings import COUNTED, JOINT_UNITS, SOLVED, Findings, JointFindings
 from recon_cli.plurals import plural
-from recon_cli.report.charts import Chart, Panel, bars
-from recon_cli.report.document import Figure, ReportSection, result_table
-from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.section import Section
+from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
+from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section
 from recon_cli.report.words import Words, capitalized, percent, percent_of, percentage, size_label
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "joint"
 _TITLE = "Releases together"
 
 
-def _read(findings: Findings) -> JointFindings | Missing | None:
-    return findings.joint
-
-
-def _render(found: JointFindings, words: Words) -> tuple[ReportSection, ...]:
+def _render(found: JointFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """Both kinds of records: how many are certain by their own tables, and how many together."""
     figure = Figure(
         name=_KEY,
         title="Certain records, alone and together",
         caption="The number beside a bar is the share that is certain by all releases together.",
-        alt=" ".join(_alt(found, part, words) for part in found.told),
-        chart=Chart(tuple(_panel(found.by_size, part, words) for part in found.told)),
-        sheets=tuple(_sheet(found.by_size, part, words) for part in found.told),
+        alt=" ".join(_alt(found, part, words) for part in found.shown_parts),
+        chart=Chart(tuple(_panel(found.by_size, part, words) for part in found.shown_parts)),
+        sheets=tuple(_sheet(found.by_size, part, words) for part in found.shown_parts),
     )
     sheets = () if found.worst.is_empty() else (_worst(found, words),)
     return (ReportSection(_KEY, _TITLE, tuple(_text(found, words)), (figure,), sheets),)
@@ -47,7 +39,7 @@ def _text(found: JointFindings, words: Words) -> list[str]:
         f"(`{found.manifest.notes['links']}`). A record is certain together if it is in every "
         "solution of all of them, and alone if its own release proves that."
     ]
-    text += [_certain(found.by_size.row(0, named=True), part) for part in found.told]
+    text += [_certain(found.by_size.row(0, named=True), part) for part in found.shown_parts]
     said = (
         f"In {found.solved:,} of {units:,} {words.units} records were found that all tables admit "
     )
@@ -131,16 +123,16 @@ def _sheet(by_size: pl.DataFrame, part: str, words: Words) -> ResultTable:
 def _worst(found: JointFindings, words: Words) -> ResultTable:
     """The places where the releases say most together that neither says alone."""
     header = [words.unit]
-    for part in found.told:
+    for part in found.shown_parts:
         header += [plural(part), "certain alone", "together"]
     rows = [
         [
             row["geoid"],
-            *(f"{row[f'{part}_{what}']:,}" for part in found.told for what in COUNTED),
+            *(f"{row[f'{part}_{what}']:,}" for part in found.shown_parts for what in COUNTED),
         ]
         for row in found.worst.iter_rows(named=True)
     ]
     return result_table(f"{capitalized(words.units)} with most certain only together", header, rows)
 
 
-SECTION = Section(_KEY, _TITLE, _read, _render)
+SECTION = Section(_KEY, _TITLE, lambda findings: findings.joint, _render)

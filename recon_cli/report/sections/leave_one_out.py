@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
 
 from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import LEAVE_ONE_OUT
-from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section, read_stage
+from recon_cli.report.document import ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section, folder_of
 from recon_cli.report.words import Words, capitalized, count, percent, size_label
 from recon_cli.score.leave_one_out import DIFFERENCE
-from recon_cli.score.sheet import ResultTable
 from recon_cli.score.sizes import ALL
-from recon_cli.store import Folder, Manifest
+from recon_cli.store import Folder
 
 _KEY = "leave-one-out"
 _TITLE = "What one's own answer gives away"
@@ -26,27 +23,9 @@ _MEASURES = {
 _NUMBERS = ("with them %", "without %", "points", "interval", "undecided")
 
 
-@dataclass(frozen=True)
-class _LeftOut:
-    """What `recon leave-one-out` found.
-
-    Attributes:
-        manifest: Of ``leave_one_out/``.
-        differences: As from `recon_cli.score.leave_one_out.left_out_differences`.
-    """
-
-    manifest: Manifest
-    differences: pl.DataFrame
-
-
-def _read(folder: Folder, _: Findings) -> _LeftOut:
-    differences = pl.read_csv(folder.read_extra("differences.csv"), schema=DIFFERENCE)
-    return _LeftOut(folder.manifest, differences)
-
-
-def _render(found: _LeftOut, words: Words) -> tuple[ReportSection, ...]:
+def _render(folder: Folder, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """What is learnt of people with and without their answers."""
-    notes, totals = found.manifest.notes, found.manifest.totals
+    notes, totals = folder.manifest.notes, folder.manifest.totals
     gains = words.listed(notes["gains"])
     text = (
         f"Each of **{totals['people']:,}** {words.people} was left out of the counts, and the "
@@ -58,7 +37,7 @@ def _render(found: _LeftOut, words: Words) -> tuple[ReportSection, ...]:
         "is certain, and that something follows in every reconstruction, is proven; what is "
         "undecided is counted as not so.",
     )
-    shown = found.differences
+    shown = pl.read_csv(folder.read_extra("differences.csv"), schema=DIFFERENCE)
     sheets = (
         _sheet(
             f"{capitalized(words.everybody)}, and by who is modal",
@@ -93,4 +72,4 @@ def _numbers(row: dict[str, float | None]) -> tuple[str, ...]:
     return tuple(cell.replace("-", "\u2212") for cell in cells)
 
 
-SECTION = Section(_KEY, _TITLE, read_stage(LEAVE_ONE_OUT, _read), _render)
+SECTION = Section(_KEY, _TITLE, folder_of(LEAVE_ONE_OUT), _render)

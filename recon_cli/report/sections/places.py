@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from recon_cli.evaluate.findings import Findings, Place
-from recon_cli.report.document import ReportSection
-from recon_cli.report.section import Section
+from recon_cli.report.document import ReportSection, ResultTable
+from recon_cli.report.sections import Section
 from recon_cli.report.words import Words, count
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "places"
 _TITLE = "Place by place"
 
 
-def _read(findings: Findings) -> tuple[Place, ...] | None:
-    return findings.places or None
-
-
-def _render(places: tuple[Place, ...], words: Words) -> tuple[ReportSection, ...]:
+def _render(places: tuple[Place, ...], _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """A list; columns of which nothing is known are left out."""
     text = (
         "Each place leads to a page of its own: its counts that were not published and what they "
@@ -45,4 +40,4 @@ def _render(places: tuple[Place, ...], words: Words) -> tuple[ReportSection, ...
     return (ReportSection(_KEY, _TITLE, text, sheets=(sheet,)),)
 
 
-SECTION = Section(_KEY, _TITLE, _read, _render)
+SECTION = Section(_KEY, _TITLE, lambda findings: findings.places or None, _render)

@@ -1,18 +1,36 @@
-"""Where the numbers come from: every stage, its inputs, versions, seeds and times."""
+"""Where the numbers come from, and who can check them: stages, inputs, versions, seeds; proofs."""
 
 from __future__ import annotations
 
 import json
 
+from recon_cli.evaluate.checked import checked_sentence
 from recon_cli.evaluate.findings import Findings
-from recon_cli.pipeline.stages import OF_PUBLISHED
+from recon_cli.pipeline.stages import OF_PUBLISHED, PROVE
 from recon_cli.plurals import plural
-from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section
+from recon_cli.report.document import ReportSection, ResultTable, result_table
+from recon_cli.report.sections import Section, folder_of
 from recon_cli.report.words import Words, count
-from recon_cli.score.sheet import ResultTable
-from recon_cli.store import Manifest
+from recon_cli.store import Folder, Manifest
 from recon_cli.store.files import key_of
+
+_PROOFS_KEY = "proofs"
+_PROOFS_TITLE = "Proofs that anyone can check"
+
+
+def _render_proofs(folder: Folder, _: Findings, __: Words) -> tuple[ReportSection, ...]:
+    """By whom how much was checked, and what has to be trusted."""
+    text = (
+        f"{checked_sentence(folder.manifest)} Who doubts it needs none of this program: "
+        "`proofs/` holds for each region the published counts and the proof as two texts, and the "
+        "checker, one file that needs Python alone. To be trusted are that the first text says "
+        "what was published, the checker, and Python.",
+    )
+    return (ReportSection(_PROOFS_KEY, _PROOFS_TITLE, text),)
+
+
+PROOFS = Section(_PROOFS_KEY, _PROOFS_TITLE, folder_of(PROVE), _render_proofs)
+
 
 _KEY = "provenance"
 _TITLE = "Provenance"
@@ -21,7 +39,7 @@ _LONGEST = 300
 _FIXED = "\N{NO-BREAK SPACE}"
 
 
-def _render(findings: Findings, _: Words) -> tuple[ReportSection, ...]:
+def _render(findings: Findings, _: Findings, __: Words) -> tuple[ReportSection, ...]:
     """The manifests of the work folder."""
     release = findings.release
     text = (

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
 
 from recon_cli.attack.slivers import SLIVERS as COLUMNS
 from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import SLIVERS
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.section import Section, read_stage
+from recon_cli.report.sections import Section, folder_of
 from recon_cli.report.words import Words
-from recon_cli.store import Folder, Manifest
+from recon_cli.store import Folder
 
 _KEY = "slivers"
 _TITLE = "Slivers between areas"
@@ -20,28 +18,10 @@ _TITLE = "Slivers between areas"
 _ROWS, _NAMED = 20, 4
 
 
-@dataclass(frozen=True)
-class _Slivers:
-    """What `recon slivers` found.
-
-    Attributes:
-        manifest: Of ``slivers/``.
-        rows: Of it, those with fewest people first.
-        lists_places: Whether they may be named.
-    """
-
-    manifest: Manifest
-    rows: pl.DataFrame
-    lists_places: bool
-
-
-def _read(folder: Folder, findings: Findings) -> _Slivers:
+def _render(folder: Folder, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
+    totals, below = folder.manifest.totals, folder.manifest.notes["below"]
     rows = pl.concat([COLUMNS.to_frame(), *(folder.read(name) for name in folder.partitions)])
-    return _Slivers(folder.manifest, rows.sort("people", "geoid"), findings.lists_places)
-
-
-def _render(found: _Slivers, words: Words) -> tuple[ReportSection, ...]:
-    totals, below = found.manifest.totals, found.manifest.notes["below"]
+    fewest = rows.sort("people", "geoid").head(_ROWS if findings.lists_places else 0)
     open_areas = totals["areas"] - totals["exact_areas"]
     caution = (
         f" Of {open_areas:,} areas the total is not published exactly; they are not used, so that "
@@ -50,14 +30,14 @@ def _render(found: _Slivers, words: Words) -> tuple[ReportSection, ...]:
         else ""
     )
     text = (
-        f"**{found.rows.height:,}** groups of 1 to {below - 1} {words.people} are given away by "
+        f"**{rows.height:,}** groups of 1 to {below - 1} {words.people} are given away by "
         f"sums and differences of areas whose totals are exact, {totals['people']:,} "
         f"{words.people} in all, {words.who} may be in more than one. What the tables count of "
         f"these areas they count of the group, too.{caution}"
     )
     shown = [
         (row["areas"], _listed(row["units"]), f"{row['people']:,}")
-        for row in found.rows.head(_ROWS * found.lists_places).iter_rows(named=True)
+        for row in fewest.iter_rows(named=True)
     ]
     table = result_table("Slivers", ("areas", "holds", words.people), shown, 2)
     return (ReportSection(_KEY, _TITLE, (text,), sheets=(table,) if shown else ()),)
@@ -68,4 +48,4 @@ def _listed(units: list[str]) -> str:
     return ", ".join(units[:_NAMED]) + more
 
 
-SECTION = Section(_KEY, _TITLE, read_stage(SLIVERS, _read), _render)
+SECTION = Section(_KEY, _TITLE, folder_of(SLIVERS), _render)

@@ -6,12 +6,17 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from recon_cli.evaluate.findings import ReconstructionFindings
+from recon_cli.evaluate.findings import Findings, ReconstructionFindings
 from recon_cli.evaluate.proven import ONE, OPEN, SEVERAL, UNDECIDED, UNIQUENESS
-from recon_cli.report.charts import Chart, Panel, bars
-from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.palette import BLUE, GREY, ORANGE, Look
-from recon_cli.report.section import Section
+from recon_cli.report.charts import BLUE, GREY, ORANGE, Chart, Look, Panel, bars
+from recon_cli.report.document import (
+    Figure,
+    ReportSection,
+    ResultTable,
+    by_size_words,
+    result_table,
+)
+from recon_cli.report.sections import Section
 from recon_cli.report.words import (
     Words,
     capitalized,
@@ -22,7 +27,6 @@ from recon_cli.report.words import (
     percentage,
     size_label,
 )
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "one-solution"
 _LABELS = {
@@ -38,7 +42,7 @@ def _title(words: Words) -> str:
     return f"{words.units.capitalize()} with one reconstruction"
 
 
-def _render(found: ReconstructionFindings, words: Words) -> tuple[ReportSection, ...]:
+def _render(found: ReconstructionFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """How many reconstructions the units have, by size."""
     whole = found.whole
     proven = percentage(whole["one_units"], whole["units"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -15,10 +14,15 @@ from recon_cli.evaluate.findings import (
     VariabilityFindings,
 )
 from recon_cli.evaluate.fresh import Missing
-from recon_cli.report.charts import Chart, ChartRow, Mark, Panel, bars
-from recon_cli.report.document import Figure, ReportSection, by_size_words, result_table
-from recon_cli.report.palette import BLUE, GREY, Look
-from recon_cli.report.section import Section
+from recon_cli.report.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel, bars
+from recon_cli.report.document import (
+    Figure,
+    ReportSection,
+    ResultTable,
+    by_size_words,
+    result_table,
+)
+from recon_cli.report.sections import Section
 from recon_cli.report.words import (
     Words,
     capitalized,
@@ -29,7 +33,6 @@ from recon_cli.report.words import (
     size_label,
     stopped_words,
 )
-from recon_cli.score.sheet import ResultTable
 
 _KEY = "variability"
 _TITLE = "Solution variability"
@@ -38,27 +41,11 @@ _PERCENTILES = (10, 25, 50, 75, 90, 95, 99, 100)
 _TWICE = " Between any two reconstructions the difference is at most twice that."
 
 
-@dataclass(frozen=True)
-class _Variability:
-    """``found``, and what is told beside it; whether the counts are published by laws."""
-
-    found: VariabilityFindings
-    reconstruction: ReconstructionFindings | Missing
-    uniques: UniqueFindings | Missing
-    has_laws: bool
-
-
-def _read(findings: Findings) -> _Variability | Missing:
-    found = findings.variability
-    if isinstance(found, Missing):
-        return found
-    has_laws = bool(findings.laws)
-    return _Variability(found, findings.reconstruction, findings.uniques, has_laws)
-
-
-def _render(part: _Variability, words: Words) -> tuple[ReportSection, ...]:
+def _render(
+    found: VariabilityFindings, findings: Findings, words: Words
+) -> tuple[ReportSection, ...]:
     """Solvar by percentile, and where it is zero."""
-    found = part.found
+    has_laws = bool(findings.laws)
     whole = found.by_size.row(0, named=True)
     how = (
         f"Each {words.unit} was [[examined alone]]"
@@ -69,20 +56,20 @@ def _render(part: _Variability, words: Words) -> tuple[ReportSection, ...]:
     )
     text = [
         *stopped_words(found.manifest),
-        f"{_meaning(words, has_laws=part.has_laws)} {_zeros(whole, words)} {how}",
+        f"{_meaning(words, has_laws=has_laws)} {_zeros(whole, words)} {how}",
     ]
     if whole["unproven_units"]:
         text.append(
             f"In {of_units(whole['unproven_units'], words)} the budget ran out or the tables do "
             f"not bound the number of {words.people}; their upper bound is shown."
         )
-    more = _proven_elsewhere(part.reconstruction, whole["zero_solvar_units"])
+    more = _proven_elsewhere(findings.reconstruction, whole["zero_solvar_units"])
     if more > 0:
         text.append(
             f"In {of_units(more, words)} more, `recon reconstruct` proved from all counts at once "
             "that there is one reconstruction; the headline counts them, these tables do not."
         )
-    return (ReportSection(_KEY, _TITLE, tuple(text), (_figure(part, words),)),)
+    return (ReportSection(_KEY, _TITLE, tuple(text), (_figure(found, findings, words),)),)
 
 
 def _meaning(words: Words, *, has_laws: bool) -> str:
@@ -120,8 +107,7 @@ def _proven_elsewhere(reconstruction: ReconstructionFindings | Missing, zero: in
     return reconstruction.whole["one_units"] - zero
 
 
-def _figure(part: _Variability, words: Words) -> Figure:
-    found = part.found
+def _figure(found: VariabilityFindings, findings: Findings, words: Words) -> Figure:
     last = found.percentiles.row(-1, named=True)
     middle = found.percentiles.filter(percentile=50).row(0, named=True)
     return Figure(
@@ -129,7 +115,7 @@ def _figure(part: _Variability, words: Words) -> Figure:
         title="How much another reconstruction could differ",
         caption=(
             f"{words.variability.capitalize()} in percent, as an upper bound."
-            + (_TWICE if not part.has_laws else "")
+            + ("" if findings.laws else _TWICE)
         ),
         alt=(
             f"Points over percentiles of {words.units}: {words.variability} is "
@@ -139,7 +125,7 @@ def _figure(part: _Variability, words: Words) -> Figure:
             + by_size_words(found.by_size, "zero_solvar_units", "units", words)
         ),
         chart=Chart(_panels(found, words)),
-        sheets=(_percentile_sheet(found, words), _size_sheet(found, part.uniques, words)),
+        sheets=(_percentile_sheet(found, words), _size_sheet(found, findings.uniques, words)),
     )
 
 
@@ -183,9 +169,7 @@ def _by_percentile(words: Words) -> str:
 
 def _percentile_sheet(found: VariabilityFindings, words: Words) -> ResultTable:
     return result_table(
-        words.numbered(
-            "Table 6", f"{words.variability.capitalize()} by percentile of {words.units}"
-        ),
+        words.numbered("Table 6", _by_percentile(words)),
         [
             "percentile",
             f"{words.variability} %",
@@ -242,4 +226,4 @@ def _size_sheet(
     )
 
 
-SECTION = Section(_KEY, _TITLE, _read, _render)
+SECTION = Section(_KEY, _TITLE, lambda findings: findings.variability, _render)

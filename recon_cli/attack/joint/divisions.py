@@ -1,0 +1,289 @@
+"""Who lives with whom: the households that are in every solution with all their members.
+
+A division of a place is a number of households of each composition, and of the records that stand
+by themselves, with the counts of all parts: Eq. (division) of docs/method.md. What is asked is the
+least number of each composition over all divisions.
+
+See *composition* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.attack.joint.compositions import Listing, list_compositions
+from recon_cli.attack.joint.household_links import HouseholdLinks, PlaceRecords
+from recon_cli.attack.joint.part import Part, rows_within
+from recon_cli.attack.joint.units import (
+    BOUNDED,
+    PROVEN,
+    STATUSES,
+    UNDECIDED,
+    JointCertainty,
+    least_records,
+)
+from recon_cli.attack.options import JointOptions
+from recon_cli.errors import ContradictionError
+from recon_cli.model.bounds import Bounds
+from recon_cli.model.components import split_components
+from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.links import LinkCodes, link_codes
+from recon_cli.model.signed_bounds import propagate_signed
+from recon_cli.schema.joint import JointRelease
+from recon_cli.seeding import digest_seed
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.feasibility import Feasibility, solve_within
+
+#: The parts of which records are told, as in `recon_cli.attack.joint.units`.
+_TOLD = 2
+#: What is said of a place where who lives with whom is not asked.
+NOT_ASKED = "not_asked"
+
+
+@dataclass(frozen=True)
+class CertainHousehold:
+    """A household that is in every solution with all its members.
+
+    Attributes:
+        number: How many of them there are at least.
+        cells: The histogram cells of its members and its own, among those of all parts one after
+            the other, rising, each as often as there are such members.
+    """
+
+    number: int
+    cells: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PlaceDivision:
+    """What is known of who lives with whom in one place.
+
+    Attributes:
+        status: What is known, as of places in `recon_cli.attack.joint.units.STATUSES`, or
+            `NOT_ASKED`.
+        compositions: How many were listed.
+        households: Households with members in a division; −1 where none was found.
+        certain: Those that are in every one.
+        seconds: Deterministic seconds.
+    """
+
+    status: str
+    compositions: int = 0
+    households: int = -1
+    certain: tuple[CertainHousehold, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether there is one division only, and somebody to be divided."""
+        return 0 < self.households == sum(each.number for each in self.certain)
+
+
+def find_divisions(
+    joint: JointRelease, parts: Sequence[Part], found: JointCertainty, options: JointOptions
+) -> list[PlaceDivision]:
+    """For each place its households that are in every division with all their members.
+
+    Nothing is asked where no compositions may be listed.
+
+    Raises:
+        ConfigError: The links do not say who belongs to whom.
+        ContradictionError: No division of a place has all counts.
+    """
+    if not options.compositions:
+        return [PlaceDivision(NOT_ASKED)] * len(found.geoids)
+    links, program = HouseholdLinks.of(joint), found.program
+    linked = [part.linked(part.numbered(found.geoids)) for part in parts]
+    codes = link_codes(joint.links, linked)
+    order = np.argsort(program.place, kind="stable")
+    ends = np.searchsorted(program.place[order], np.arange(len(found.geoids) + 1))
+    divisions = []
+    for unit, status in enumerate(found.status.tolist()):
+        if status not in {PROVEN, BOUNDED, UNDECIDED}:
+            divisions.append(PlaceDivision(STATUSES[status]))
+            continue
+        here = np.sort(order[ends[unit] : ends[unit + 1]])
+        own = program.columns[here]
+        records = PlaceRecords(
+            links,
+            LinkCodes(codes.code[:, own], codes.size[:, own]),
+            program.part[here],
+            program.bounds.upper[here],
+        )
+        listing = list_compositions(records, rows_within(program.own, here), options.compositions)
+        part = program.part[here]
+        search = _Search(
+            listing,
+            rows_within(program.rows, here),
+            program.bounds.upper[here],
+            program.cell[here],
+            records.is_counted & (part == 1),
+            part < _TOLD,
+            Effort(digest_seed(options.seed, "division", found.geoids[unit]), options.unit_seconds),
+        )
+        division = search.division()
+        if division is None:
+            level = parts[0].made.plan.release.geography.unit.name
+            raise ContradictionError(
+                f"{level} {found.geoids[unit]}: all counts are possible together under the links "
+                f"of {joint.name!r}, but for no division of people into households of which each "
+                "has the links by itself; does each of these links hold for every household and "
+                "its members?"
+            )
+        divisions.append(division)
+    return divisions
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The program of Eq. (division) in one place.
+
+    Attributes:
+        rows: Over the candidates.
+        upper: Of each candidate.
+        cell: Its histogram cell.
+        is_household: Whether it is a household with members, of the second part.
+        is_told: Whether it is of a part whose records are told.
+    """
+
+    listing: Listing
+    rows: LinearConstraints
+    upper: IntArray
+    cell: IntArray
+    is_household: BoolArray
+    is_told: BoolArray
+    effort: Effort
+
+    def division(self) -> PlaceDivision | None:
+        """What is in every division; None if there is none."""
+        listing, E = self.listing, self.listing.expansion
+        A = sparse.csr_array(self.rows.A @ E)
+        A.eliminate_zeros()
+        rows = LinearConstraints(A, self.rows.least, self.rows.most)
+        found = propagate_signed(rows, self._most())
+        if found.conflict.any():
+            return None
+        nowhere = np.zeros(E.shape[1], dtype=np.int64)
+        bounds = Bounds(found.lower, found.upper, nowhere > 0, found.conflict)
+        values, status, seconds = found.lower.copy(), PROVEN, 0.0
+        components = split_components(rows, bounds, nowhere, targets=nowhere, pack=1)
+        open_ = next(components, None)  # what belongs to one place stays together
+        if open_ is not None:
+            solution = solve_within(open_.program, self.effort)
+            seconds = solution.deterministic_time
+            if solution.outcome is Feasibility.INFEASIBLE:
+                return None
+            if solution.outcome is Feasibility.UNDECIDED:
+                return PlaceDivision(STATUSES[UNDECIDED], listing.compositions, seconds=seconds)
+            values[open_.columns] = solution.values
+        told, sums = self._alike(values)
+        least = sums @ values
+        if open_ is not None and len(least):
+            own = sparse.csr_array(sums[:, open_.columns])
+            ledger = least_records(open_.program, own, [solution.values], self.effort)
+            least += ledger.lower - own @ solution.values
+            seconds += ledger.effort
+            status = BOUNDED if ledger.is_open_below.any() else PROVEN
+        households = int((E @ values)[self.is_household].sum())
+        return PlaceDivision(
+            STATUSES[status if listing.is_complete else BOUNDED],
+            listing.compositions,
+            households,
+            tuple(self._certain(told, least)),
+            seconds,
+        )
+
+    def _most(self) -> IntArray:
+        """The most of each variable that its candidates allow."""
+        E = sparse.csc_array(self.listing.expansion)
+        if not E.nnz:
+            return np.zeros(E.shape[1], dtype=np.int64)
+        most: IntArray = np.minimum.reduceat(self.upper[E.indices] // E.data, E.indptr[:-1])
+        return most
+
+    def _alike(self, values: IntArray) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """The compositions that a division has, as they are told.
+
+        Returns:
+            Sparse (histogram cells × distinct compositions) what each has, and sparse (distinct
+            compositions × variables) which of the variables tell the same.
+        """
+        inside = np.flatnonzero(self.is_told)
+        cells, place = np.unique(self.cell[inside], return_inverse=True)
+        ones = np.ones(len(inside), dtype=np.int64)
+        shape = (len(cells), len(self.cell))
+        to_cells = sparse.csr_array((ones, (place.ravel(), inside)), shape=shape)
+        told = sparse.csc_array(to_cells @ self.listing.expansion)[:, : self.listing.compositions]
+        there = sparse.csc_array(told[:, np.flatnonzero(values[: self.listing.compositions])])
+        # |a − b|² = |a|² + |b|² − 2ab, in whole numbers: 0 where two tell the same.
+        lengths, own = (np.asarray(each.power(2).sum(axis=0)).ravel() for each in (told, there))
+        same = lengths + own[:, None] == 2 * (there.T @ told).toarray()
+        _, first = np.unique(same, axis=0, return_index=True)
+        first = np.sort(first)
+        wide = np.zeros((len(first), self.listing.expansion.shape[1]), dtype=np.int64)
+        wide[:, : self.listing.compositions] = same[first]
+        columns = sparse.csr_array(there[:, first].T)
+        columns.indices = cells[columns.indices].astype(columns.indices.dtype)
+        return columns, sparse.csr_array(wide)
+
+    def _certain(self, told: sparse.csr_array, least: IntArray) -> Iterator[CertainHousehold]:
+        """Those compositions of which there is always one."""
+        for at in np.flatnonzero(least > 0).tolist():
+            entries = slice(told.indptr[at], told.indptr[at + 1])
+            cells = np.repeat(told.indices[entries], told.data[entries]).tolist()
+            yield CertainHousehold(int(least[at]), tuple(sorted(cells)))
+
+
+def told_divisions(divisions: Sequence[PlaceDivision]) -> list[pl.Series]:
+    """What is known of each place, as columns."""
+    certain = [sum(each.number for each in division.certain) for division in divisions]
+    return [
+        pl.Series("compositions", [each.compositions for each in divisions], pl.Int32),
+        pl.Series("certain_with_members", certain, pl.Int32),
+        pl.Series("is_division_unique", [each.is_unique for each in divisions]),
+        pl.Series("division", [each.status for each in divisions]),
+    ]
+
+
+def certain_households(
+    parts: Sequence[Part], geoids: pl.Series, divisions: Sequence[PlaceDivision]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A row for each household that is certain with every member, and for each such member.
+
+    Returns:
+        The geoid, ``composition`` (from 1 in each place), ``households`` (how many of them there
+        are) and the histogram columns of households; the geoid, ``composition``, ``members`` (how
+        many alike are in each) and those of people.
+    """
+    people, homes = (part.frame() for part in parts[:_TOLD])
+    rows: list[tuple[str, int, int, int, int]] = []
+    for geoid, division in zip(geoids, divisions, strict=True):
+        for number, each in enumerate(division.certain, 1):
+            cells, times = np.unique(each.cells, return_counts=True)
+            rows += [
+                (geoid, number, each.number, cell, often)
+                for cell, often in zip(cells.tolist(), times.tolist(), strict=True)
+            ]
+    key = people.columns[0]
+    names = {key: pl.String, "composition": pl.Int32, "households": pl.Int32}
+    names |= {"cell": pl.Int64, "members": pl.Int32}
+    every = pl.DataFrame(rows, schema=names, orient="row")
+    first = people.height
+    of_home = every.filter(pl.col("cell") >= first)
+    of_people = every.filter(pl.col("cell") < first)
+    return (
+        pl.concat([of_home[:, :3], homes[:, 1:][of_home["cell"] - first]], how="horizontal"),
+        pl.concat(
+            [
+                of_people.select(key, "composition", "members"),
+                people[:, 1:][of_people["cell"]],
+            ],
+            how="horizontal",
+        ),
+    )

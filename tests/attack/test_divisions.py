@@ -1,0 +1,83 @@
+"""Who lives with whom: claims against every town with the same counts."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from recon_cli.attack.joint.household_links import HouseholdLinks
+from recon_cli.errors import ConfigError
+from recon_cli.schema.joint import LinkKind
+from tests.support.joint_worlds import (
+    UNIT,
+    ask,
+    check_households,
+    compositions,
+    published,
+    releases,
+    told_households,
+    true_households,
+    with_members,
+)
+
+#: More compositions than any of these towns has.
+ALL = 10_000
+#: Towns of so many households at most are compared with all that have the same counts.
+HOUSEHOLDS = 3 if int(os.environ.get("RECON_EXAMPLES", "100")) >= 1_000 else 2
+
+
+@pytest.mark.parametrize("has_members", [False, True])
+def test_claims_hold_in_every_town_with_the_same_counts(*, has_members: bool) -> None:
+    found = check_households(HOUSEHOLDS, has_members=has_members, listed=ALL)
+    assert found.unsound == 0
+    assert found.statuses == {"proven": found.towns}
+    assert found.unique > found.signatures // 10
+    assert found.complete > found.signatures // 2
+
+
+@pytest.mark.parametrize("listed", [1, 4])
+def test_claims_hold_if_not_all_compositions_are_listed(listed: int) -> None:
+    found = check_households(2, has_members=True, listed=listed, every=compositions()[::3])
+    assert found.unsound == 0
+    assert found.statuses["bounded"] > 0
+    assert found.claims > 0
+
+
+def test_all_claims_are_made_where_all_households_are_small() -> None:
+    small = [each for each in compositions() if len(each) < 3]
+    found = check_households(3, has_members=False, listed=ALL, every=small)
+    assert found.unsound == 0
+    assert found.complete == found.signatures, "nothing else has these counts"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_truth_has_what_is_claimed_of_larger_towns(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    every = compositions()
+    town = [(UNIT, every[int(rng.integers(len(every)))]) for _ in range(5)]
+    answer = ask(*published(town, quarters=int(rng.integers(3))), listed=ALL)
+    assert not told_households(answer)[UNIT] - true_households(town)[UNIT], "no claim is false"
+
+
+def test_nothing_is_told_if_nobody_asks() -> None:
+    answer = ask(*published([(UNIT, compositions()[3])]))
+    assert answer.frames["joint_compositions"].is_empty()
+    assert answer.frames["joint_members"].is_empty()
+    assert set(answer.frames["joint_units"]["division"]) == {"not_asked"}
+
+
+def test_who_is_a_member_follows_from_the_links() -> None:
+    _, joint = with_members()
+    links = HouseholdLinks.of(joint)
+    assert (links.members, links.households) == ((0, 2), (1,))
+    assert [joint.links[at].kind for at in links.sums] == [LinkKind.SUM, LinkKind.SUM]
+
+
+def test_links_without_sizes_are_refused() -> None:
+    joint = releases()[2]
+    kept = tuple(link for link in joint.links if link.kind is not LinkKind.SUM)
+    with pytest.raises(ConfigError, match="do not say who belongs to whom"):
+        HouseholdLinks.of(replace(joint, links=kept))
