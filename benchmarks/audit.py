@@ -29,7 +29,7 @@ from recon_cli.attack.options import AuditOptions
 from recon_cli.chance import KeyedChance
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import build_systems
 from recon_cli.protect.counts import protect_counts, tidy_counts

@@ -87,7 +87,7 @@ CAPABILITIES = {
     ),
     "people who are known": (
         *("stages/attribute.py", "attack/known_batch.py"),
-        *("config/sections/attribute.py", "explain/excluded.py"),
+        "config/sections/attribute.py",
     ),
     "frontier: exact counts, users, small counts": ("frontier/", "report/frontier.py"),
     "linkage: passes, weights, truth": ("attack/linkage/", "score/", "attack/tags.py"),

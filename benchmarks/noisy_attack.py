@@ -21,7 +21,7 @@ from recon_cli.attack.measurements.measurements import LevelMeasurements, Measur
 from recon_cli.chance import KeyedChance
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.histogram.projected_gradient import StoppingRule
+from recon_cli.histogram.least_squares import StoppingRule
 from recon_cli.markdown import markdown_table
 from recon_cli.noise.draws import cells_of, measurement_noise
 from recon_cli.noise.strategy import Strategy

@@ -24,8 +24,8 @@ from recon_cli.chance import KeyedChance
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
-from recon_cli.model.interval_plan import make_interval_plan
-from recon_cli.model.interval_system import interval_strata
+from recon_cli.model.planning import make_interval_plan
+from recon_cli.model.strata import find_strata
 from recon_cli.protect.counts import protect_counts, tidy_counts
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, load_release
@@ -184,7 +184,7 @@ def bounds_milliseconds(
         for first in range(0, len(counts.units), 256):
             batch = slice(first, min(first + 256, len(counts.units)))
             if counts.intervals is not None:
-                strata, _, _ = interval_strata(plan, counts, counts.intervals, batch)
+                strata, _, _ = find_strata(plan, counts, batch)
                 propagate_dense(DenseDomain.of(plan, strata, batch.stop - batch.start))
         seconds += time.process_time() - started
     return 1000 * seconds / blocks

@@ -24,7 +24,7 @@ from benchmarks.machine import ROOT, recon
 from recon_cli.chance import KeyedChance
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.histogram.projected_gradient import StoppingRule
+from recon_cli.histogram.least_squares import StoppingRule
 from recon_cli.markdown import markdown_table
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.protect.topdown import Product

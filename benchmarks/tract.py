@@ -41,7 +41,7 @@ from benchmarks.machine import (
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.system import build_systems
 from recon_cli.schema import load_release
 from recon_cli.solve.cp_sat import Effort, find_feasible

@@ -1,4 +1,4 @@
-"""Types of arrays, by what they hold."""
+"""Types of arrays, by what they hold; and the numbers of ranges."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,3 +12,9 @@ Float32Array = npt.NDArray[np.float32]
 AtomArray = npt.NDArray[np.int16]
 #: Of 64 bits each.
 WordArray = npt.NDArray[np.uint64]
+
+
+def ranges(starts: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> IntArray:
+    """The whole numbers of several ranges, one range after the other."""
+    before = np.cumsum(sizes) - sizes
+    return np.arange(int(np.sum(sizes)), dtype=np.int64) + np.repeat(starts - before, sizes)

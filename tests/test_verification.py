@@ -38,7 +38,9 @@ def sf1() -> Release:
 
 
 def test_verification_shares_only_the_form_of_a_publication_with_what_it_verifies() -> None:
-    code = "import sys, recon_cli.verification, recon_cli.statement.intervals; print(*sys.modules)"
+    code = (
+        "import sys, recon_cli.verification, recon_cli.statement.stored_counts; print(*sys.modules)"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -24,7 +24,7 @@ from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.model.system import build_system

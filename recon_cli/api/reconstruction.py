@@ -20,10 +20,9 @@ from recon_cli.attack.reconstruction import question as attack
 from recon_cli.attack.reconstruction.question import Objective, Reconstruction
 from recon_cli.attack.variability import question as solvar
 from recon_cli.attack.variability.question import Variability
+from recon_cli.coverage import select
 from recon_cli.errors import SourceError
-from recon_cli.model.geounits import describe_geounits
-from recon_cli.model.selection import select
-from recon_cli.publication import GeounitBatch, Publication, Source
+from recon_cli.publication import GeounitBatch, Publication, Source, describe_geounits
 from recon_cli.schema import Release, Table
 from recon_cli.sources import NO_MAPPING, AbsentCells, FileMapping
 from recon_cli.statement import EXACT, Protection

@@ -25,8 +25,7 @@ from recon_cli.model.components import Component, split_components
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import System
 from recon_cli.seeding import generator
-from recon_cli.solve.feasibility import ROUNDING, Feasibility, solve_program
-from recon_cli.solve.feasibility_pump import pump
+from recon_cli.solve.feasibility import ROUNDING, Feasibility, pump, solve_program
 
 #: (solutions × variables) solutions of a program, one for each seed.
 Draw = Callable[[IntegerProgram, Sequence[int]], IntArray]

@@ -26,7 +26,7 @@ from recon_cli.model.grain import Grain, enumerate_domain, refine
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, bits
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.repair import min_l1_repair
+from recon_cli.solve.feasibility import min_l1_repair
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ Every counterexample breaks some facts, and facts that imply the claim must incl
 So take the cheapest facts that hit all counterexamples known so far: either they imply the claim,
 or a new counterexample shows what they lack (counterexample-guided, as for minimum unsatisfiable
 subsets: Ignatiev et al. 2015). A set found so is minimal with witnesses: for each of its facts
-there is a counterexample that breaks no other.
+there is a counterexample that breaks no other. Where people are known in part, published cells that
+leave nobody with other values are looked for first (`find_exclusion`).
 
 See *minimal explanation* and *hitting set* in docs/glossary.md.
 """
@@ -13,13 +14,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from recon_cli.arrays import IntArray
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.errors import StageError
 from recon_cli.explain.counterexamples import (
     Claim,
@@ -29,6 +30,7 @@ from recon_cli.explain.counterexamples import (
     decide_implication,
 )
 from recon_cli.explain.facts import EVERYWHERE, Facts, PublishedCell, RecordCounts, Scope
+from recon_cli.model.predicates import Masks
 from recon_cli.schema import bits
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.set_cover import minimum_set_cover
@@ -334,3 +336,56 @@ def _exchanges(features: int) -> Iterator[npt.NDArray[np.bool_]]:
             exchanged = np.zeros(features, np.bool_)
             exchanged[list(chosen)] = True
             yield exchanged
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Why nobody is inside some masks.
+
+    Attributes:
+        cells: Of each the published cell that excludes it, each once.
+        needs_people: Whether a cell is full only with the people that others force into it.
+    """
+
+    cells: tuple[PublishedCell, ...]
+    needs_people: bool
+
+
+def find_exclusion(facts: Facts, others: Sequence[Masks], claim: Claim) -> Exclusion | None:
+    """A cell around each of ``others`` that is empty, or full with the people of a claim.
+
+    Args:
+        facts: Of the unit alone.
+        others: What nobody is to be inside of.
+        claim: So many people are elsewhere.
+
+    Returns:
+        None where a cell alone does not exclude one of ``others``.
+    """
+    found: dict[int, bool] = {}
+    people = _around(facts, claim.masks)
+    high = np.concatenate([np.empty(0, np.int64), *facts.high])
+    counts_people = np.array(
+        [cell.tally is None for pattern in facts.cells for _, cell in pattern.cells], dtype=bool
+    )
+    for masks in others:
+        around = _around(facts, masks) & counts_people
+        empty = around & (high == 0)
+        full = around & people & (high == claim.least)
+        chosen = np.flatnonzero(empty if empty.any() else full).tolist()
+        if not chosen:
+            return None
+        found[min(chosen, key=lambda fact: (reading_cost(facts, fact), fact))] = not empty.any()
+    cells = tuple(facts.published_cell(fact) for fact in found)
+    return Exclusion(cells, any(found.values()))
+
+
+def _around(facts: Facts, masks: Masks) -> BoolArray:
+    """The facts whose cells contain all records inside some masks."""
+    found = []
+    for own in facts.cells:
+        contains = np.ones(len(own.cells), dtype=bool)
+        for inside, mask in zip(own.inside, masks, strict=True):
+            contains &= inside[:, list(bits(mask))].all(axis=1)
+        found.append(contains)
+    return np.concatenate([np.empty(0, bool), *found])

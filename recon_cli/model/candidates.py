@@ -14,47 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recon_cli.arrays import AtomArray, BoolArray, IntArray
+from recon_cli.arrays import AtomArray, BoolArray, IntArray, ranges
 from recon_cli.frames import OPEN
 from recon_cli.model.grain import Grain, RowGroup, enumerate_domain
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """Geounits of one pattern with the counts of their rows.
-
-    Attributes:
-        pattern: Place of the pattern in ``plan.patterns``.
-        geounits: Row numbers of the geounits in the partition.
-        of_unit: For each unit of the batch its place in `geounits`, or −1.
-        groups: Rows by constrained features.
-        rhs: (geounits × rows) right-hand sides; of intervals the upper ends, `OPEN` of
-            `recon_cli.publication` where there is none.
-        screens: Further margins, sums of rows, over few features.
-        screen_counts: (geounits × screen rows) counts.
-        least: (geounits × rows) lower ends; None where they are the upper ones.
-        needed: (geounits × rows) which rows say more than others together; None for all.
-    """
-
-    pattern: int
-    geounits: IntArray
-    of_unit: IntArray
-    groups: tuple[RowGroup, ...]
-    rhs: IntArray
-    screens: tuple[RowGroup, ...]
-    screen_counts: IntArray
-    least: IntArray | None = None
-    needed: BoolArray | None = None
-
-    @property
-    def least_or_rhs(self) -> IntArray:
-        """(geounits × rows) lower ends."""
-        return self.rhs if self.least is None else self.least
-
-    @property
-    def is_needed(self) -> BoolArray:
-        """(geounits × rows) which rows say more than others together."""
-        return np.ones(self.rhs.shape, dtype=bool) if self.needed is None else self.needed
+from recon_cli.model.strata import Stratum
 
 
 @dataclass(frozen=True)
@@ -221,8 +184,7 @@ def _join(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray
     first = np.searchsorted(right, left)
     width = np.searchsorted(right, left, side="right") - first
     rows = np.repeat(np.arange(len(left)), width)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(width) - width, width)
-    return left[rows], rows, first[rows] + within
+    return left[rows], rows, ranges(first, width)
 
 
 def _can_be(
@@ -239,7 +201,7 @@ def _can_be(
     for group in impossible:
         features = set(group.features)
         if features <= now and not any(features <= seen for seen in done):
-            can_be &= (group.layers[:, group.codes(atoms)] < 0).all(axis=0)
+            can_be &= ~group.holds(atoms)
     return can_be
 
 
@@ -271,9 +233,7 @@ def _possible(
         geounit = stratum.of_unit[inside]
         here = np.ones((len(stratum.geounits), len(atoms)), dtype=bool)
         for group, counts in _margins(stratum, done, now):
-            codes = group.codes(atoms)
-            for layer in group.layers:
-                row = layer[codes]
+            for row in group.rows_of(atoms):
                 here &= (counts[:, row] > 0) | (row < 0)
         possible[inside] &= here[geounit]
     return possible
@@ -290,10 +250,8 @@ def _cut(
     for stratum in strata:
         for group, counts in _margins(stratum, done, now):
             geounit = stratum.of_unit[unit]
-            codes = group.codes(atoms)
             alive = np.ones(len(unit), dtype=bool)
-            for layer in group.layers:
-                row = layer[codes]
+            for row in group.rows_of(atoms):
                 alive &= (counts[geounit, row] > 0) | (row < 0) | (geounit < 0)
             unit, atoms = unit[alive], atoms[alive]
     return unit, atoms
@@ -304,9 +262,7 @@ def _mentioned(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> B
     for stratum in strata:
         inside = stratum.of_unit[unit] >= 0
         for group in stratum.groups:
-            codes = group.codes(atoms)
-            for layer in group.layers:
-                row = layer[codes]
+            for row in group.rows_of(atoms):
                 here = (row >= 0) & inside
                 if stratum.needed is not None:
                     here &= stratum.needed[stratum.of_unit[unit], row]
@@ -320,9 +276,7 @@ def _bounded(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> Boo
     for stratum in strata:
         place = stratum.of_unit[unit]
         for group in stratum.groups:
-            codes = group.codes(atoms)
-            for layer in group.layers:
-                row = layer[codes]
+            for row in group.rows_of(atoms):
                 here = (row >= 0) & (place >= 0)
                 bounded |= here & (stratum.rhs[place, row] < OPEN)
     return bounded

@@ -25,10 +25,10 @@ from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import enumerate_domain
-from recon_cli.model.interval_system import interval_strata
 from recon_cli.model.junction_tree import JunctionTree, Separator
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.predicates import Masks
+from recon_cli.model.strata import find_strata
 
 #: Cells of a unit's clique tables, up to which all of them are held.
 _WIDEST: Final = 1_000
@@ -259,7 +259,7 @@ class CliqueSystem:
         """With the ends that the margins of each geounit leave; None where they contradict."""
         if counts.intervals is None:
             return None
-        strata, _, suspects = interval_strata(self.form.plan, counts, counts.intervals, batch)
+        strata, _, suspects = find_strata(self.form.plan, counts, batch)
         if any(len(each) for each in suspects):
             return None
         least, most = self.rows.least.copy(), self.rows.most.copy()

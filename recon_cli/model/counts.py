@@ -16,8 +16,7 @@ from recon_cli.plurals import plural
 from recon_cli.publication import MOST_PEOPLE, Publication
 from recon_cli.schema import Level
 from recon_cli.statement.costs import CountCosts, count_costs
-from recon_cli.statement.intervals import CountIntervals, count_intervals
-from recon_cli.statement.stored_counts import StoredCounts
+from recon_cli.statement.stored_counts import CountIntervals, StoredCounts, count_intervals
 
 Names = npt.NDArray[np.str_]
 

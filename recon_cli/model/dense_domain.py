@@ -23,9 +23,9 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from recon_cli.errors import SolverError
-from recon_cli.model.candidates import Stratum
 from recon_cli.model.grain import RowGroup, enumerate_domain, unravel
 from recon_cli.model.plan import Plan
+from recon_cli.model.strata import Stratum
 
 _Whole = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
@@ -223,7 +223,7 @@ class DenseDomain:
         if plan.impossible:
             everything = enumerate_domain(plan.grain.sizes)
             for group in plan.impossible:
-                possible &= (group.layers[:, group.codes(everything)] < 0).all(axis=0)
+                possible &= ~group.holds(everything)
         return cls(plan.grain.sizes, units, rows, possible)
 
     def select(self, units: IntArray) -> DenseDomain:

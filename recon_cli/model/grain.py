@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from recon_cli.arrays import IntArray
+from recon_cli.arrays import AtomArray, BoolArray, IntArray, ranges
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, bits, count_combinations
 
@@ -118,7 +117,7 @@ class RowGroup:
     sizes: tuple[int, ...]
     layers: IntArray
 
-    def codes(self, atoms: npt.NDArray[np.int16]) -> IntArray:
+    def codes(self, atoms: AtomArray) -> IntArray:
         """Codes of histogram cells given as (cells × all features) atom indices."""
         code = np.zeros(len(atoms), dtype=np.int64)
         for f, size in zip(self.features, self.sizes, strict=True):
@@ -126,8 +125,18 @@ class RowGroup:
             code += atoms[:, f]
         return code
 
+    def rows_of(self, atoms: AtomArray) -> Iterator[IntArray]:
+        """For each layer the row that each histogram cell is in, −1 for none."""
+        codes = self.codes(atoms)
+        return (layer[codes] for layer in self.layers)
 
-def unravel(codes: IntArray, sizes: Sequence[int]) -> npt.NDArray[np.int16]:
+    def holds(self, atoms: AtomArray) -> BoolArray:
+        """Which histogram cells are in some row."""
+        held: BoolArray = (self.layers >= 0).any(axis=0)[self.codes(atoms)]
+        return held
+
+
+def unravel(codes: IntArray, sizes: Sequence[int]) -> AtomArray:
     """(cells × features) atom indices of mixed-radix codes."""
     atoms = np.empty((len(codes), len(sizes)), dtype=np.int16)
     for column in range(len(sizes) - 1, -1, -1):
@@ -135,7 +144,7 @@ def unravel(codes: IntArray, sizes: Sequence[int]) -> npt.NDArray[np.int16]:
     return atoms
 
 
-def enumerate_domain(sizes: Sequence[int]) -> npt.NDArray[np.int16]:
+def enumerate_domain(sizes: Sequence[int]) -> AtomArray:
     """Every histogram cell as (cells × features) atom indices, in mixed-radix order."""
     return unravel(np.arange(math.prod(sizes), dtype=np.int64), sizes)
 
@@ -230,8 +239,7 @@ def _codes_of(
         which = np.array([distinct[row[f]] for row in rows])[place]
         times = count[which]
         # The atoms of each row's mask one after the other, for every code so far.
-        at = np.arange(times.sum()) + np.repeat((np.cumsum(count) - count)[which], times)
-        at -= np.repeat(np.cumsum(times) - times, times)
+        at = ranges((np.cumsum(count) - count)[which], times)
         code = np.repeat(code * grain.sizes[f], times) + np.concatenate(within)[at]
         place = np.repeat(place, times)
     return place, code

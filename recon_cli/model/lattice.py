@@ -1,4 +1,4 @@
-"""Margins of one geounit as a lattice of sums, and intervals propagated over it.
+"""Margins of one geounit as a lattice of sums, and intervals propagated along its relations.
 
 Where counts are intervals a difference of two margins is no value. It stays as a relation, whole =
 sum of disjoint parts, and bounds go both ways along all of them: Eq. (lattice).
@@ -12,12 +12,104 @@ from functools import cached_property
 
 import numpy as np
 
-from recon_cli.arrays import BoolArray, IntArray, WordArray
+from recon_cli.arrays import BoolArray, IntArray, WordArray, ranges
 from recon_cli.frames import OPEN
-from recon_cli.model.margins import Margins, option_margins
+from recon_cli.model.margins import Margins, predicates
 from recon_cli.model.predicates import Masks
-from recon_cli.model.relations import Relations
 from recon_cli.schema import Release
+
+#: Valid at every sweep; the limit only stops intervals that creep by one person a sweep.
+_SWEEPS = 200
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Counts that are sums of others.
+
+    Attributes:
+        whole: For each relation the count that is the sum.
+        part: The counts that it sums, relation by relation.
+        first: For each relation the place of its first part in `part`.
+    """
+
+    whole: IntArray
+    part: IntArray
+    first: IntArray
+
+    def tighten(
+        self, least: IntArray, most: IntArray, groups: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Eq. (lattice), to a fixed point or a contradiction.
+
+        Only relations of which some end has changed are looked at again.
+
+        Args:
+            least: Least value of each count.
+            most: The greatest, `OPEN` where there is none.
+            groups: For each count the group of counts that it is related to; no relation of a
+                group in which ends have crossed is looked at again.
+        """
+        least, most = least.copy(), most.copy()
+        open_ones = active = self
+        for sweep in range(_SWEEPS):
+            if not len(active.whole):
+                break
+            lower, upper = least.copy(), most.copy()
+            active._sweep(least, most)
+            changed = (least != lower) | (most != upper)
+            crossed = least > most
+            if crossed.any():
+                changed &= ~np.isin(groups, groups[crossed])
+            active = open_ones._touching(changed)
+            if sweep == 0:
+                open_ones = self._touching(least < most)
+        return least, most
+
+    def implied(self, least: IntArray, most: IntArray) -> BoolArray:
+        """For each count whether its interval is the sum of those of the parts of a relation."""
+        found = np.zeros(len(least), dtype=bool)
+        if len(self.whole):
+            sums_low, sums_high = self._sums(least), self._sums(most)
+            same = (sums_low == least[self.whole]) & (
+                np.minimum(sums_high, OPEN) == most[self.whole]
+            )
+            found[self.whole[same]] = True
+        return found
+
+    def _sweep(self, least: IntArray, most: IntArray) -> None:
+        """All relations once, in place: wholes from their parts, then parts from what is left."""
+        part_low, part_high = least.take(self.part), most.take(self.part)
+        sums_low = np.add.reduceat(part_low, self.first)
+        sums_high = np.add.reduceat(part_high, self.first)
+        np.maximum.at(least, self.whole, sums_low)
+        np.minimum.at(most, self.whole, sums_high)
+        # What a whole leaves to a part is the part's own other end and the relation's room.
+        whole_low, whole_high = least.take(self.whole), most.take(self.whole)
+        room = np.where(whole_high < OPEN, whole_high - sums_low, OPEN)
+        part_high += np.repeat(whole_low - sums_high, self._sizes)
+        part_low += np.repeat(room, self._sizes)
+        np.maximum.at(least, self.part, part_high)
+        np.minimum.at(most, self.part, part_low)
+
+    def _sums(self, values: IntArray) -> IntArray:
+        sums: IntArray = np.add.reduceat(values[self.part], self.first)
+        return sums
+
+    def _touching(self, counts: BoolArray) -> Relations:
+        """The relations of some counts; all where these are most."""
+        kept = counts.take(self.whole)
+        kept |= np.bitwise_or.reduceat(counts.take(self.part), self.first)
+        if 2 * np.count_nonzero(kept) > len(kept):
+            return self
+        touched = np.flatnonzero(kept)
+        sizes = self._sizes[touched]
+        parts = self.part[ranges(self.first[touched], sizes)]
+        return Relations(self.whole[touched], parts, np.cumsum(sizes) - sizes)
+
+    @cached_property
+    def _sizes(self) -> IntArray:
+        return np.diff(np.append(self.first, len(self.part)))
+
 
 #: Geounits at a time: what is held of them stays in the processor's cache.
 _GEOUNITS = 256
@@ -68,7 +160,7 @@ class Lattice:
         shape = (len(low), len(self.masks))
         least = np.zeros(shape, dtype=np.int64)
         most = np.full(shape, OPEN, dtype=np.int64)
-        for cells in self._cells_by_node:
+        for cells in layers_of(self.node):
             nodes = self.node[cells]
             least[:, nodes] = np.maximum(least[:, nodes], low[:, cells])
             most[:, nodes] = np.minimum(most[:, nodes], high[:, cells])
@@ -113,11 +205,11 @@ class Lattice:
         number = np.cumsum(live.ravel(), dtype=np.int64) - 1
         geounit, relation = np.divmod(np.flatnonzero(live[:, self.whole]), len(self.whole))
         sizes = self._sizes[relation]
-        ends = np.cumsum(sizes)
-        entry = np.arange(int(sizes.sum())) + np.repeat(self.first[relation] - ends + sizes, sizes)
-        place = np.repeat(geounit * width, sizes) + self.part[entry]
+        first = np.cumsum(sizes) - sizes
+        parts = self.part[ranges(self.first[relation], sizes)]
+        place = np.repeat(geounit * width, sizes) + parts
         inside = live.ravel()[place]
-        sizes = np.add.reduceat(inside, ends - sizes, dtype=np.int64)
+        sizes = np.add.reduceat(inside, first, dtype=np.int64)
         return Relations(
             whole=number[geounit * width + self.whole[relation]],
             part=number[place[inside]],
@@ -137,13 +229,16 @@ class Lattice:
     def _by_part(self) -> _ByNode:
         return _ByNode.of(self.part, np.repeat(np.arange(len(self.whole)), self._sizes))
 
-    @cached_property
-    def _cells_by_node(self) -> tuple[IntArray, ...]:
-        """The first published cell of every node, the second of those that have two, and so on."""
-        order = np.argsort(self.node, kind="stable")
-        _, first, number = np.unique(self.node[order], return_index=True, return_counts=True)
-        layers = range(int(number.max(initial=0)))
-        return tuple(order[first[number > k] + k] for k in layers)
+
+def layers_of(nodes: IntArray) -> list[IntArray]:
+    """The first published cell of every node, the second of those that have two, and so on.
+
+    Args:
+        nodes: For each published cell its node.
+    """
+    order = np.argsort(nodes, kind="stable")
+    _, first, number = np.unique(nodes[order], return_index=True, return_counts=True)
+    return [order[first[number > k] + k] for k in range(int(number.max(initial=0)))]
 
 
 @dataclass(frozen=True)
@@ -188,7 +283,7 @@ def make_lattice(release: Release, margins: Margins) -> Lattice:
         for whole, parts in margins.relations
     }
     for masks, feature in margins.tallies:
-        options = option_margins(masks, feature, release)
+        options = predicates(masks, feature, release)
         if all((option, None) in nodes for option in options):
             relations.add((nodes[masks, feature], tuple(nodes[option, None] for option in options)))
     cells = [release.table_by_name[table].cells[number - 1] for table, number in margins.columns]

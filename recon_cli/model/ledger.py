@@ -1,16 +1,21 @@
 """What is proven of the least and greatest values of counts, and why.
 
-An end has two sides: what is proven, by whole-numbered combinations of rows, and what is seen, in a
-solution. Where they meet the end is exact. A proof can be added up again, and a solution put into
-all rows, by whoever doubts: `Ledger.recheck` does both.
+A count is a functional of an integer program. Its two ends are its least value (sign 1) and its
+greatest, which is the least of its negative (sign −1). An end has two sides: what is *proven*, by
+whole-numbered combinations of rows or by two engines, and what is *seen*, in a solution. Where they
+meet the end is exact.
+
+Nobody has to believe a ledger: a combination can be added up again, and a solution put into all
+rows. `Ledger.recheck` does both. What fills a ledger is in `recon_cli.solve.ends` and
+`recon_cli.solve.nested_blocks`.
 
 See *end* and *certificate* in docs/glossary.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeVar
 
@@ -18,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.arrays import BoolArray, IntArray, ranges
 from recon_cli.frames import OPEN
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, activity_bounds
 
 
 class Grounds(Enum):
@@ -71,28 +76,24 @@ class Combination:
     def bound(self, program: IntegerProgram, functional: IntArray) -> int:
         """What no solution's ``functional @ x`` is below, in whole numbers of any length.
 
+        The weighted rows come to their sides at least, and what they leave of the functional, over
+        the variables, to the ends of these.
+
         Raises:
             ValueError: An end that is added up is open, and no number.
         """
-        rows = program.constraints
-        weights = self.weights.astype(object)
-        used = sparse.csr_array(rows.A[self.rows])
+        rows, weights = program.constraints, self.weights.astype(object)
         sides = np.where(self.weights > 0, rows.least[self.rows], rows.most[self.rows])
-        _require_numbers(sides)
-        total = int((weights * sides.astype(object)).sum())
-        rest = self.scale * functional.astype(object)
+        used = sparse.csr_array(rows.A[self.rows])
         of_row = np.repeat(np.arange(len(weights)), np.diff(used.indptr))
+        rest = self.scale * functional.astype(object)
         np.subtract.at(rest, used.indices, weights[of_row] * used.data.astype(object))
-        at = np.flatnonzero(rest)
-        ends = np.where(rest[at] > 0, program.lower[at], program.upper[at])
-        _require_numbers(ends)
-        return -(-(total + int((rest[at] * ends.astype(object)).sum())) // self.scale)
-
-
-def _require_numbers(ends: IntArray) -> None:
-    """Refuse ends that nothing bounds."""
-    if (ends == OPEN).any():
-        raise ValueError("nothing can be proven by a row or a variable whose end is open")
+        left = np.flatnonzero(rest)
+        ends = np.where(rest[left] > 0, program.lower[left], program.upper[left])
+        if (sides == OPEN).any() or (ends == OPEN).any():
+            raise ValueError("nothing can be proven by a row or a variable whose end is open")
+        total = (weights * sides).sum() + (rest[left] * ends).sum()
+        return -(-int(total) // self.scale)
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,12 @@ class Witness:
         if self.columns.shape != self.change.shape:
             raise ValueError("a witness needs one change for each column")
 
+    @classmethod
+    def of(cls, known: int, change: IntArray, columns: IntArray | None = None) -> Witness:
+        """From the change of each variable, or of some, most of them 0."""
+        moved = np.flatnonzero(change)
+        return cls(known, moved if columns is None else columns[moved], change[moved])
+
 
 @dataclass(frozen=True)
 class End:
@@ -160,47 +167,53 @@ class End:
         return self.proven == self.seen
 
 
-@dataclass
 class Ledger:
-    """The ends of many functionals of one program.
+    """The ends of many functionals of one program: arrays with a place for each functional.
 
     Attributes:
         program: Its variables between the bounds that propagation proved.
         functionals: Sparse (functionals × variables).
-        known: Solutions that witnesses differ from: the first, and those that showed more.
-        effort: Deterministic seconds that were spent.
+        lower: No solution has less.
+        upper: No solution has more.
+        least: What a solution has.
+        greatest: Likewise.
         is_endless: Functionals that solutions raise above any number: nothing is asked of their
             greatest values, whose `upper` is no number.
+        known: Solutions that witnesses differ from: the first, and those that showed more.
+        effort: Deterministic seconds that were spent.
     """
 
-    program: IntegerProgram
-    functionals: sparse.csr_array
-    known: list[IntArray]
-    effort: float = 0.0
-    is_endless: BoolArray | None = None
-    _ends: dict[tuple[int, int], Reason] = field(default_factory=dict)
-    _witnesses: dict[tuple[int, int], Witness] = field(default_factory=dict)
+    def __init__(
+        self,
+        program: IntegerProgram,
+        functionals: sparse.csr_array,
+        known: Sequence[IntArray],
+        is_endless: BoolArray | None = None,
+    ) -> None:
+        """What the bounds of the variables prove, and known solutions show.
 
-    def __post_init__(self) -> None:
-        A, C = self.program.constraints.A, self.functionals
-        given = self.known
-        if not all(self.program.is_feasible(each) for each in given) or not given:
+        Raises:
+            ValueError: No solution, or one that is none; functionals over other variables.
+        """
+        if not known or not all(map(program.is_feasible, known)):
             raise ValueError("a ledger begins with a known solution, and with nothing else")
-        if A.shape[1] != C.shape[1]:
-            raise ValueError(f"functionals over {C.shape[1]} of {A.shape[1]} variables")
-        rises = sparse.csr_array((np.maximum(C.data, 0), C.indices, C.indptr), shape=C.shape)
-        falls = sparse.csr_array((np.minimum(C.data, 0), C.indices, C.indptr), shape=C.shape)
-        low, high = self.program.lower, self.program.upper
-        self.lower: IntArray = rises @ low + falls @ high
-        self.upper: IntArray = rises @ high + falls @ low
-        self.least: IntArray = C @ given[0]
+        if functionals.shape[1] != program.shape[1]:
+            raise ValueError(
+                f"functionals over {functionals.shape[1]} of {program.shape[1]} variables"
+            )
+        self.program, self.functionals, self.effort = program, functionals, 0.0
+        self.lower, self.upper = activity_bounds(functionals, program.lower, program.upper)
+        self.least: IntArray = functionals @ known[0]
         self.greatest: IntArray = self.least.copy()
         nowhere = np.zeros(len(self.least), dtype=bool)
-        self._endless: BoolArray = nowhere if self.is_endless is None else self.is_endless
-        self._here = Witness(0, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        self.known = given[:1]
-        for each in given[1:]:
-            self.add(each)
+        self.is_endless: BoolArray = nowhere if is_endless is None else is_endless
+        #: What proves an end, and what reaches it, by functional and sign; without an entry the
+        #: bounds of the variables, and the first known solution.
+        self._reasons: dict[tuple[int, int], Reason] = {}
+        self._witnesses: dict[tuple[int, int], Witness] = {}
+        self.known = [known[0]]
+        for solution in known[1:]:
+            self.add_solution(solution)
 
     @property
     def is_open_below(self) -> BoolArray:
@@ -211,7 +224,7 @@ class Ledger:
     @property
     def is_open_above(self) -> BoolArray:
         """Functionals whose greatest value is not known."""
-        is_open: BoolArray = (self.greatest < self.upper) & ~self._endless
+        is_open: BoolArray = (self.greatest < self.upper) & ~self.is_endless
         return is_open
 
     @property
@@ -223,25 +236,27 @@ class Ledger:
     def is_undecided(self) -> BoolArray:
         """Functionals of which it is not known whether they vary."""
         undecided: BoolArray = (self.least == self.greatest) & (self.lower < self.upper)
-        return undecided & ~self._endless
+        return undecided & ~self.is_endless
 
     def proven(self, functional: int, sign: int) -> int:
         """What no solution is below; with sign −1 of the functional's negative."""
         return sign * int((self.lower if sign > 0 else self.upper)[functional])
 
+    def seen(self, functional: int, sign: int) -> int:
+        """The least that a solution has, likewise."""
+        return sign * int((self.least if sign > 0 else self.greatest)[functional])
+
     def is_open(self, functional: int, sign: int) -> bool:
         """Whether one end is not known: the least value, or with sign −1 the greatest."""
-        if sign < 0 and self._endless[functional]:
+        if sign < 0 and self.is_endless[functional]:
             return False
-        seen = (self.least if sign > 0 else self.greatest)[functional]
-        return self.proven(functional, sign) < sign * int(seen)
+        return self.proven(functional, sign) < self.seen(functional, sign)
 
     def prove(self, functional: int, sign: int, bound: int, why: Reason) -> None:
         """``sign`` times a functional is at least ``bound`` in all solutions."""
-        ends = self.lower if sign > 0 else self.upper
-        if bound > sign * ends[functional]:
-            ends[functional] = sign * bound
-            self._ends[functional, sign] = why
+        if bound > self.proven(functional, sign):
+            (self.lower if sign > 0 else self.upper)[functional] = sign * bound
+            self._reasons[functional, sign] = why
 
     def see(self, values: IntArray, witness: Witness, among: IntArray | None = None) -> bool:
         """The values of functionals in a solution; whether any is new.
@@ -252,49 +267,47 @@ class Ledger:
             among: Some functionals, each once.
         """
         k = np.arange(len(self.least)) if among is None else among
-        below, above = values < self.least[k], values > self.greatest[k]
-        self.least[k[below]] = values[below]
-        self.greatest[k[above]] = values[above]
-        self._witnesses.update(dict.fromkeys(((int(at), 1) for at in k[below]), witness))
-        self._witnesses.update(dict.fromkeys(((int(at), -1) for at in k[above]), witness))
-        return bool(below.any() or above.any())
+        below, above = k[values < self.least[k]], k[values > self.greatest[k]]
+        self.least[k] = np.minimum(self.least[k], values)
+        self.greatest[k] = np.maximum(self.greatest[k], values)
+        for sign, ends in ((1, below), (-1, above)):
+            self._witnesses.update(((end, sign), witness) for end in ends.tolist())
+        return bool(len(below) or len(above))
 
-    def add(self, solution: IntArray) -> bool:
+    def add_solution(self, solution: IntArray) -> bool:
         """Keep a solution if it shows anything new; whether it does."""
-        witness = replace(self._here, known=len(self.known))
-        is_new = self.see(self.functionals @ solution, witness)
+        is_new = self.see(self.functionals @ solution, Witness(len(self.known), _NONE, _NONE))
         if is_new:
             self.known.append(solution)
         return is_new
 
-    def row(self, functional: int) -> IntArray:
+    def coefficients(self, functional: int) -> IntArray:
         """The coefficient of each variable."""
-        return self.side_by_side(np.array([functional]), np.array([1]))
+        return self.signed_sum(np.array([functional]), np.array([1]))
 
-    def side_by_side(self, functionals: IntArray, signs: IntArray) -> IntArray:
-        """The coefficients of functionals that share no variable, each times its sign."""
+    def signed_sum(self, functionals: IntArray, signs: IntArray) -> IntArray:
+        """The sum of functionals that share no variable, each times its sign, as coefficients."""
         C = self.functionals
         starts, ends = C.indptr[functionals], C.indptr[functionals + 1]
         sizes = ends - starts
-        at = np.arange(sizes.sum()) + np.repeat(ends - np.cumsum(sizes), sizes)
-        row = np.zeros(C.shape[1], dtype=np.int64)
-        row[C.indices[at]] = C.data[at] * np.repeat(signs, sizes)
-        return row
+        entry = ranges(starts, sizes)
+        total = np.zeros(C.shape[1], dtype=np.int64)
+        total[C.indices[entry]] = C.data[entry] * np.repeat(signs, sizes)
+        return total
 
     def grounds(self, functionals: Iterable[int], sign: int) -> IntArray:
         """For each of some ends the place in `GROUNDS` of what it rests on."""
-        whys = (self._ends.get((k, sign)) for k in functionals)
+        whys = (self._reasons.get((k, sign)) for k in functionals)
         places = [0 if why is None else GROUNDS.index(why.grounds) for why in whys]
         return np.array(places, dtype=np.int64)
 
     def end(self, functional: int, sign: int) -> End:
         """The least value of a functional, or with sign −1 that of its negative."""
-        seen = self.least if sign > 0 else self.greatest
         return End(
             proven=self.proven(functional, sign),
-            why=self._ends.get((functional, sign)),
-            seen=sign * int(seen[functional]),
-            witness=self._witnesses.get((functional, sign), self._here),
+            why=self._reasons.get((functional, sign)),
+            seen=self.seen(functional, sign),
+            witness=self._witnesses.get((functional, sign), _FIRST),
         )
 
     def solution(self, witness: Witness) -> IntArray:
@@ -309,43 +322,34 @@ class Ledger:
         Raises:
             ValueError: One of them does not show what it is there for.
         """
-        for at in range(len(self.lower)):
-            functional = self.row(at)
+        by_variables = Combination(1, _NONE, _NONE)
+        for k in range(len(self.lower)):
+            functional = self.coefficients(k)
             for sign in (1, -1):
-                end = self.end(at, sign)
+                end = self.end(k, sign)
                 values = self.solution(end.witness)
                 if not self.program.is_feasible(values):
-                    raise ValueError(f"functional {at}: its witness is no solution")
+                    raise ValueError(f"functional {k}: its witness is no solution")
                 if sign * int(functional @ values) != end.seen:
-                    raise ValueError(f"functional {at}: its witness does not have {end.seen}")
-                is_unbounded = sign < 0 and bool(self._endless[at])
+                    raise ValueError(f"functional {k}: its witness does not have {end.seen}")
+                is_unbounded = sign < 0 and bool(self.is_endless[k])
                 if isinstance(end.why, Confirmation) or is_unbounded:
                     continue
-                why = end.why or Combination(1, self._here.columns, self._here.change)
-                if why.bound(self.program, sign * functional) < end.proven:
-                    raise ValueError(f"functional {at}: its rows do not add up to {end.proven}")
+                if (end.why or by_variables).bound(self.program, sign * functional) < end.proven:
+                    raise ValueError(f"functional {k}: its rows do not add up to {end.proven}")
 
     def state(self) -> Arrays:
         """All that is known, as arrays that `take_up` reads."""
-        whys, of_end = _numbered(self._ends)
+        reasons, of_proven = _numbered(self._reasons)
         witnesses, of_seen = _numbered(self._witnesses)
-        rows = [() if isinstance(why, Confirmation) else why.rows for why in whys]
-        weights = [() if isinstance(why, Confirmation) else why.weights for why in whys]
-        scales = [0 if isinstance(why, Confirmation) else why.scale for why in whys]
         return {
             **{name: getattr(self, name) for name in _SIDES},
             "known": np.stack(self.known),
             "effort": np.array(self.effort),
-            "of_end": of_end,
-            "why": np.array([scales, [GROUNDS.index(why.grounds) for why in whys]], dtype=np.int64),
-            "why_rows": _joined(rows),
-            "why_weights": _joined(weights),
-            "why_ends": np.cumsum([len(each) for each in rows], dtype=np.int64),
+            "of_proven": of_proven,
             "of_seen": of_seen,
-            "seen": np.array([each.known for each in witnesses], dtype=np.int64),
-            "seen_columns": _joined([each.columns for each in witnesses]),
-            "seen_change": _joined([each.change for each in witnesses]),
-            "seen_ends": np.cumsum([len(each.columns) for each in witnesses], dtype=np.int64),
+            **packed("reason", [_vector(why) for why in reasons]),
+            **packed("witness", [((each.known,), each.columns, each.change) for each in witnesses]),
         }
 
     def take_up(self, state: Arrays) -> None:
@@ -357,46 +361,68 @@ class Ledger:
         for name in _SIDES:
             setattr(self, name, state[name].copy())
         self.known, self.effort = list(state["known"]), float(state["effort"])
-        rows = np.split(state["why_rows"], state["why_ends"][:-1])
-        weights = np.split(state["why_weights"], state["why_ends"][:-1])
-        whys: list[Reason] = [
-            Combination(scale, at, weight, GROUNDS[grounds]) if scale else Confirmation()
-            for scale, grounds, at, weight in zip(
-                *state["why"].tolist(), rows, weights, strict=False
-            )
-        ]
-        columns = np.split(state["seen_columns"], state["seen_ends"][:-1])
-        changes = np.split(state["seen_change"], state["seen_ends"][:-1])
-        seen = zip(state["seen"].tolist(), columns, changes, strict=False)
-        witnesses = [Witness(*each) for each in seen]
-        self._ends = {(k, sign): whys[at] for k, sign, at in state["of_end"].tolist()}
+        reasons = [_reason(*each) for each in unpacked("reason", state)]
+        witnesses = [Witness(known, *change) for (known,), *change in unpacked("witness", state)]
+        self._reasons = {(k, sign): reasons[at] for k, sign, at in state["of_proven"].tolist()}
         self._witnesses = {(k, sign): witnesses[at] for k, sign, at in state["of_seen"].tolist()}
 
 
-#: Arrays of whole numbers, floats or texts by name.
-Arrays = Mapping[str, npt.NDArray[Any]]
-
-#: What is proven and seen of all functionals.
-_SIDES: Final = ("lower", "upper", "least", "greatest")
-_Each = TypeVar("_Each")
-
-
-def _numbered(found: Mapping[tuple[int, int], _Each]) -> tuple[list[_Each], IntArray]:
-    """The distinct things, and rows of functional, sign and the number of what is there."""
-    distinct = {id(each): each for each in found.values()}
-    places = {at: number for number, at in enumerate(distinct)}
-    rows = [(*end, places[id(each)]) for end, each in found.items()]
-    return list(distinct.values()), np.array(rows, dtype=np.int64).reshape(-1, 3)
-
-
-def _joined(parts: Iterable[npt.ArrayLike]) -> IntArray:
-    """One after the other."""
-    return np.concatenate([np.empty(0, np.int64), *(np.asarray(p, np.int64) for p in parts)])
-
-
-#: Is shown a ledger while it is filled.
+#: Shown a ledger while it is filled.
 OnLedger = Callable[[Ledger], None]
 
 
 def ignore_ledger(ledger: Ledger) -> None:
     """Nobody looks."""
+
+
+_NONE: Final = np.empty(0, dtype=np.int64)
+#: The first known solution itself.
+_FIRST: Final = Witness(0, _NONE, _NONE)
+#: What is proven and seen of all functionals.
+_SIDES: Final = ("lower", "upper", "least", "greatest")
+
+#: Arrays of whole numbers, floats or texts by name.
+Arrays = Mapping[str, npt.NDArray[Any]]
+SparseVector = tuple[Sequence[int], IntArray, IntArray]
+"""Numbers that say what it is, its places, and its values there."""
+
+_Each = TypeVar("_Each")
+
+
+def packed(name: str, vectors: Sequence[SparseVector]) -> Arrays:
+    """Sparse vectors one after the other, as arrays that `unpacked` reads."""
+    return {
+        f"{name}_is": np.array([what for what, _, _ in vectors], dtype=np.int64),
+        f"{name}_at": np.concatenate([_NONE, *(at for _, at, _ in vectors)]),
+        f"{name}_by": np.concatenate([_NONE, *(by.astype(np.int64) for _, _, by in vectors)]),
+        f"{name}_ends": np.cumsum([len(at) for _, at, _ in vectors], dtype=np.int64),
+    }
+
+
+def unpacked(name: str, state: Arrays) -> Iterator[SparseVector]:
+    """The sparse vectors of a name."""
+    places, values = (
+        np.split(state[f"{name}_{part}"], state[f"{name}_ends"][:-1]) for part in ("at", "by")
+    )
+    return zip(state[f"{name}_is"].tolist(), places, values, strict=False)
+
+
+def _vector(why: Reason) -> SparseVector:
+    """A reason; a confirmation has the scale 0."""
+    if isinstance(why, Confirmation):
+        return (0, 0), _NONE, _NONE
+    return (why.scale, GROUNDS.index(why.grounds)), why.rows, why.weights
+
+
+def _reason(what: Sequence[int], rows: IntArray, weights: IntArray) -> Reason:
+    """That of `_vector`."""
+    scale, grounds = what
+    return Combination(scale, rows, weights, GROUNDS[grounds]) if scale else Confirmation()
+
+
+def _numbered(of_end: Mapping[tuple[int, int], _Each]) -> tuple[list[_Each], IntArray]:
+    """The distinct things, and a row for each end: functional, sign and the thing's number."""
+    distinct = {id(each): each for each in of_end.values()}
+    number = {key: at for at, key in enumerate(distinct)}
+    rows = [(*end, number[id(each)]) for end, each in of_end.items()]
+    return list(distinct.values()), np.array(rows, dtype=np.int64).reshape(-1, 3)

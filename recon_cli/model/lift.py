@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy import sparse
@@ -46,6 +47,11 @@ class Lift:
         n = len(self.fine)
         data = np.ones(n, dtype=np.int64)
         return sparse.csr_array((data, (self.sums, np.arange(n))), shape=(len(self.masks), n))
+
+
+_NONE: Final = np.empty(0, dtype=np.int64)
+#: The lift of a pattern whose rows the grain resolves: of nothing.
+NO_LIFT: Final = Lift(features=(), fine=_NONE, sums=_NONE, masks=(), values=())
 
 
 def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
@@ -83,12 +89,6 @@ def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
         masks=tuple(sums),
         values=tuple(_lowest_values(grain, f, [rows[i][f] for i in order]) for f in features),
     )
-
-
-def no_lift() -> Lift:
-    """The lift of a pattern whose rows the grain resolves: of nothing."""
-    none = np.empty(0, dtype=np.int64)
-    return Lift(features=(), fine=none, sums=none, masks=(), values=())
 
 
 def _hulls(grain: Grain, rows: Sequence[Masks]) -> list[Masks]:

@@ -18,8 +18,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
+from recon_cli.arrays import IntArray
+from recon_cli.coverage import CoveragePattern
 from recon_cli.model.predicates import Masks, PredicatePairs, slabs
 from recon_cli.schema import Release
 
@@ -37,6 +40,7 @@ class Margins:
 
     Attributes:
         columns: The published (table, cell number) pairs, the order of count vectors.
+        seen: For each feature whether some published cell tells its values apart.
         masks: The minimal margins, one row each.
         tally: For each row the index of the tallied feature, or None where people count.
         combine: Sparse (rows × columns): published counts → the rows' counts.
@@ -47,6 +51,7 @@ class Margins:
     """
 
     columns: tuple[tuple[str, int], ...]
+    seen: tuple[bool, ...]
     masks: tuple[Masks, ...]
     tally: tuple[int | None, ...]
     combine: sparse.csr_array
@@ -64,6 +69,7 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
         columns: The published (table, cell number) pairs.
     """
     cells = [release.table_by_name[table].cells[number - 1] for table, number in columns]
+    distinguished = release.distinguished_by(cells)
     closure = _Closure(release.full)
     tallies: dict[tuple[Masks, int], Terms] = {}
     for column, cell in enumerate(cells):
@@ -87,6 +93,7 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
             closure.checks.append(_minus(terms, implied))
     return Margins(
         columns=tuple(columns),
+        seen=tuple(f in distinguished for f in range(len(release.features))),
         masks=tuple(masks for masks, _, _ in rows),
         tally=tuple(tally for _, tally, _ in rows),
         combine=combination_matrix([terms for _, _, terms in rows], len(columns)),
@@ -244,22 +251,20 @@ def _tally_terms(
 ) -> Terms | None:
     """A tally as the sum of the margins of its options, if all of those are known."""
     total: Terms = {}
-    for margin in option_margins(masks, at, release):
+    for margin in predicates(masks, at, release):
         if margin not in known:
             return None
         total = _minus(total, {c: -n for c, n in known[margin].items()})
     return total
 
 
-def option_margins(masks: Masks, at: int, release: Release) -> tuple[Masks, ...]:
-    """The margins that a tally of the feature ``at`` adds up: who picked each option."""
-    feature = release.features[at]
-    picked = (masks[at] & feature.includes(option) for option in feature.options)
-    return tuple(_with(masks, at, mask) for mask in picked if mask)
-
-
-def _with(masks: Masks, f: int, mask: int) -> Masks:
-    return (*masks[:f], mask, *masks[f + 1 :])
+def predicates(masks: Masks, tally: int | None, release: Release) -> tuple[Masks, ...]:
+    """The predicates whose counts a cell adds up: one, or of a tallied feature who picked each."""
+    if tally is None:
+        return (masks,)
+    feature = release.features[tally]
+    picked = (masks[tally] & feature.includes(option) for option in feature.options)
+    return tuple((*masks[:tally], mask, *masks[tally + 1 :]) for mask in picked if mask)
 
 
 def _minus(left: Terms, right: Terms) -> Terms:
@@ -285,9 +290,40 @@ def _distinct(checks: list[Terms]) -> list[Terms]:
 
 
 def combination_matrix(rows: Sequence[Terms], width: int) -> sparse.csr_array:
-    """Sparse (combinations × columns) matrix of linear combinations of columns."""
+    """Sparse (combinations × columns): linear combinations of columns."""
     lengths = [len(terms) for terms in rows]
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     indices = np.array([c for terms in rows for c in terms], dtype=np.int32)
     data = np.array([n for terms in rows for n in terms.values()], dtype=np.int64)
     return sparse.csr_array((data, indices, indptr), shape=(len(rows), width))
+
+
+def cells_of(pattern: CoveragePattern) -> list[tuple[str, int]]:
+    """The (table, cell number) pairs of a pattern."""
+    return [(name, number) for name, numbers in pattern.cells.items() for number in numbers]
+
+
+def relations_of(release: Release, pattern: CoveragePattern) -> sparse.csr_array:
+    """(relations × cells of the pattern) combinations that are zero for true counts."""
+    return close_margins(release, cells_of(pattern)).checks
+
+
+def count_matrix(
+    pattern: CoveragePattern, geoids: pl.Series, counts: pl.DataFrame
+) -> sparse.csr_array:
+    """(geounits × cells of the pattern) counts.
+
+    Args:
+        pattern: That of the geounits.
+        geoids: Theirs, distinct.
+        counts: ``geoid, table, cell, count``; those of other geounits are ignored.
+    """
+    cells = cells_of(pattern)
+    columns = pl.DataFrame(cells, schema={"table": pl.String, "cell": pl.Int16}, orient="row")
+    rows = pl.DataFrame({"geoid": geoids}).with_row_index("_row")
+    placed = counts.join(rows, on="geoid").join(
+        columns.with_row_index("_column"), on=["table", "cell"]
+    )
+    data: IntArray = placed["count"].cast(pl.Int64).to_numpy()
+    at = (placed["_row"].to_numpy(), placed["_column"].to_numpy())
+    return sparse.coo_array((data, at), shape=(len(geoids), len(cells))).tocsr()

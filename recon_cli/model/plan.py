@@ -21,7 +21,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.grain import Grain, RowGroup, enumerate_domain, group_rows
 from recon_cli.model.lattice import Lattice
-from recon_cli.model.lift import Lift
+from recon_cli.model.lift import NO_LIFT, Lift
 from recon_cli.model.margins import Margins
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, Table, bits
@@ -71,13 +71,12 @@ class PatternPlan:
         masks: Predicates of the system rows, unions of histogram cells of the working grain.
         tally: For each row the tallied feature, or None.
         combine: Sparse (rows × columns): published counts → right-hand sides.
+        fine: Sparse (fine rows × columns): published counts → the lift's fine counts.
+        screen: Sparse (screen margins × columns): published counts → their counts.
         groups: The rows by the features that they constrain.
         screens: Known margins over few features, minimal or not; the units' patterns only.
-        screen: Sparse (screen margins × columns): published counts → their counts.
         lift: How finer rows were summed to the grain; its sums are the last rows.
-        fine: Sparse (fine rows × columns): published counts → the lift's fine counts.
         identity: What must equal the sum over units; None at the unit level.
-        seen: For each feature whether some published cell in use tells its values apart.
         lattice: Where counts are intervals, how they follow from each other; its nodes are the
             rows. Then `combine`, `screen` and `fine` are not used.
         screened: For each screen of a lattice its node.
@@ -89,13 +88,12 @@ class PatternPlan:
     masks: tuple[Masks, ...]
     tally: tuple[int | None, ...]
     combine: sparse.csr_array
-    groups: tuple[RowGroup, ...]
-    screens: tuple[RowGroup, ...]
-    screen: sparse.csr_array
-    lift: Lift
     fine: sparse.csr_array
-    identity: Identity | None
-    seen: tuple[bool, ...]
+    screen: sparse.csr_array
+    groups: tuple[RowGroup, ...]
+    screens: tuple[RowGroup, ...] = ()
+    lift: Lift = NO_LIFT
+    identity: Identity | None = None
     lattice: Lattice | None = None
     screened: tuple[int, ...] = ()
 
@@ -197,8 +195,9 @@ class Plan:
             inside = np.array([self.release.full in each.margins.known])
             if domain is not None and not inside[0]:
                 rows = (*each.groups, *self.impossible)
-                held = (group.layers[:, group.codes(domain)] >= 0 for group in rows)
-                inside = np.logical_or.reduce(np.vstack([inside.repeat(len(domain)), *held]))
+                inside = np.logical_or.reduce(
+                    [inside.repeat(len(domain)), *(g.holds(domain) for g in rows)]
+                )
             found.append(inside)
         return tuple(found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,7 +16,8 @@ from recon_cli.model.grain import (
     group_screens,
     refine,
 )
-from recon_cli.model.lift import Lift, no_lift, plan_lift
+from recon_cli.model.lattice import make_lattice
+from recon_cli.model.lift import NO_LIFT, Lift, plan_lift
 from recon_cli.model.margins import Margins, Terms, close_margins, combination_matrix
 from recon_cli.model.plan import Identity, PatternPlan, Plan
 from recon_cli.model.predicates import Masks
@@ -104,14 +105,19 @@ class _Same:
         return id(self.release)
 
 
-def closed_margins(release: Release, columns: tuple[tuple[str, int], ...]) -> Margins:
-    """`close_margins` of one pattern; the stages of one run have them in common."""
-    return _closed(_Same(release), columns)
-
-
 @lru_cache(maxsize=8)
 def _closed(same: _Same, columns: tuple[tuple[str, int], ...]) -> Margins:
+    """`close_margins` of one pattern; the stages of one run have them in common."""
     return close_margins(same.release, columns)
+
+
+def _closed_patterns(
+    release: Release, tables: Sequence[Table], coverage: Coverage
+) -> dict[int, Margins]:
+    """The margins of each pattern that publishes any table; patterns with the same cells share."""
+    columns = {p: pattern_columns(pattern, tables) for p, pattern in enumerate(coverage)}
+    distinct = {cells: _closed(_Same(release), cells) for cells in set(columns.values()) if cells}
+    return {p: distinct[cells] for p, cells in columns.items() if cells}
 
 
 class _Close:
@@ -121,11 +127,7 @@ class _Close:
         self.release = release
         self.tables = tuple(tables)
         self.coverage = coverage
-        columns = {p: pattern_columns(pattern, self.tables) for p, pattern in enumerate(coverage)}
-        distinct = {
-            cells: closed_margins(release, cells) for cells in set(columns.values()) if cells
-        }
-        self.patterns = {p: distinct[cells] for p, cells in columns.items() if cells}
+        self.patterns = _closed_patterns(release, tables, coverage)
         unit = release.geography.unit.name
         self.unit_patterns = [p for p in self.patterns if coverage[p].level == unit]
         every_unit = [p for p, pattern in enumerate(coverage) if pattern.level == unit]
@@ -237,22 +239,13 @@ def _pattern_plan(close: _Close, p: int, grain: Grain, lift: Lift) -> PatternPla
         lift=lift,
         fine=sparse.csr_array(fine),
         identity=close.identity(p),
-        seen=seen_features(close.release, margins),
     )
-
-
-def seen_features(release: Release, margins: Margins) -> tuple[bool, ...]:
-    """For each feature whether some published cell tells its values apart."""
-    cells = [release.table_by_name[table].cells[number - 1] for table, number in margins.columns]
-    seen = release.distinguished_by(cells)
-    return tuple(f in seen for f in range(len(release.features)))
 
 
 def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | None:
     """A pattern with its published cells as rows; None if the grain cannot hold them."""
-    nothing = no_lift()
     if close.is_unit(p):
-        return _pattern_plan(close, p, grain, nothing)
+        return _pattern_plan(close, p, grain, NO_LIFT)
     margins = close.patterns[p]
     rows: dict[tuple[Masks, int | None], Terms] = {}
     by_table: dict[str, dict[Masks, int]] = {}
@@ -273,19 +266,93 @@ def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | Non
             parts = lift.fine[lift.sums == number].tolist()
             rows.setdefault((masks, None), {columns[i]: 1 for i in parts})
     masks_of, tally = tuple(key[0] for key in rows), tuple(key[1] for key in rows)
-    width = len(margins.columns)
+    nothing = combination_matrix([], len(margins.columns))
     return PatternPlan(
         pattern=p,
         level=close.coverage[p].level,
         margins=margins,
         masks=masks_of,
         tally=tally,
-        combine=combination_matrix(list(rows.values()), width),
+        combine=combination_matrix(list(rows.values()), len(margins.columns)),
+        fine=nothing,
+        screen=nothing,
         groups=group_rows(grain, close.release.full, masks_of, tally),
-        screens=(),
-        screen=combination_matrix([], width),
-        lift=nothing,
-        fine=combination_matrix([], width),
         identity=close.identity(p),
-        seen=seen_features(close.release, margins),
+    )
+
+
+def make_interval_plan(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    distinguish: Sequence[Masks] = (),
+) -> Plan:
+    """Plan for protected counts.
+
+    Args:
+        tables: The tables to use.
+        coverage: Which cells are published; pattern numbers are kept.
+        distinguish: Further predicates that the grain must resolve, published or not.
+    """
+    patterns = _closed_patterns(release, tables, coverage)
+    distinct = {id(margins): margins for margins in patterns.values()}
+    lattices = {key: make_lattice(release, margins) for key, margins in distinct.items()}
+    rows = [masks for lattice in lattices.values() for masks in lattice.masks]
+    tallied = {f for lattice in lattices.values() for f in lattice.tally if f is not None}
+    resolved = [*release.impossible, *distinguish]
+    grain = refine(release, [*rows, *resolved] or [release.full], tallied)
+    groups = {
+        key: group_rows(grain, release.full, lattice.masks, lattice.tally)
+        for key, lattice in lattices.items()
+    }
+
+    def of_pattern(p: int, margins: Margins) -> PatternPlan:
+        lattice = lattices[id(margins)]
+        people = [m for m, tally in zip(lattice.masks, lattice.tally, strict=True) if tally is None]
+        is_unit = coverage[p].level == release.geography.unit.name
+        screens, screened = group_screens(grain, release.full, people if is_unit else [])
+        nothing = combination_matrix([], len(margins.columns))
+        return PatternPlan(
+            pattern=p,
+            level=coverage[p].level,
+            margins=margins,
+            masks=lattice.masks,
+            tally=lattice.tally,
+            combine=nothing,
+            fine=nothing,
+            screen=nothing,
+            groups=groups[id(margins)],
+            screens=screens,
+            lattice=lattice,
+            screened=tuple(screened),
+        )
+
+    plans = tuple(of_pattern(p, margins) for p, margins in patterns.items())
+    return Plan(release, tuple(tables), grain, plans)
+
+
+def plan_of_units(plan: Plan, coverage: Coverage, distinguish: Sequence[Masks] = ()) -> Plan | None:
+    """A plan by the units' own tables, as if coarser places had published nothing.
+
+    Args:
+        plan: For all levels.
+        coverage: As it was made from.
+        distinguish: As in `make_interval_plan`.
+
+    Returns:
+        None where that is the same, or units have no tables.
+    """
+    unit = plan.release.geography.unit.name
+    if all(pattern.level == unit for pattern in plan.patterns):
+        return None
+    own = coverage_of_units(plan.release, coverage)
+    found = make_interval_plan(plan.release, plan.tables, own, distinguish)
+    return found if found.patterns else None
+
+
+def coverage_of_units(release: Release, coverage: Coverage) -> Coverage:
+    """Patterns with the same numbers, without the cells of coarser levels."""
+    unit = release.geography.unit.name
+    return tuple(
+        pattern if pattern.level == unit else replace(pattern, cells={}) for pattern in coverage
     )

@@ -8,7 +8,6 @@ See *column pricing* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.dense_domain import DenseDomain, DenseRows, geounits_of
+from recon_cli.model.lattice import layers_of
 from recon_cli.model.plan import Plan
 from recon_cli.model.row_costs import SHORTAGE, RowCosts, row_costs
 from recon_cli.statement.costs import SCALE, CountCosts
@@ -230,15 +230,8 @@ def kinds_of_nodes(of_cell: IntArray, node: IntArray, nodes: int) -> list[IntArr
         nodes: How many there are.
     """
     kinds = []
-    for columns in _layers(node):
+    for columns in layers_of(node):
         kind = np.full((len(of_cell), nodes), -1, dtype=np.int64)
         kind[:, node[columns]] = of_cell[:, columns]
         kinds.append(kind)
     return kinds
-
-
-def _layers(node: IntArray) -> Sequence[IntArray]:
-    """The first published cell of every node, the second of those that have two, and so on."""
-    order = np.argsort(node, kind="stable")
-    _, first, number = np.unique(node[order], return_index=True, return_counts=True)
-    return [order[first[number > k] + k] for k in range(int(number.max(initial=0)))]

@@ -13,11 +13,17 @@ from scipy import sparse
 
 from recon_cli.arrays import AtomArray, BoolArray, IntArray
 from recon_cli.errors import SolverError
-from recon_cli.model.candidates import Candidates, ListingLimit, Stratum, find_candidates
+from recon_cli.model.candidates import Candidates, ListingLimit, find_candidates
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.interval_system import bounded_units, interval_strata, units_with_total
-from recon_cli.model.plan import Identity, Plan
+from recon_cli.model.plan import Plan
+from recon_cli.model.strata import (
+    Stratum,
+    bounded_units,
+    find_strata,
+    seen_in_units,
+    units_with_total,
+)
 
 #: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
 _BATCH = 4096
@@ -141,7 +147,7 @@ def build_system(
     units = counts.units[batch]
     if most_listed is None and not must_list and counts.intervals is not None:
         most_listed = max(MOST_CANDIDATES // len(units), 1)
-    strata, fine, suspects = _strata(plan, counts, batch)
+    strata, fine, suspects = find_strata(plan, counts, batch)
     limit = None if most_listed is None else ListingLimit(counts.region[batch], most_listed)
     candidates, listed = find_candidates(plan.grain, len(units), strata, plan.impossible, limit)
     if len(candidates.unit) > MOST_CANDIDATES and counts.intervals is not None:
@@ -152,9 +158,7 @@ def build_system(
             "or that publish exact zeros"
         )
     equations = _equations(plan, strata, candidates, listed)
-    bounded, has_total = _bounded, _has_total
-    if counts.intervals is not None:
-        bounded, has_total = bounded_units, units_with_total
+    is_bounded = bounded_units(plan, strata, len(units), is_exact=counts.intervals is None)
     return System(
         units=units,
         regions=counts.region[batch],
@@ -164,109 +168,12 @@ def build_system(
         row_geounit=equations.row_geounit,
         row_of_pattern=equations.row_of_pattern,
         fine=tuple(fine),
-        is_bounded=bounded(plan, strata, len(units)) & counts.is_listed[units],
-        has_total=has_total(plan, strata, len(units)),
-        seen=_seen(plan, strata, len(units)),
+        is_bounded=is_bounded & counts.is_listed[units],
+        has_total=units_with_total(plan, strata, len(units)),
+        seen=seen_in_units(plan, strata, len(units)),
         suspects=np.unique(np.concatenate([*suspects, equations.unmatched])),
         is_listed=listed,
     )
-
-
-def _strata(
-    plan: Plan, counts: PartitionCounts, batch: slice
-) -> tuple[list[Stratum], list[IntArray], list[IntArray]]:
-    if counts.intervals is not None:
-        return interval_strata(plan, counts, counts.intervals, batch)
-    strata: list[Stratum] = []
-    fine: list[IntArray] = []
-    suspects: list[IntArray] = []
-    published: dict[int, tuple[sparse.csr_array, IntArray]] = {}
-    for at, (pattern, sums) in enumerate(zip(plan.patterns, plan.sums, strict=True)):
-        geounits, place = counts.geounits_of(pattern.level, pattern.pattern, batch)
-        if not len(geounits):
-            continue
-        table = counts.matrix[geounits]
-        published[pattern.pattern] = (table, place)
-        combined = (table @ sums.matrix).toarray()
-        rhs, lifted, screens, checks = np.split(combined, sums.ends, axis=1)
-        fine.append(lifted)
-        wrong = (rhs < 0).any(axis=1) | (lifted < 0).any(axis=1) | (checks != 0).any(axis=1)
-        suspects.append(geounits[wrong])
-        strata.append(
-            Stratum(
-                pattern=at,
-                geounits=geounits,
-                of_unit=place,
-                groups=pattern.groups,
-                rhs=rhs,
-                screens=pattern.screens,
-                screen_counts=screens,
-            )
-        )
-    for stratum in strata:
-        identity = plan.sums[stratum.pattern].identity
-        if identity is not None:
-            table, place = published[plan.patterns[stratum.pattern].pattern]
-            suspects.append(stratum.geounits[_broken(identity, table, place, published)])
-    return strata, fine, suspects
-
-
-def _bounded(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
-    """Units in which every possible record is in some row, so that rows bound their number."""
-    inside = (
-        np.stack([stratum.of_unit >= 0 for stratum in strata])
-        if strata
-        else np.empty((0, units), dtype=bool)
-    )
-    patterns, which = np.unique(inside, axis=1, return_inverse=True)
-    bounded = np.zeros(patterns.shape[1], dtype=bool)
-    for column in range(patterns.shape[1]):
-        mentioned = np.zeros(1, dtype=bool)
-        for stratum, used in zip(strata, patterns[:, column], strict=True):
-            if used:
-                mentioned = mentioned | plan.mentioned[stratum.pattern]
-        bounded[column] = mentioned.all()
-    is_bounded: BoolArray = bounded[which.ravel()]
-    return is_bounded
-
-
-def _has_total(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
-    has_total = np.zeros(units, dtype=bool)
-    for stratum in strata:
-        pattern = plan.patterns[stratum.pattern]
-        if pattern.level == plan.release.geography.unit.name:
-            has_total[stratum.of_unit >= 0] |= plan.release.full in pattern.margins.known
-    return has_total
-
-
-def _seen(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
-    seen = np.zeros((units, len(plan.grain.sizes)), dtype=bool)
-    for stratum in strata:
-        seen[stratum.of_unit >= 0] |= np.array(plan.patterns[stratum.pattern].seen)
-    return seen
-
-
-def _broken(
-    identity: Identity,
-    table: sparse.csr_array,
-    place: IntArray,
-    published: dict[int, tuple[sparse.csr_array, IntArray]],
-) -> BoolArray:
-    """Which coarse geounits differ from the sum of their units."""
-    difference = table @ identity.coarse
-    for pattern, matrix in identity.units.items():
-        if pattern not in published:
-            continue
-        unit_table, unit_place = published[pattern]
-        rows = np.flatnonzero((unit_place >= 0) & (place >= 0))
-        ones = np.ones(len(rows), dtype=np.int64)
-        gather = sparse.csr_array(
-            (ones, (place[rows], unit_place[rows])),
-            shape=(table.shape[0], unit_table.shape[0]),
-        )
-        difference = difference - (gather @ unit_table) @ matrix
-    different: BoolArray = (difference.toarray() != 0).any(axis=1)
-    return different
 
 
 @dataclass(frozen=True)
@@ -344,9 +251,7 @@ def row_entries(
     weights = _weights(plan, tally, candidates.atoms)
     is_inside = stratum.of_unit[candidates.unit] >= 0
     for group in stratum.groups:
-        codes = group.codes(candidates.atoms)
-        for layer in group.layers:
-            row = layer[codes]
+        for row in group.rows_of(candidates.atoms):
             is_entry = (row >= 0) & is_inside
             if stratum.needed is not None:
                 is_entry &= stratum.needed[stratum.of_unit[candidates.unit], row]

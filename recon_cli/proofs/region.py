@@ -18,12 +18,10 @@ from recon_cli.model.grain import Grain
 from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.predicates import Masks
 from recon_cli.proofs.derivation import Budget, Count, ScopeProver
-from recon_cli.proofs.parts import PartSearch
-from recon_cli.proofs.record_sets import RecordSet
-from recon_cli.proofs.refutation import Refutation, prove_unique, refute
+from recon_cli.proofs.record_sets import PartSearch, RecordSet
+from recon_cli.proofs.refutation import Refutation, prove_unique, refute, sum_text
 from recon_cli.proofs.scope_rows import Patterns, RowSource
 from recon_cli.proofs.statements import Bound, Statement
-from recon_cli.proofs.sums import sum_text
 from recon_cli.proofs.tables import PublishedTables, grain_lines
 from recon_cli.solve.cp_sat import Effort
 

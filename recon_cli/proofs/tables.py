@@ -9,9 +9,9 @@ from functools import cached_property
 import polars as pl
 
 from recon_cli.model.grain import Grain
-from recon_cli.model.predicates import Masks
+from recon_cli.model.margins import predicates
 from recon_cli.publication import Publication
-from recon_cli.schema import Cell, Release, Table
+from recon_cli.schema import Release, Table
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PublishedTables:
             yield f"table {'_'.join(table.name.split())}"
         for number, table in enumerate(self.tables):
             for cell in table.cells:
-                for masks in predicates(release, cell):
+                for masks in predicates(cell.masks, cell.tally, release):
                     yield f"cell {number} {cell.number} {words(release, masks)}"
         for zero in release.structural_zeros:
             for masks in zero.impossible:
@@ -133,18 +133,6 @@ def grain_lines(grain: Grain) -> Iterator[str]:
     """The lines `grain` of a proof."""
     for feature, atoms in enumerate(grain.atoms):
         yield " ".join([f"grain {feature}", *(f"{atom:x}" for atom in atoms)])
-
-
-def predicates(release: Release, cell: Cell) -> Iterator[Masks]:
-    """The predicates whose counts a cell adds up: one, or for a tally one for each option."""
-    if cell.tally is None:
-        yield cell.masks
-        return
-    feature = release.features[cell.tally]
-    for option in feature.options:
-        mask = cell.masks[cell.tally] & feature.includes(option)
-        if mask:
-            yield (*cell.masks[: cell.tally], mask, *cell.masks[cell.tally + 1 :])
 
 
 def words(release: Release, masks: Sequence[int]) -> str:

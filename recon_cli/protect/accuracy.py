@@ -15,7 +15,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.coverage import CoveragePattern
-from recon_cli.model.published_cells import count_matrix, relations_of
+from recon_cli.model.margins import count_matrix, relations_of
 from recon_cli.protect.keys import cell_definitions
 from recon_cli.publication import GeounitBatch, Publication, with_population
 from recon_cli.schema import Release

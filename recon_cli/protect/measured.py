@@ -11,7 +11,7 @@ import yaml
 
 from recon_cli.arrays import IntArray
 from recon_cli.errors import ConfigError
-from recon_cli.model.published_cells import count_matrix
+from recon_cli.model.margins import count_matrix
 from recon_cli.noise.strategy import Measurement, Query, Strategy
 from recon_cli.protect.counts import PROTECTED
 from recon_cli.publication import Publication

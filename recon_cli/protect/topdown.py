@@ -20,8 +20,7 @@ from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.chance import KeyedChance
 from recon_cli.histogram.domain import NOBODY, Domain, Histogram, merge
 from recon_cli.histogram.hierarchy import Hierarchy
-from recon_cli.histogram.least_squares import Measured, solve_alone, solve_children
-from recon_cli.histogram.projected_gradient import StoppingRule
+from recon_cli.histogram.least_squares import Measured, StoppingRule, solve_alone, solve_children
 from recon_cli.histogram.rounding import Held, round_alone, round_children, round_groups
 from recon_cli.noise.draws import measurement_noise
 from recon_cli.noise.strategy import Measurement, Query, Strategy

@@ -13,8 +13,7 @@ from recon_cli.schema.files import load_release, packaged_releases
 from recon_cli.schema.geography import Geography, Level
 from recon_cli.schema.load import extend_release, parse_release
 from recon_cli.schema.release import AttackKeys, Release
-from recon_cli.schema.structural_zeros import StructuralZero
-from recon_cli.schema.tables import Cell, Table
+from recon_cli.schema.tables import Cell, StructuralZero, Table
 
 __all__ = [
     "AreaGeography",

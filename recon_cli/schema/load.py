@@ -31,8 +31,7 @@ from recon_cli.schema.spec import (
     TallySpec,
     WhereSpec,
 )
-from recon_cli.schema.structural_zeros import StructuralZero
-from recon_cli.schema.tables import Cell, Table
+from recon_cli.schema.tables import Cell, StructuralZero, Table
 from recon_cli.schema.validation import describe
 from recon_cli.strict_yaml import parse_yaml
 

@@ -34,8 +34,7 @@ from recon_cli.schema.spec import (
     Spec,
     StructuralZeroSpec,
 )
-from recon_cli.schema.structural_zeros import StructuralZero
-from recon_cli.schema.tables import Cell, Table
+from recon_cli.schema.tables import Cell, StructuralZero, Table
 from recon_cli.schema.validation import describe
 from recon_cli.strict_yaml import parse_yaml, read_text
 

@@ -13,8 +13,7 @@ from recon_cli.plurals import plural
 from recon_cli.schema.areas import AreaGeography, Membership
 from recon_cli.schema.features import Feature, Recode
 from recon_cli.schema.geography import RESERVED_COLUMNS, Geography, Level
-from recon_cli.schema.structural_zeros import StructuralZero
-from recon_cli.schema.tables import Cell, Table
+from recon_cli.schema.tables import Cell, StructuralZero, Table
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,21 @@
-"""Published tables: each cell is a predicate over the features and, rarely, a tally."""
+"""Published tables: each cell is a predicate over the features and, rarely, a tally.
+
+Beside them, what predicates say of each other: cells that are sums of others, totals, subtotals and
+tallies; and structural zeros, combinations of values that no record has, whatever is published.
+
+See *structural zero* in docs/glossary.md.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from recon_cli.errors import SchemaError
+from recon_cli.schema.features import count_combinations
 
 
 class Cell(NamedTuple):
@@ -66,3 +74,106 @@ class Table:
         """The published code of every cell, in order."""
         before, run, after = re.split("(#+)", self.code)
         return tuple(f"{before}{cell.number:0{len(run)}}{after}" for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class StructuralZero:
+    """A rule between features: records with some values have only some values elsewhere.
+
+    Attributes:
+        when: For every feature of the release, in order, the values that the rule is about.
+        only: For every feature the values that such a record can have.
+        is_definition: Whether it follows from what the features mean; else it is an assumption.
+        why: One line for people.
+    """
+
+    when: tuple[int, ...]
+    only: tuple[int, ...]
+    is_definition: bool = False
+    why: str = ""
+
+    @cached_property
+    def impossible(self) -> tuple[tuple[int, ...], ...]:
+        """Predicates that together hold of exactly the records that the rule forbids."""
+        excluded = [when & ~only for when, only in zip(self.when, self.only, strict=True)]
+        return tuple(
+            (*self.when[:f], mask, *self.when[f + 1 :]) for f, mask in enumerate(excluded) if mask
+        )
+
+
+#: A mask for each feature: the set of histogram cells that has a value of each mask.
+Box = tuple[int, ...]
+#: Disjoint boxes that are told apart at most where it is asked what some cells leave out.
+_MOST_PIECES: Final = 1_000
+
+
+def is_sum(cell: Cell, cells: Iterable[Cell]) -> bool:
+    """Whether a publisher may leave ``cell`` out without losing anything but convenience.
+
+    True for a tally, and for a cell whose people are those of some others of ``cells``, each once.
+    Of two cells with the same predicate the earlier one is the sum.
+    """
+    if cell.tally is not None:
+        return True
+    parts = [
+        other.masks
+        for other in cells
+        if other.tally is None
+        and _contains(cell.masks, other.masks)
+        and (other.masks != cell.masks or other.number > cell.number)
+    ]
+    # Large parts first: a total is found to be male and female before single ages are tried.
+    parts.sort(key=count_combinations, reverse=True)
+    whole = count_combinations(cell.masks)
+    return sum(map(count_combinations, parts)) >= whole and _tiles([cell.masks], parts)
+
+
+def is_covered(whole: Box, parts: Iterable[Box]) -> bool:
+    """Whether every histogram cell of ``whole`` is shown to be in one of ``parts``."""
+    left = [whole]
+    for part in sorted(parts, key=count_combinations, reverse=True):
+        left = [piece for box in left for piece in _without(box, part)]
+        if not left or len(left) > _MOST_PIECES:
+            break
+    return not left
+
+
+def _tiles(region: list[Box], parts: list[Box]) -> bool:
+    """Whether some of ``parts``, pairwise disjoint, are together exactly ``region``.
+
+    Some part must hold any given point of the region, so only the parts around one point need
+    to be tried; a part that is taken removes those that overlap it.
+
+    Args:
+        region: Disjoint boxes.
+        parts: Boxes within the region.
+    """
+    if not region:
+        return True
+    corner = tuple(mask & -mask for mask in region[0])
+    for part in parts:
+        if _contains(part, corner):
+            left = [piece for box in region for piece in _without(box, part)]
+            if _tiles(left, [other for other in parts if not _overlap(other, part)]):
+                return True
+    return False
+
+
+def _contains(outer: Box, inner: Box) -> bool:
+    return all(small & ~large == 0 for large, small in zip(outer, inner, strict=True))
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return all(a & b for a, b in zip(one, other, strict=True))
+
+
+def _without(box: Box, part: Box) -> list[Box]:
+    """``box`` minus ``part``, as disjoint boxes."""
+    if not _overlap(box, part):
+        return [box]
+    pieces: list[Box] = []
+    for i, mask in enumerate(part):
+        if outside := box[i] & ~mask:
+            pieces.append((*box[:i], outside, *box[i + 1 :]))
+        box = (*box[:i], box[i] & mask, *box[i + 1 :])
+    return pieces

@@ -19,7 +19,7 @@ from recon_cli.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.row_costs import RECORD, SHORTAGE, CostProgram, RowCosts, cost_program
-from recon_cli.solve.dual_bounds import SAFE
+from recon_cli.solve.dual_bounds import EXACT, SAFE, whole_weights
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 from recon_cli.statement.costs import SCALE
 
@@ -36,8 +36,6 @@ _TOLERANCE = 1e-7
 _ROUNDS = 200
 #: Duals are rounded to multiples of its inverse, in 1/`SCALE`.
 _WEIGHT = 2520
-#: Whole numbers below it are exact as doubles.
-_EXACT = 2.0**53
 #: Deterministic seconds of one relaxation.
 _LIMIT = 300.0
 
@@ -233,10 +231,7 @@ class CertifiedCosts:
         used = np.flatnonzero(rows.used)
         costs = rows.costs_of(used)
         slope = _WEIGHT * costs.slope
-        proposed = np.rint(duals[used] * SCALE * _WEIGHT)
-        if np.abs(proposed).max(initial=0) >= _EXACT:
-            return None
-        weight = proposed.astype(np.int64)
+        weight = whole_weights(duals[used], SCALE * _WEIGHT)
         # Where a row has no end, another person there must not pay.
         endless = costs.width >= OPEN
         np.maximum.at(weight, costs.row[endless], -slope[endless])
@@ -249,7 +244,7 @@ class CertifiedCosts:
         person = RECORD if units.person is None else units.person
         largest = _WEIGHT * np.max(person)
         largest += rows.weighted_sums(np.abs(weights).astype(np.float64)).max(initial=0)
-        if largest >= _EXACT or size >= SAFE:
+        if largest >= EXACT or size >= SAFE:
             return None
         rest = _WEIGHT * person - rows.weighted_sums(weights.astype(np.float64)).astype(np.int64)
         ends = np.where(rest > 0, units.lower, units.upper)

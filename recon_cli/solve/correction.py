@@ -19,7 +19,6 @@ from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.feasibility import round_vertex
-from recon_cli.solve.rounding import rounded_solution
 
 #: Deterministic seconds of each search.
 _LIMIT = 60.0
@@ -114,7 +113,7 @@ def _least_by_duals(program: IntegerProgram, cost: IntArray, seed: int) -> _Boun
     found, nothing = least_value(program, cost, _LIMIT), np.empty(0, dtype=np.int64)
     if not len(found.vertex):
         return _Bound(found.bound, nothing)
-    values = rounded_solution(program, found.vertex)
+    values = program.rounded(found.vertex)
     if len(values) and int(cost @ values) == found.bound:
         return _Bound(found.bound, values)
     cheapest = with_rows(program, _at_most(cost, found.bound))

@@ -1,9 +1,9 @@
-"""Bounds on integer functionals from weighted sums of rows, added up in integers.
+"""What weighted sums of rows prove, added up in integers: bounds, sums of equations, cuts.
 
 The linear relaxation only proposes the weights. Any weights give a valid bound, so that rounding
-them costs no rigour: Eq. (dual) of docs/method.md.
+them costs no rigour: Eq. (dual) of docs/method.md. All duals are rounded here, by `whole_weights`.
 
-See *dual* and *certificate* in docs/glossary.md.
+See *dual*, *certificate* and *feasibility cut* in docs/glossary.md.
 """
 
 from __future__ import annotations
@@ -11,62 +11,67 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination
-from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.solve.rounding import ConnectedParts
+from recon_cli.model.program import ConnectedParts, IntegerProgram, deviation_program, fix_others
+from recon_cli.solve.linear_relaxation import solve_relaxation
 
 #: Weights are multiples of its inverse: divisible by 1 to 10, which are the usual denominators.
 SCALE = 2520
 #: Sums below this are exact in 64 bits, whatever their order.
 SAFE = 2.0**60
+#: Farther than any number: where nothing ends a row or a variable, from which nothing follows.
+FREE = 2**40
+#: Whole numbers below it are exact as doubles.
+EXACT = 2.0**53
 #: A pivot this small, of a matrix of small integers, is none.
 _RANK = 1e-9
 #: Entries of a dense matrix that is factored to find combinations of rows.
 _DENSE = 4_000_000
 
 
-def whole_weights(duals: FloatArray) -> IntArray:
-    """Duals in units of 1/`SCALE`."""
-    weights: IntArray = np.rint(SCALE * duals).astype(np.int64)
-    return weights
+def whole_weights(duals: FloatArray, scale: int = SCALE) -> IntArray:
+    """Duals in units of 1/``scale``; 0 for what is no number, or too large for a double."""
+    proposed = np.rint(scale * duals)
+    return np.where(np.abs(proposed) < EXACT, proposed, 0).astype(np.int64)
 
 
 class WeightedRows:
-    """The rows of a program, to be added up with one weight each: Eq. (dual)."""
+    """The rows of a program, to be added up with one weight each: Eq. (dual).
 
-    def __init__(self, program: IntegerProgram, parts: ConnectedParts) -> None:
+    Weights are integers, in units of 1/``scale`` where one is given, else of 1/`SCALE`.
+    """
+
+    def __init__(self, program: IntegerProgram, parts: ConnectedParts | None = None) -> None:
         """Of a program.
 
         Args:
             parts: What is added up apart from each other: no row and no functional is over two.
+                Default the whole program.
         """
-        self.program, self.parts = program, parts
+        self.program = program
+        self.parts = ConnectedParts.whole(program) if parts is None else parts
         rows = program.constraints
         self._by_column = sparse.csr_array(rows.A.T)
-        least, most = (side.astype(np.float64) for side in (rows.least, rows.most))
-        lower, upper = (end.astype(np.float64) for end in (program.lower, program.upper))
-        self._ends: FloatArray = np.maximum(np.abs(lower), np.abs(upper))
-        self._sides: FloatArray = np.maximum(np.abs(least), np.abs(most))
-        self._sides = self._sides + abs(rows.A).astype(np.float64) @ self._ends
+        self._ends = _size(program.lower, program.upper)
+        self._sides = _size(rows.least, rows.most) + abs(rows.A).astype(np.float64) @ self._ends
 
-    def has_room(self, functional: IntArray, weights: IntArray) -> bool:
-        """Whether every sum is exact in 64 bits, with whatever signs."""
+    def has_room(self, functional: IntArray, weights: IntArray, scale: int = SCALE) -> bool:
+        """Whether every sum is exact in 64 bits, with whatever signs; over ends below `FREE`."""
         of_rows = np.abs(weights.astype(np.float64)) @ self._sides
         of_variables = np.abs(functional.astype(np.float64)) @ self._ends
-        return bool(of_rows + SCALE * of_variables < SAFE)
+        return bool(of_rows + scale * of_variables < SAFE)
 
-    def rest(self, functional: IntArray, weights: IntArray) -> IntArray:
-        """What the weighted rows leave of a functional, in 1/`SCALE`, for each variable."""
-        rest: IntArray = SCALE * functional - self._by_column @ weights
+    def rest(self, functional: IntArray, weights: IntArray, scale: int = SCALE) -> IntArray:
+        """What the weighted rows leave of a functional, in 1/``scale``, for each variable."""
+        rest: IntArray = scale * functional - self._by_column @ weights
         return rest
 
     def least(self, weights: IntArray, rest: IntArray) -> IntArray:
-        """For each part the least that its weighted rows and the rest come to, in 1/`SCALE`."""
+        """For each part the least that its weighted rows and the rest come to, in 1/``scale``."""
         rows, program = self.program.constraints, self.program
         sums = np.zeros(self.parts.count, dtype=np.int64)
         of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most)
@@ -87,6 +92,13 @@ class WeightedRows:
         if not self.has_room(functional, weights):
             weights = np.zeros_like(weights)
         return -(-self.least(weights, self.rest(functional, weights)) // SCALE)
+
+
+def _size(below: IntArray, above: IntArray) -> FloatArray:
+    """The larger absolute value of each two ends that are numbers."""
+    ends = np.abs(np.stack([below, above]).astype(np.float64))
+    size: FloatArray = np.where(ends < FREE, ends, 0).max(axis=0)
+    return size
 
 
 @dataclass(frozen=True)
@@ -113,9 +125,8 @@ def least_value(program: IntegerProgram, functional: IntArray, limit: float) -> 
         functional: Integer coefficient of each variable; its negative gives an upper bound.
         limit: Deterministic seconds.
     """
-    vertex = LinearRelaxation(program).solve(functional.astype(np.float64), limit)
-    added = WeightedRows(program, ConnectedParts.whole(program))
-    weights = np.zeros(program.shape[0], dtype=np.int64)
+    vertex = solve_relaxation(program, functional.astype(np.float64), limit)
+    added, weights = WeightedRows(program), np.zeros(program.shape[0], dtype=np.int64)
     if len(vertex.duals) and added.has_room(functional, whole_weights(vertex.duals)):
         weights = whole_weights(vertex.duals)
     bound = int(added.bounds(functional, weights)[0])
@@ -123,9 +134,7 @@ def least_value(program: IntegerProgram, functional: IntArray, limit: float) -> 
     return DualBound(bound, why, vertex.values, vertex.deterministic_time)
 
 
-def row_combinations(
-    program: IntegerProgram, functionals: IntArray
-) -> tuple[npt.NDArray[np.bool_], IntArray]:
+def row_combinations(program: IntegerProgram, functionals: IntArray) -> tuple[BoolArray, IntArray]:
     """Which functionals are sums and differences of the program's equations.
 
     Args:
@@ -147,7 +156,7 @@ def row_combinations(
     rank = int((np.abs(np.diag(r)) > _RANK).sum())
     basic = linalg.solve_triangular(r[:rank, :rank], q[:, :rank].T @ functionals.T)
     weights[:, equal[order[:rank]]] = whole_weights(basic.T)
-    added = WeightedRows(program, ConnectedParts.whole(program))
+    added = WeightedRows(program)
     is_combination = np.array(
         [
             added.has_room(functional, each) and not added.rest(functional, each).any()
@@ -157,3 +166,89 @@ def row_combinations(
     )
     weights[~is_combination] = 0
     return is_combination, weights
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A feasibility cut, or none.
+
+    Attributes:
+        rows: One row over the variables in doubt, or none.
+        deterministic_time: Seconds of the relaxation.
+    """
+
+    rows: LinearConstraints
+    deterministic_time: float
+
+
+def feasibility_cut(
+    program: IntegerProgram, variables: IntArray, values: IntArray, limit: float
+) -> Cut:
+    """An inequality that ``values`` break, if the relaxation shows why they cannot be: Eq. (cut).
+
+    The duals tell how the least violation grows with each right-hand side, so their negatives are
+    weights whose sum of rows bounds from above; they hold for any weights, rounded ones too.
+
+    Args:
+        variables: Some of its variables, rising; the inequality is over them.
+        values: For each variable of the program; those of ``variables`` are in doubt, the
+            others' a place to begin.
+        limit: Deterministic seconds.
+    """
+    others = np.setdiff1d(np.arange(len(values)), variables)
+    rest = fix_others(program, others, values)
+    elastic, cost = _elastic(deviation_program(rest.program, values[others]).program)
+    vertex = solve_relaxation(elastic, cost, limit)
+    if not len(vertex.duals):
+        return Cut(_no_rows(len(variables)), vertex.deterministic_time)
+    duals = np.zeros(program.shape[0])
+    duals[rest.rows] = vertex.duals
+    weights = whole_weights(-duals)
+    if not WeightedRows(program).has_room(np.zeros_like(values), weights):
+        return Cut(_no_rows(len(variables)), vertex.deterministic_time)
+    rows = _added_up(program, variables, others, weights)
+    if rows.are_met_by(values[variables]):
+        rows = _no_rows(len(variables))
+    return Cut(rows, vertex.deterministic_time)
+
+
+def _elastic(change: IntegerProgram) -> tuple[IntegerProgram, FloatArray]:
+    """The same program, but rows that are broken without a change may be missed, at a cost."""
+    rows = change.constraints
+    lacks, exceeds = np.maximum(rows.least, 0), np.maximum(-rows.most, 0)
+    missed = np.flatnonzero(lacks + exceeds)
+    sign = np.where(lacks[missed] > 0, 1, -1)
+    size = len(missed)
+    slack = sparse.csr_array((sign, (missed, np.arange(size))), shape=(len(lacks), size))
+    program = IntegerProgram(
+        LinearConstraints(sparse.csr_array(sparse.hstack([rows.A, slack])), rows.least, rows.most),
+        lower=np.concatenate([change.lower, np.zeros(size, dtype=np.int64)]),
+        upper=np.concatenate([change.upper, (lacks + exceeds)[missed]]),
+    )
+    return program, np.repeat([0.0, 1.0], [len(change.lower), size])
+
+
+def _added_up(
+    program: IntegerProgram, variables: IntArray, others: IntArray, weights: IntArray
+) -> LinearConstraints:
+    """``coefficients @ x[variables] ≤ most``, from all rows with a weight each: Eq. (cut).
+
+    A row with a positive weight counts with its upper bound, one with a negative weight with its
+    lower bound; variables elsewhere with whichever bound makes the inequality hold for all.
+    """
+    rows = program.constraints
+    coefficients: IntArray = rows.A.T @ weights
+    lower, upper = program.lower, program.upper
+    top = np.where(weights > 0, rows.most, rows.least) @ weights
+    elsewhere = coefficients[others]
+    most = top - np.where(elsewhere > 0, lower[others], upper[others]) @ elsewhere
+    here = coefficients[variables]
+    shared = max(int(np.gcd.reduce(here)), 1)
+    here, most = here // shared, most // shared
+    least = np.where(here > 0, lower[variables], upper[variables]) @ here
+    return LinearConstraints(sparse.csr_array(here[None, :]), np.array([least]), np.array([most]))
+
+
+def _no_rows(columns: int) -> LinearConstraints:
+    none = np.empty(0, dtype=np.int64)
+    return LinearConstraints(sparse.csr_array(np.empty((0, columns), dtype=np.int64)), none, none)

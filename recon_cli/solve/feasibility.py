@@ -1,22 +1,26 @@
-"""A solution of one integer program, repeatable, with every outcome told apart.
+"""A solution of one integer program: any, or one near given values; every outcome told apart.
 
-A vertex of the linear relaxation, rounded and repaired, is nearly always one. CP-SAT decides
-where it is not, or where there is none.
+A vertex of the linear relaxation, rounded and repaired, is nearly always one: by the feasibility
+pump, which takes the simplex a few hundred pivots where CP-SAT would look at everything anew.
+CP-SAT decides where that fails, or where there is none.
+
+See *feasibility pump* and *repair* in docs/glossary.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, deviation_program
 from recon_cli.solve.certificates import confirm_infeasible
-from recon_cli.solve.cp_sat import Effort, Search, Status, find_feasible
-from recon_cli.solve.feasibility_pump import pump
+from recon_cli.solve.cp_sat import Effort, Search, Status, find_feasible, maximize
 from recon_cli.solve.linear_relaxation import solve_relaxation
+from recon_cli.solve.near_vertices import BlockView
 
 
 class Feasibility(StrEnum):
@@ -52,6 +56,10 @@ class Attempt:
 
 #: Deterministic seconds for the relaxation; 60,000 variables take about 2.
 ROUNDING = 30.0
+#: A value so near to an integer is one.
+_INTEGRAL = 1e-6
+#: Turns of the feasibility pump, and those with costs at random.
+_MOST_TURNS, _RANDOM_TURNS = 10, 24
 
 #: Every attempt is deterministic: one thread, fixed seed, effort limits in deterministic time.
 ESCALATION = (
@@ -102,11 +110,129 @@ def round_vertex(
     """
     cost = np.random.default_rng(seed).random(program.shape[1])
     vertex = solve_relaxation(program, cost, limit)
+    nothing, elapsed = np.empty(0, dtype=np.int64), vertex.deterministic_time
     if not len(vertex.values):
-        return np.empty(0, dtype=np.int64), vertex.deterministic_time
-    values = np.rint(vertex.values).astype(np.int64)
+        return nothing, elapsed
+    pumped = pump(program, np.rint(vertex.values).astype(np.int64), limit - elapsed)
+    solution = pumped.values if pumped.is_solution else nothing
+    return solution, elapsed + pumped.deterministic_time
+
+
+@dataclass(frozen=True)
+class PumpResult:
+    """Where the feasibility pump ended.
+
+    Attributes:
+        values: The last point of the relaxation, rounded; empty without one.
+        is_solution: Whether they are a solution.
+        fractional: The variables where that point was not integral, rising; rounding may have
+            been enough.
+        deterministic_time: Seconds of the relaxation.
+    """
+
+    values: IntArray
+    is_solution: bool
+    fractional: IntArray
+    deterministic_time: float
+
+
+def pump(
+    program: IntegerProgram,
+    values: IntArray,
+    limit: float,
+    random: np.random.Generator | None = None,
+) -> PumpResult:
+    """A solution near values: these, or the nearest one if the first point is integral.
+
+    Eq. (pump) of docs/method.md, the point of the relaxation with the least ``Σ |x − values|``, in
+    turns with rounding (Fischetti, Glover & Lodi 2005). Mostly one turn will do.
+
+    Args:
+        values: A value for each variable, within its bounds; the rows may be broken.
+        limit: Deterministic seconds.
+        random: Of costs that differ, ever more: rounding may lead in a circle from which little
+            noise is no way out. None: all cost the same.
+    """
+    none = np.empty(0, dtype=np.int64)
     if program.is_feasible(values):
-        return values, vertex.deterministic_time
-    pumped = pump(program, values, limit - vertex.deterministic_time)
-    solution = pumped.values if pumped.is_solution else np.empty(0, dtype=np.int64)
-    return solution, vertex.deterministic_time + pumped.deterministic_time
+        return PumpResult(values, is_solution=True, fractional=none, deterministic_time=0.0)
+    result = PumpResult(none, is_solution=False, fractional=none, deterministic_time=0.0)
+    elapsed = 0.0
+    for turn in range(1, 1 + (_MOST_TURNS if random is None else _RANDOM_TURNS)):
+        change = deviation_program(program, values)
+        cost = np.ones(len(change.sign))
+        if random is not None:
+            cost += turn * random.random(len(cost))
+        vertex = solve_relaxation(change.program, cost, limit - elapsed)
+        elapsed += vertex.deterministic_time
+        if not len(vertex.values):
+            break
+        point = change.values_at(vertex.values)
+        rounded = np.rint(point).astype(np.int64)
+        fractional = np.flatnonzero(np.abs(point - rounded) > _INTEGRAL)
+        result = PumpResult(rounded, program.is_feasible(rounded), fractional, elapsed)
+        if result.is_solution or (random is None and np.array_equal(rounded, values)):
+            break
+        values = rounded
+    return replace(result, deterministic_time=round(elapsed, 9))
+
+
+def solve_nested(
+    program: IntegerProgram, levels: Sequence[Sequence[IntArray]], seed: int
+) -> ProgramSolution:
+    """Find any solution of a program whose rows nest, block by block; as `solve_program` does.
+
+    Districts are solved alone, with all others anywhere within their bounds. What the region needs
+    besides is a small change of its districts: a vertex of least change is nearly always whole, and
+    the simplex begins where few rows fail.
+
+    Args:
+        levels: From fine to coarse, the blocks of each level, each its variables, rising.
+        seed: Of random costs.
+    """
+    values, elapsed = program.lower.copy(), 0.0
+    random, view = np.random.default_rng(seed), BlockView.of(program)
+    # Units alone are put together from nothing as quickly with the district around them.
+    for blocks in levels[1:] or levels:
+        for columns in blocks:
+            near = pump(view.relaxed(columns), values[columns], _RANDOM_TURNS * ROUNDING, random)
+            elapsed += near.deterministic_time
+            # What is not met is left to the next level.
+            values[columns] = near.values if len(near.values) else values[columns]
+    if program.is_feasible(values):
+        return ProgramSolution(Feasibility.SOLVED, values, elapsed)
+    return solve_program(program, seed)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A solution near given values.
+
+    Attributes:
+        values: A solution; empty without one.
+        is_infeasible: Whether there is none, by two engines. Without values and proof it is
+            undecided.
+    """
+
+    values: IntArray
+    is_infeasible: bool
+
+
+def min_l1_repair(program: IntegerProgram, values: IntArray, effort: Effort) -> Repair:
+    """The solution with the least ``Σ |x - values|``, or a near one if the effort ends before.
+
+    Args:
+        values: A value for each variable; they need not be a solution.
+        effort: How hard to try.
+
+    Raises:
+        SolverError: Two engines disagree that there is no solution, or the solver rejected the
+            model or returned values that do not satisfy it.
+    """
+    deviations = deviation_program(program, values)
+    answer = maximize(deviations.program, np.full(len(deviations.sign), -1), effort)
+    if answer.status is Status.INFEASIBLE:
+        return Repair(answer.values, is_infeasible=confirm_infeasible(program))
+    if answer.status is Status.UNKNOWN:
+        return Repair(answer.values, is_infeasible=False)
+    return Repair(deviations.values_at(answer.values), is_infeasible=False)

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from recon_cli.arrays import IntArray
-from recon_cli.model.ledger import Arrays, Ledger, Witness
+from recon_cli.arrays import IntArray, ranges
+from recon_cli.model.ledger import Arrays, Ledger, Witness, packed, unpacked
 from recon_cli.model.program import IntegerProgram
 
 #: Changes that are put together at most.
@@ -52,13 +52,7 @@ class BlockChanges:
     def state(self) -> Arrays:
         """All of them, as arrays that `take_up` reads."""
         kept = self._changes.values()
-        nothing = np.empty(0, dtype=np.int64)
-        return {
-            "changed": np.array([block for block, _, _ in kept], dtype=np.int64),
-            "changed_columns": np.concatenate([nothing, *(columns for _, columns, _ in kept)]),
-            "changed_by": np.concatenate([nothing, *(change for _, _, change in kept)]),
-            "changed_ends": np.cumsum([len(columns) for _, columns, _ in kept], dtype=np.int64),
-        }
+        return packed("change", [((block,), columns, change) for block, columns, change in kept])
 
     def take_up(self, state: Arrays) -> None:
         """Keep again what others kept.
@@ -66,10 +60,8 @@ class BlockChanges:
         Args:
             state: Their `state`.
         """
-        columns = np.split(state["changed_columns"], state["changed_ends"][:-1])
-        changes = np.split(state["changed_by"], state["changed_ends"][:-1])
-        for block, at, change in zip(state["changed"].tolist(), columns, changes, strict=False):
-            self.keep(block, at, change)
+        for (block,), columns, change in unpacked("change", state):
+            self.keep(block, columns, change)
 
     def join(
         self, ledger: Ledger, known: int, total: IntArray, values: IntArray, limit: float
@@ -223,7 +215,7 @@ class _Changes:
         starts = self.rows.indptr[others].astype(np.int64)
         sizes = self.rows.indptr[others + 1] - starts
         ends = np.cumsum(sizes)
-        entry = np.arange(ends[-1]) + np.repeat(starts - ends + sizes, sizes)
+        entry = ranges(starts, sizes)
         rows = self.rows.indices[entry]
         more = self._missed(rows, moved[rows] + self.rows.data[entry]) - missed[rows]
         return np.add.reduceat(more, ends - sizes), int(ends[-1])

@@ -21,12 +21,11 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import IntegerProgram, fix_others, with_rows
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize
+from recon_cli.solve.dual_bounds import WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
 
 #: Weights are multiples of its inverse, so fine that rounding to it moves no bound.
 _SCALE = 720_720
-#: Sums below this are exact in 64 bits, whatever their order.
-_SAFE = 2.0**60
 #: How far above the relaxation the least cost is looked for: as far as leaves open but this share
 #: more variables than none above it; and so many times as far where there is nothing.
 _SHARE, _FURTHER = 16, 4
@@ -60,23 +59,19 @@ def least_cost(program: IntegerProgram, cost: IntArray, effort: Effort) -> Least
         DisagreementError: The second engine finds a cheaper solution.
     """
     vertex = LinearRelaxation(program).solve(cost.astype(np.float64), effort.limit)
-    nothing = np.empty(0, dtype=np.int64)
+    elapsed, known = vertex.deterministic_time, program.rounded(vertex.values)
     if not len(vertex.values):
-        return LeastCost(nothing, is_least=False, deterministic_time=vertex.deterministic_time)
-    values = np.rint(vertex.values).astype(np.int64)
-    known = values if program.is_feasible(values) else nothing
+        return LeastCost(known, False, elapsed)
     proven = _Proven.of(program, cost, vertex)
+    if proven is None and len(known):
+        return LeastCost(known, False, elapsed)
     if proven is None:
-        if not len(known):
-            found = _searched(program, cost, effort)
-            elapsed = vertex.deterministic_time + found.deterministic_time
-            return LeastCost(found.values, False, elapsed)
-        return LeastCost(known, False, vertex.deterministic_time)
+        searched = _searched(program, cost, effort)
+        return LeastCost(searched.values, False, elapsed + searched.deterministic_time)
     if len(known) and int(cost @ known) <= proven.least:
-        return LeastCost(known, True, vertex.deterministic_time)
-    found_least = _search(proven, cost, effort, known)
-    elapsed = vertex.deterministic_time + found_least.deterministic_time
-    return replace(found_least, deterministic_time=elapsed)
+        return LeastCost(known, True, elapsed)
+    found = _search(proven, cost, effort, known)
+    return replace(found, deterministic_time=elapsed + found.deterministic_time)
 
 
 def _search(proven: _Proven, cost: IntArray, effort: Effort, known: IntArray) -> LeastCost:
@@ -160,18 +155,11 @@ class _Proven:
     @classmethod
     def of(cls, program: IntegerProgram, cost: IntArray, vertex: Vertex) -> _Proven | None:
         """By the duals of a vertex; None where a sum might not fit into 64 bits."""
-        rows = program.constraints
-        proposed = np.rint(_SCALE * vertex.duals)
-        ends = np.maximum(np.abs(program.lower), np.abs(program.upper)).astype(np.float64)
-        sides = np.maximum(np.abs(rows.least), np.abs(rows.most)).astype(np.float64)
-        size = np.abs(proposed) @ (sides + abs(rows.A).astype(np.float64) @ ends)
-        if not size + _SCALE * (cost.astype(np.float64) @ ends) < _SAFE:
+        added, weights = WeightedRows(program), whole_weights(vertex.duals, _SCALE)
+        if not added.has_room(cost, weights, _SCALE):
             return None
-        weights = proposed.astype(np.int64)
-        rest: IntArray = _SCALE * cost - rows.A.T @ weights
-        total = np.where(weights > 0, weights * rows.least, weights * rows.most).sum()
-        total += np.where(rest > 0, rest * program.lower, rest * program.upper).sum()
-        return cls(program, int(total), rest)
+        rest = added.rest(cost, weights, _SCALE)
+        return cls(program, int(added.least(weights, rest)[0]), rest)
 
     @property
     def least(self) -> int:

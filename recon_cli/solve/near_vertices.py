@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
@@ -21,6 +20,7 @@ from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination
 from recon_cli.model.program import IntegerProgram, activity_bounds
+from recon_cli.solve.dual_bounds import FREE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: Costs of a person who moves, of one who has to move elsewhere, of falling short by one.
@@ -30,19 +30,6 @@ _NOISE = 0.05
 #: Scales of weights, from what is easily read to what loses nothing: 720,720 is divisible by 1 to
 #: 16, and so fine that rounding to it moves no bound of a program this size.
 _SCALES = (1, 2, 12, 2520, 720_720)
-#: Entries of a matrix up to which all of them are held.
-_DENSE = 30_000
-#: Farther than any number: where nothing ends a row or a variable, from which nothing follows.
-_FREE = 2**40
-
-
-def quick(matrix: sparse.csr_array) -> IntArray | sparse.csr_array:
-    """A matrix that is multiplied often: dense where that is faster."""
-    rows, columns = matrix.shape
-    if rows * columns > _DENSE:
-        return matrix
-    dense: IntArray = matrix.toarray()
-    return dense
 
 
 @dataclass(frozen=True)
@@ -69,14 +56,10 @@ class Block:
     up: IntArray
 
     @cached_property
-    def matrix(self) -> IntArray | sparse.csr_array:
-        """`A`, quick to multiply with: small ones are dense."""
-        return quick(self.A)
-
-    @cached_property
-    def transposed(self) -> IntArray | sparse.csr_array:
-        """Likewise, by columns."""
-        return quick(sparse.csr_array(self.A.T))
+    def weighted(self) -> WeightedRows:
+        """The rows, to be added up: changes of the block, whatever the others are."""
+        program = IntegerProgram(LinearConstraints(self.A, *self.outer), -self.down, self.up)
+        return WeightedRows(program)
 
     def is_solution(self, change: IntArray) -> bool:
         """Whether the known solution is one after a change of the block, and of nothing else."""
@@ -89,7 +72,7 @@ class Block:
     def _is_within(self, change: IntArray, ends: tuple[IntArray, IntArray]) -> bool:
         if (change > self.up).any() or (-change > self.down).any():
             return False
-        total, (least, most) = self.matrix @ change, ends
+        total, (least, most) = self.A @ change, ends
         return bool((total >= least).all() and (total <= most).all())
 
 
@@ -148,12 +131,12 @@ class BlockView:
             rows=rows[binds],
             A=sparse.csr_array(A[binds]),
             outer=(
-                np.where(rises_open[binds], -_FREE, least - others_rise[binds]),
-                np.where(falls_open[binds], _FREE, most - others_fall[binds]),
+                np.where(rises_open[binds], -FREE, least - others_rise[binds]),
+                np.where(falls_open[binds], FREE, most - others_fall[binds]),
             ),
             inner=(least, most),
             down=-lower,
-            up=np.where(self.is_open[columns], _FREE, upper),
+            up=np.where(self.is_open[columns], FREE, upper),
         )
 
     def relaxed(self, columns: IntArray) -> IntegerProgram:
@@ -224,7 +207,7 @@ class NearVertices:
         elastic = [_places(low, height + asked), -_places(high, height + asked)]
         goal = _places(np.arange(height, height + asked), height + asked)
         A = sparse.csr_array(sparse.hstack([people, -people, *elastic, -goal, goal]))
-        free = np.full(asked, _FREE)
+        free = np.full(asked, FREE)
         constraints = LinearConstraints(
             A, np.concatenate([block.inner[0], -free]), np.concatenate([block.inner[1], free])
         )
@@ -255,9 +238,9 @@ class NearVertices:
         """
         row = self._height + functional
         if self._goal is not None:
-            self._relaxation.bound_row(self._goal, -_FREE, _FREE)
+            self._relaxation.bound_row(self._goal, -FREE, FREE)
         self._goal = row
-        ends = (-_FREE, goal) if sign > 0 else (goal, _FREE)
+        ends = (-FREE, goal) if sign > 0 else (goal, FREE)
         self._relaxation.bound_row(row, *ends)
         cost = self._cost
         if noise is not None:
@@ -293,38 +276,18 @@ def best_combination(
         The bound and the weights of the whole program's rows; None where they are not finite.
     """
     best: tuple[int, Combination] | None = None
-    if not len(weights) or not np.isfinite(weights).all():
-        return None
-    for scale in _SCALES:
-        whole = np.rint(scale * weights)
-        if np.abs(whole).max(initial=0) > 2**31:
-            break
-        w = whole.astype(np.int64)
-        least, most = block.outer
+    added, (least, most) = block.weighted, block.outer
+    for scale in _SCALES if len(weights) else ():
+        w = whole_weights(weights, scale)
         # Nothing adds up with an end that is none.
-        w[((w > 0) & (least <= -_FREE)) | ((w < 0) & (most >= _FREE))] = 0
-        bound = _least_change(block, functional, w, scale)
-        if bound is None:
+        w[((w > 0) & (least <= -FREE)) | ((w < 0) & (most >= FREE))] = 0
+        rest = added.rest(functional, w, scale)
+        if not added.has_room(functional, w, scale) or (block.up[rest < 0] >= FREE).any():
             continue
+        bound = -(-int(added.least(w, rest)[0]) // scale)
         if best is None or bound > best[0]:
             used = np.flatnonzero(w)
             best = bound, Combination(scale, block.rows[used], w[used])
         if best[0] >= wanted:
             break
     return best
-
-
-def _least_change(block: Block, functional: IntArray, weights: IntArray, scale: int) -> int | None:
-    """Eq. (dual), in changes, with the others anywhere within their bounds; None: no number."""
-    least, most = block.outer
-    number: npt.DTypeLike = np.int64
-    size = float(np.abs(weights).astype(np.float64) @ np.maximum(np.abs(least), np.abs(most)))
-    if size > 2**60:
-        number = object
-    w = weights.astype(number)
-    of_rows = np.where(weights > 0, w * least, w * most).sum()
-    rest = scale * functional - block.transposed @ weights
-    if (block.up[rest < 0] >= _FREE).any():
-        return None
-    reach = np.where(rest > 0, -rest * block.down, rest * block.up).sum()
-    return -(-(int(of_rows) + int(reach)) // scale)

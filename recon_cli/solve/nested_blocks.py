@@ -35,13 +35,12 @@ from recon_cli.model.program import (
     fix_others,
     with_rows,
 )
-from recon_cli.solve.bound_tightening import beyond
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
+from recon_cli.solve.ends import beyond
 from recon_cli.solve.joined_changes import BlockChanges
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination, quick
-from recon_cli.solve.rounding import rounded_solution
+from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination
 
 #: Vertices for random costs in every block of the second level.
 _EXPLORED = 6
@@ -376,7 +375,7 @@ class _Search:
             ledger.effort += vertex.deterministic_time
             if not len(vertex.values):
                 return
-            values = rounded_solution(inner.program, vertex.values)
+            values = inner.program.rounded(vertex.values)
             is_new = len(values) and self._walk(asked.columns, values - self.known[asked.columns])
             dry = 0 if is_new else dry + 1
             vertices += 1
@@ -396,9 +395,7 @@ class _Search:
         self.known[at] += step
         self.total = self.total + self.view.by_column[:, at] @ step
         self.values = self.values + self.C_by_column[:, at] @ step
-        here = np.flatnonzero(self.known != self.ledger.known[0])
-        witness = Witness(0, here, (self.known - self.ledger.known[0])[here])
-        return self.ledger.see(self.values, witness)
+        return self.ledger.see(self.values, Witness.of(0, self.known - self.ledger.known[0]))
 
     def reach_ends(self, level: int, *, only_undecided: bool = False) -> None:
         """Every open end of the blocks of a level: a proof, and a solution beside it.
@@ -458,8 +455,7 @@ class _Search:
         ledger.effort += answer.deterministic_time
         if len(answer.values):
             change = answer.values - self.known[columns]
-            moved = np.flatnonzero(change)
-            witness = Witness(self.base, columns[moved], change[moved])
+            witness = Witness.of(self.base, change, columns)
             ledger.see(self.values + self.C_by_column[:, columns] @ change, witness)
         bound = -answer.bound
         end = ledger.end(k, sign)
@@ -478,16 +474,16 @@ class _Reach:
         self.search, self.ledger, self.number = search, search.ledger, asked.number
         self.k = asked.functionals
         self.block: Block = search.view.around(search.known, search.total, asked.columns)
-        self.C = sparse.csr_array(search.C[self.k][:, asked.columns])
         every = sparse.csc_array(search.C_by_column[:, asked.columns])
         self.touched = np.unique(every.indices).astype(np.int64)
-        self.every = quick(sparse.csr_array(sparse.csr_array(every)[self.touched]))
+        self.every = sparse.csr_array(sparse.csr_array(every)[self.touched])
         values = search.values[self.k]
         short = (
             np.maximum(values - self.ledger.lower[self.k], 0),
             np.maximum(self.ledger.upper[self.k] - values, 0),
         )
-        self.near = NearVertices(self.block, self.C, short)
+        asked_here = sparse.csr_array(search.C[self.k][:, asked.columns])
+        self.near = NearVertices(self.block, asked_here, short)
 
     def run(self, *, only_undecided: bool) -> int | None:
         """One functional after the other, as far as the next pause.
@@ -508,27 +504,21 @@ class _Reach:
                 return k
         return None
 
-    def _functional(self, place: int) -> IntArray:
-        entries = slice(self.C.indptr[place], self.C.indptr[place + 1])
-        functional = np.zeros(self.C.shape[1], dtype=np.int64)
-        functional[self.C.indices[entries]] = self.C.data[entries]
-        return functional
-
     def _end(self, place: int, k: int, sign: int, most: int = _FAR) -> None:
         """A proof and a solution of one end, or of as many steps towards it."""
         noise: np.random.Generator | None = None
         for _ in range(_ATTEMPTS):
             if not self.ledger.is_open(k, sign) or self.search.left <= 0:
                 return
-            proven = self.ledger.lower[k] if sign > 0 else self.ledger.upper[k]
-            goal = int(np.clip(proven - self.search.values[k], -most, most))
+            distance = sign * self.ledger.proven(k, sign) - int(self.search.values[k])
+            goal = max(-most, min(distance, most))
             vertex = self.near.reach(place, sign, goal, self.search.left, noise)
             self.ledger.effort += vertex.deterministic_time
             if not len(vertex.change):
                 return
             change = np.rint(vertex.change).astype(np.int64)
             reached = self._try(change)
-            functional = sign * self._functional(place)
+            functional = sign * self.ledger.coefficients(k)[self.block.columns]
             best = float(functional @ vertex.change)
             if best > sign * goal + _ROUNDING:
                 wanted = int(np.ceil(best - _ROUNDING))
@@ -542,13 +532,12 @@ class _Reach:
 
     def _try(self, change: IntArray) -> bool:
         """Whether a change of the block alone is a solution; then what it shows is kept."""
-        moved = np.flatnonzero(change)
+        witness = Witness.of(self.search.base, change, self.block.columns)
         if self.block.is_met(change):
-            at = self.block.columns[moved]
-            self.search.changes.keep(int(self.block.columns[0]), at, change[moved])
+            first = int(self.block.columns[0])
+            self.search.changes.keep(first, witness.columns, witness.change)
         if not self.block.is_solution(change):
             return False
-        witness = Witness(self.search.base, self.block.columns[moved], change[moved])
         values = self.search.values[self.touched] + self.every @ change
         self.ledger.see(values, witness, self.touched)
         return True

@@ -22,7 +22,7 @@ from recon_cli.errors import SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, partition_runs
 from recon_cli.publication import GeounitBatch, Source, with_population
 from recon_cli.schema import AreaGeography, Release
-from recon_cli.schema.cell_sums import is_covered
+from recon_cli.schema.tables import is_covered
 from recon_cli.sources.damage import columns_found, read_texts
 from recon_cli.statement import Protection
 

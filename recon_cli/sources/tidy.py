@@ -19,7 +19,7 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, partition_groups, within_partitions
 from recon_cli.publication import GeounitBatch
 from recon_cli.schema import Release, Table
-from recon_cli.schema.cell_sums import is_sum
+from recon_cli.schema.tables import is_sum
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
 from recon_cli.sources.tidy_statements import StatementReader

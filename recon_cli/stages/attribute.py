@@ -16,7 +16,6 @@ from recon_cli.evaluate.disclosing import attributed, labelled, possible_cells
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import known_columns
 from recon_cli.explain.counterexamples import Claim
-from recon_cli.explain.excluded import find_exclusion
 from recon_cli.explain.facts import (
     EVERYWHERE,
     Facts,
@@ -25,7 +24,7 @@ from recon_cli.explain.facts import (
     facts_around,
     record_counts_of,
 )
-from recon_cli.explain.minimal_explanation import SearchEffort, find_explanation
+from recon_cli.explain.minimal_explanation import SearchEffort, find_exclusion, find_explanation
 from recon_cli.frames import OPEN
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.disagreement_log import log_disagreements

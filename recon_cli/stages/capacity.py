@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.config.sections.capacity import Capacity
+from recon_cli.coverage import select
 from recon_cli.errors import SourceError
-from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CAPACITY

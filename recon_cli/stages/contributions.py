@@ -14,8 +14,8 @@ from recon_cli.attack.contributions.parts import Part
 from recon_cli.attack.contributions.ranking import Proven
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.contributions import Contributions
+from recon_cli.coverage import select
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
-from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CONTRIBUTIONS

@@ -23,7 +23,7 @@ from recon_cli.evaluate.findings import (
     ScoreFindings,
     UniqueFindings,
     VariabilityFindings,
-    told_parts,
+    shown_parts,
 )
 from recon_cli.evaluate.fresh import Missing, WorkFolder, own_source
 from recon_cli.evaluate.proven import Proofs, add_up_sizes, uniqueness_by_size
@@ -188,7 +188,7 @@ def _joint(run: Run, work: WorkFolder, *, lists_places: bool) -> JointFindings |
     folder = work.fresh(JOINT)
     if isinstance(folder, Missing):
         return folder
-    units, parts = work.open(JOINT, JOINT_UNITS), told_parts(folder.manifest)
+    units, parts = work.open(JOINT, JOINT_UNITS), shown_parts(folder.manifest)
     rows = pl.concat(units.read(name) for name in units.partitions)
     rows = rows.rename({run.release.geoid_column: "geoid"})
     more = pl.sum_horizontal(pl.col(f"{part}_joint") - pl.col(f"{part}_alone") for part in parts)

@@ -16,10 +16,9 @@ from recon_cli.config import Ingest
 from recon_cli.coverage import UNLISTED
 from recon_cli.errors import SourceError
 from recon_cli.frames import partition_runs
-from recon_cli.model.geounits import describe_geounits, duplicates
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Bar, Task
-from recon_cli.publication import Source
+from recon_cli.publication import Source, describe_geounits, duplicates
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Level, Release
 from recon_cli.schema.files import load_register

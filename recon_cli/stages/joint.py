@@ -8,8 +8,8 @@ from typing import Any
 from recon_cli.attack.options import JointOptions
 from recon_cli.config import load_config
 from recon_cli.config.sections.joint import Joint
+from recon_cli.coverage import select
 from recon_cli.errors import StageError
-from recon_cli.model.selection import select
 from recon_cli.pipeline.declaration import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import JOINT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.evaluate.checked import ALONE
-from recon_cli.evaluate.findings import COUNTED, JOINT_UNITS, told_parts
+from recon_cli.evaluate.findings import COUNTED, JOINT_UNITS, shown_parts
 from recon_cli.pipeline.stages import JOINT
 from recon_cli.plurals import plural
 from recon_cli.report.view import Detail
@@ -31,7 +31,7 @@ def joint_details(located: Located) -> list[Detail]:
     units = located.work.open(JOINT, JOINT_UNITS).read(located.partition, located.span)
     here = units.filter(inside(place, located.geoid))
     details = []
-    for part in told_parts(folder.manifest):
+    for part in shown_parts(folder.manifest):
         records, alone, joint = (int(here[f"{part}_{what}"].sum()) for what in COUNTED)
         if records:
             value = f"at least {joint:,} of {records:,} ({percentage(joint, records)})"

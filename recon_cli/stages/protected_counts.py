@@ -16,7 +16,7 @@ import polars as pl
 from recon_cli.chance import KeyedChance
 from recon_cli.config.protecting import ProtectingRecords, PublishingCounts
 from recon_cli.execute import OnProgress
-from recon_cli.model.published_cells import cells_of
+from recon_cli.model.margins import cells_of
 from recon_cli.noise.account import Spend
 from recon_cli.pipeline.protecting import Fact, Ingredients, Protected, ProtectionStage, Shared
 from recon_cli.protect.accuracy import count_copies, sum_errors

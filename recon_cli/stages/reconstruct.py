@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recon_cli.config import Reconstruct
-from recon_cli.coverage import Coverage
-from recon_cli.model.selection import select
+from recon_cli.coverage import Coverage, select
 from recon_cli.pipeline.declaration import ChosenStage, QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import RECONSTRUCT
@@ -96,7 +95,7 @@ def _is_noise(run: Run, tables: Folder, chosen: Sequence[Table]) -> bool:
     if not has_statements(tables):
         return False
     protection = load("recon_cli.store.protection:read_protection")(tables, run.release)
-    is_noise = load("recon_cli.statement.measured:is_noise")
+    is_noise = load("recon_cli.statement.protection:is_noise")
     return bool(is_noise(protection, read_coverage(tables, run.release), chosen))
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from recon_cli.coverage import Coverage
+from recon_cli.coverage import Coverage, select
 from recon_cli.errors import SourceError, StageError
-from recon_cli.model.selection import select
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Release, Table

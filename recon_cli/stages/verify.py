@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import verification
+from recon_cli.coverage import select
 from recon_cli.errors import StageError
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.execute import OnProgress
-from recon_cli.model.selection import select
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Release, Table

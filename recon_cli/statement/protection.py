@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +11,12 @@ from typing import Any, Final
 import numpy as np
 import yaml
 
+from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError
-from recon_cli.schema import Release
+from recon_cli.schema import Release, Table
 from recon_cli.statement.law import Exact, Law
 from recon_cli.statement.laws import law_document, parse_law
+from recon_cli.statement.noise import Gaussian, Geometric
 from recon_cli.strict_yaml import YamlDocument, parse_yaml
 
 _KEYS: Final = ("tables", "levels", "markers", "law")
@@ -145,6 +147,18 @@ def protection_text(
         "statements": [statement.document() for statement in statements],
     }
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+
+
+def is_noise(protection: Protection, coverage: Coverage, tables: Iterable[Table]) -> bool:
+    """Whether every published count of some tables has noise without bounds, and proves nothing."""
+    names = {table.name for table in tables}
+    laws = [
+        protection.laws[protection.number(table, pattern.level)]
+        for pattern in coverage
+        for table in pattern.cells
+        if table in names
+    ]
+    return bool(laws) and all(isinstance(law, Gaussian | Geometric) for law in laws)
 
 
 def _statement(

@@ -21,8 +21,7 @@ from recon_cli.errors import SourceError, VerificationError
 from recon_cli.frames import OPEN
 from recon_cli.publication import Publication
 from recon_cli.schema import Level, Release, Table
-from recon_cli.statement.intervals import CountIntervals, count_intervals
-from recon_cli.statement.stored_counts import StoredCounts
+from recon_cli.statement.stored_counts import CountIntervals, StoredCounts, count_intervals
 from recon_cli.verification.evaluation import EvaluatedRecords, Matrix
 
 #: One row per published cell that the records do not reproduce; ``table``, ``cell`` and ``code``

@@ -30,7 +30,7 @@ from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.options import AuditOptions
 from recon_cli.attack.question import RegionData
 from recon_cli.model.cliques import CliqueForm
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.progress import NO_STATUSES
 from recon_cli.protect.counts import tidy_counts
 from recon_cli.protect.linked_cells import linked_cells

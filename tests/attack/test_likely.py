@@ -24,7 +24,7 @@ from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.system import build_systems
 from recon_cli.progress import NO_STATUSES
 from recon_cli.publication import Publication

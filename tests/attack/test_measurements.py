@@ -14,7 +14,7 @@ from recon_cli.attack.measurements.symmetry import exchangeable_classes, symmetr
 from recon_cli.attack.measurements.tree_estimates import estimate_counts
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import SourceError
-from recon_cli.histogram.projected_gradient import StoppingRule
+from recon_cli.histogram.least_squares import StoppingRule
 from recon_cli.noise.draws import cells_of, measurement_noise
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.protect.counts import count_records

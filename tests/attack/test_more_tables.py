@@ -17,7 +17,7 @@ from recon_cli.attack.audit.question import audit_counts
 from recon_cli.attack.options import AuditOptions, Mode
 from recon_cli.attack.variability.histogram import histogram_columns
 from recon_cli.model.cliques import CliqueForm
-from recon_cli.model.interval_plan import coverage_of_units
+from recon_cli.model.planning import coverage_of_units
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from tests.attack.test_protected import enumerate_or_skip, protected_release, under

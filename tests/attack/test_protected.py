@@ -22,7 +22,7 @@ from recon_cli.attack.options import AuditOptions
 from recon_cli.errors import ContradictionError, SolverError, SourceError
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.system import build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from recon_cli.attack.reconstruction.question import reconstruct
 from recon_cli.errors import ContradictionError
-from recon_cli.explain import corrections
+from recon_cli.explain import contradictions
 from recon_cli.frames import COUNTS
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
@@ -173,7 +173,7 @@ def test_a_region_with_too_many_unknowns(
     with pytest.raises(ContradictionError, match="the least change that makes all counts of ward"):
         reconstruct(PLOTS, published, PLOTS.tables, seed=1)
     # Two kinds of people in each of two plots: one plot can be enumerated, the ward cannot.
-    monkeypatch.setattr(corrections, "_LARGEST", 2)
+    monkeypatch.setattr(contradictions, "_LARGEST", 2)
     unknown = "; the least change for all counts of ward 01 is not known; does the schema "
     with pytest.raises(ContradictionError, match=message + unknown):
         reconstruct(PLOTS, published, PLOTS.tables, seed=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recon_cli.frames import OPEN
-from recon_cli.model.relations import Relations
+from recon_cli.model.lattice import Relations
 
 _Ends = list[tuple[int, int]]
 

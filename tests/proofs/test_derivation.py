@@ -10,10 +10,9 @@ import pytest
 
 from recon_cli import reconcheck, reconstruct
 from recon_cli.attack.audit.witnesses import WitnessOptions, find_witnesses
-from recon_cli.model.interval_plan import make_interval_plan
+from recon_cli.model.planning import make_interval_plan
 from recon_cli.proofs.derivation import Budget, ScopeProver
-from recon_cli.proofs.parts import PartSearch
-from recon_cli.proofs.record_sets import RecordSet
+from recon_cli.proofs.record_sets import PartSearch, RecordSet
 from recon_cli.proofs.refutation import prove_unique
 from recon_cli.proofs.region import RegionProver
 from recon_cli.proofs.scope_rows import RowSource

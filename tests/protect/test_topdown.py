@@ -14,8 +14,7 @@ from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError, SolverError
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.histogram.least_squares import Measured, solve_alone, solve_children
-from recon_cli.histogram.projected_gradient import StoppingRule
+from recon_cli.histogram.least_squares import Measured, StoppingRule, solve_alone, solve_children
 from recon_cli.histogram.rounding import Held, round_alone, round_children
 from recon_cli.noise.strategy import Query, Strategy
 from recon_cli.noise.strategy_file import load_strategy

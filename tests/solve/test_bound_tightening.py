@@ -13,10 +13,10 @@ from recon_cli.errors import DisagreementError
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import GROUNDS, Confirmation, Grounds, Ledger
 from recon_cli.model.program import IntegerProgram, activity_bounds
-from recon_cli.solve import bound_tightening, certificates
-from recon_cli.solve.bound_tightening import tighten_bounds
+from recon_cli.solve import certificates, ends
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.ends import tighten_bounds
 
 SOLVER = GROUNDS.index(Grounds.SOLVER)
 
@@ -98,7 +98,7 @@ def test_an_exhausted_second_engine_leaves_the_end_open(monkeypatch: pytest.Monk
     bounds = tightened(program, functionals, [known], Effort(1, 10.0))
     assert bounds.lower.tolist() == [1]
     assert bounds.end(0, 1).why == Confirmation()
-    monkeypatch.setattr(bound_tightening, "_CONFIRMATION", 0.0)
+    monkeypatch.setattr(ends, "_CONFIRMATION", 0.0)
     bounds = tightened(program, functionals, [known], Effort(1, 10.0))
     assert bounds.lower.tolist() == [0]
     assert bounds.upper.tolist() == [1]

@@ -14,10 +14,9 @@ from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.ends import find_ends
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination, Confirmation, Grounds, Ledger
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import ConnectedParts, IntegerProgram
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import EndSearch
-from recon_cli.solve.rounding import ConnectedParts, rounded_solution
 from tests.solve.test_constancy import random_program
 
 
@@ -91,8 +90,8 @@ def test_a_point_is_a_solution_part_by_part() -> None:
     program = two_pairs()
     known = np.array([1, 1, 1, 1])
     point = np.array([2.0, 0.0, 2.0, 0.6])
-    assert not len(rounded_solution(program, point))
-    assert not len(rounded_solution(program, np.empty(0)))
+    assert not len(program.rounded(point))
+    assert not len(program.rounded(np.empty(0)))
     assert ConnectedParts.of(program).rounded(point, known).tolist() == [2, 0, 1, 1]
     assert ConnectedParts.whole(program).rounded(point, known).tolist() == known.tolist()
 

@@ -18,9 +18,8 @@ from recon_cli.model.ledger import Arrays, Combination, Ledger, Witness
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve import nested_blocks
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.feasibility import Feasibility
+from recon_cli.solve.feasibility import Feasibility, solve_nested
 from recon_cli.solve.nested_blocks import find_ends, reach_in_blocks
-from recon_cli.solve.nested_feasibility import solve_nested
 
 Levels = tuple[tuple[IntArray, ...], ...]
 
@@ -74,7 +73,7 @@ def test_ends_hold_all_solutions_and_can_be_checked(seed: int) -> None:
 @pytest.mark.parametrize("seed", [15, 17, 18, 19])
 def test_rounding_finds_a_way_out_of_circles(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # With costs that differ always as much, engines have to be asked for the whole of these.
-    monkeypatch.delattr("recon_cli.solve.nested_feasibility.solve_program")
+    monkeypatch.delattr("recon_cli.solve.feasibility.solve_program")
     program, _, _, blocks = nested(seed)
     assert program.is_feasible(solve_nested(program, blocks, seed).values)
 

@@ -13,11 +13,10 @@ from scipy import sparse
 
 from recon_cli.errors import DisagreementError
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import ConnectedParts, IntegerProgram
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.dual_bounds import SCALE, WeightedRows
-from recon_cli.solve.rounding import ConnectedParts
 
 
 def one_number(coefficient: int, least: int, most: int, upper: int) -> IntegerProgram:

@@ -16,7 +16,7 @@ from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS
 from recon_cli.schema import Cell, Release, Table, load_release
-from recon_cli.schema.cell_sums import is_sum
+from recon_cli.schema.tables import is_sum
 from recon_cli.sources import Absent, open_tidy, with_zeros, write_tidy
 from recon_cli.tabulation import tabulate
 from tests.support.command_line import recon

@@ -12,7 +12,7 @@ from recon_cli.attack.variability import batch
 from recon_cli.errors import DisagreementError
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.variability import cumulative_solvar, solvar_percentiles, variability_by_size
-from recon_cli.solve import bound_tightening
+from recon_cli.solve import ends
 from tests.support.command_line import recon
 from tests.support.paths import DATA, ROOT, needs_shared
 
@@ -101,7 +101,7 @@ def test_a_disagreement_is_loud_and_keeps_the_model(
         raise DisagreementError("the engines differ", json.dumps({"lower": [0]}))
 
     monkeypatch.setattr(batch, "reach_in_blocks", lambda *_, **__: None)  # leaves all to engines
-    monkeypatch.setattr(bound_tightening, "confirm_infeasible", disagree)
+    monkeypatch.setattr(ends, "confirm_infeasible", disagree)
     shared = ("-c", ROOT / "configs" / "toy.yaml", "--work", tmp_path)
     recon("run", *shared, "--until", "reconstruct")
     message = recon("solvar", *shared, code=8).output
@@ -123,7 +123,7 @@ def test_a_second_engine_without_time_bounds_and_proves_no_zero(
     certain = read(tmp_path / "intervals")
     monkeypatch.setattr(batch, "reach_in_blocks", lambda *_, **__: None)  # leaves all to engines
     monkeypatch.setattr(batch, "_CONFIRMATION", 0.0)
-    monkeypatch.setattr(bound_tightening, "_CONFIRMATION", 0.0)
+    monkeypatch.setattr(ends, "_CONFIRMATION", 0.0)
     recon("solvar", *shared, "--force")
     bounded = read(tmp_path / "solvar").sort("geoid_block")
     by_solver = bounded.filter(pl.col("method") == "solver")

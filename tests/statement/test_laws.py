@@ -18,12 +18,12 @@ from recon_cli.chance import Draws, KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.frames import OPEN
 from recon_cli.statement import FLAGGED, LAWS, Law, law_document, parse_law
-from recon_cli.statement.noise import TruncatedGeometric
-from recon_cli.statement.perturbation_table import (
+from recon_cli.statement.cell_key import (
     PerturbationTable,
     maximum_entropy,
     read_perturbation_table,
 )
+from recon_cli.statement.noise import TruncatedGeometric
 from tests.support.protecting import draws_at
 
 #: Draws so fine that every published number with a probability above 1/2000 is met.

@@ -11,9 +11,10 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.model.candidates import Candidates, ListingLimit, Stratum, find_endless
+from recon_cli.model.candidates import Candidates, ListingLimit, find_endless
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import PatternPlan, Plan
+from recon_cli.model.strata import Stratum
 from recon_cli.model.system import MOST_CANDIDATES, System, row_entries
 
 

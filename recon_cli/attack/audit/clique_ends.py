@@ -27,10 +27,9 @@ from recon_cli.model.program import activity_bounds
 from recon_cli.model.signed_bounds import SignedBounds, propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.endless import endless_variables
-from recon_cli.solve.feasibility import Feasibility
+from recon_cli.solve.feasibility import Feasibility, solve_nested
+from recon_cli.solve.linear_relaxation import endless_variables
 from recon_cli.solve.nested_blocks import Keeper, find_ends, find_settled, known_before
-from recon_cli.solve.nested_feasibility import solve_nested
 
 
 @dataclass(frozen=True)

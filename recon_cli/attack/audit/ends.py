@@ -22,10 +22,9 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import EndsSoFar, OnEnds
 from recon_cli.model.components import Component
 from recon_cli.model.ledger import Ledger, OnLedger, ignore_ledger
-from recon_cli.model.program import IntegerProgram, activity_bounds, connected_parts
+from recon_cli.model.program import ConnectedParts, IntegerProgram, activity_bounds, connected_parts
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import EndSearch
-from recon_cli.solve.rounding import ConnectedParts
 
 #: Share of the effort that ends may take; the rest is for what is not known to be constant.
 _ENDS = 0.5

@@ -18,7 +18,7 @@ from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.frames import COUNTS, STATEMENTS
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from recon_cli.schema.cell_sums import is_sum
+from recon_cli.schema.tables import is_sum
 
 #: Level → tables of which every cell is asked for, whether published there or not.
 Asked = Mapping[str, Sequence[Table]]

@@ -37,8 +37,8 @@ from recon_cli.coverage import Coverage
 from recon_cli.frames import OPEN, is_place
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan, plan_of_units
 from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan, plan_of_units
 from recon_cli.model.system import System, build_system, whole_regions_of
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication

@@ -30,17 +30,16 @@ from recon_cli.attack.reconstruction.solution import (
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
-from recon_cli.model.program import IntegerProgram, deviation_program, with_rows
+from recon_cli.model.planning import make_interval_plan
+from recon_cli.model.program import ConnectedParts, IntegerProgram, deviation_program, with_rows
 from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
 from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.feasibility import min_l1_repair
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.solve.repair import min_l1_repair
-from recon_cli.solve.rounding import ConnectedParts
 
 #: More people than any count moves by.
 _OPEN: Final = 10_000_000

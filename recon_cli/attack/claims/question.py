@@ -31,9 +31,8 @@ from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
-from recon_cli.model.planning import make_relaxed_plan
+from recon_cli.model.planning import make_interval_plan, make_relaxed_plan
 from recon_cli.model.system import build_systems
 from recon_cli.plurals import plural
 from recon_cli.progress import OnProgress, ignore_progress

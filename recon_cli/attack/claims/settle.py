@@ -14,9 +14,8 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram
-from recon_cli.solve.bound_tightening import Ends
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.ends import EndSearch
+from recon_cli.solve.ends import Ends, EndSearch
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: Vertices near an end that is not reached, and how much a random cost decides there.
@@ -179,7 +178,7 @@ class _Search:
                     if not self.is_open(k, sign) or steps.left <= 0:
                         break
                     noise = _NEAR_NOISE * steps.random.random(ledger.program.shape[1])
-                    steps.vertex(sign * ledger.row(int(functional[k])) + noise)
+                    steps.vertex(sign * ledger.coefficients(int(functional[k])) + noise)
 
     def tighten(self) -> None:
         """Ask two engines about what is left."""

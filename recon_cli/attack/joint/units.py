@@ -30,9 +30,8 @@ from recon_cli.model.program import IntegerProgram
 from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.schema.joint import JointRelease
 from recon_cli.seeding import digest_seed
-from recon_cli.solve.bound_tightening import Ends
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.ends import EndSearch
+from recon_cli.solve.ends import Ends, EndSearch
 from recon_cli.solve.feasibility import Feasibility, solve_program
 
 #: Vertices in a row that refute nothing, after which duals are asked for one record at a time.

@@ -26,9 +26,8 @@ from recon_cli.model.components import Component
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import System
-from recon_cli.solve.bound_tightening import Ends
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.ends import EndSearch
+from recon_cli.solve.ends import Ends, EndSearch
 
 #: A record that so many people have in every solution is there without one of them, too.
 ENOUGH = 2

@@ -25,7 +25,7 @@ from recon_cli.attack.measurements.measurements import (
 )
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.frames import is_place
-from recon_cli.histogram.projected_gradient import StoppingRule, descend
+from recon_cli.histogram.least_squares import StoppingRule, descend
 from recon_cli.histogram.rounding import round_alone, round_children
 from recon_cli.progress import OnProgress
 from recon_cli.schema import Release, Table

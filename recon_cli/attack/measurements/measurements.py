@@ -16,11 +16,11 @@ from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import SourceError
 from recon_cli.histogram.domain import Domain
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.model.published_cells import cells_of, count_matrix
+from recon_cli.model.margins import cells_of, count_matrix
 from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Release, Table
-from recon_cli.statement.measured import is_noise
 from recon_cli.statement.noise import Gaussian, Geometric
+from recon_cli.statement.protection import is_noise
 
 #: A histogram of more cells is not fitted.
 MOST_CELLS: Final = 200_000

@@ -25,9 +25,8 @@ from recon_cli.model.row_costs import RECORD, RowCosts, cost_program, row_costs
 from recon_cli.model.signed_bounds import SignedBounds, propagate_signed
 from recon_cli.seeding import generator
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.feasibility import Feasibility
+from recon_cli.solve.feasibility import Feasibility, solve_nested
 from recon_cli.solve.least_cost import least_cost
-from recon_cli.solve.nested_feasibility import solve_nested
 
 #: Deterministic seconds for the relaxation, and for the first engine after it.
 _LIMIT = 10.0

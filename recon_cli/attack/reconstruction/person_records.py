@@ -11,9 +11,9 @@ import polars as pl
 
 from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.attack.reconstruction.solution import BatchSolution
-from recon_cli.model.candidates import Stratum
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
+from recon_cli.model.strata import Stratum
 from recon_cli.model.system import System
 from recon_cli.seeding import generator
 

@@ -27,9 +27,8 @@ from recon_cli.errors import VerificationError
 from recon_cli.frames import is_place
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
-from recon_cli.model.planning import make_plan
+from recon_cli.model.planning import make_interval_plan, make_plan
 from recon_cli.model.system import MOST_LISTED, build_systems
 from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.publication import Publication

@@ -47,8 +47,8 @@ from recon_cli.model.cliques import nested_blocks
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Arrays, Confirmation, Ledger
-from recon_cli.solve.bound_tightening import tighten_bounds
 from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.ends import tighten_bounds
 from recon_cli.solve.nested_blocks import reach_in_blocks
 from recon_cli.solve.objectives import LinearFunctionals
 

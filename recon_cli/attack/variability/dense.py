@@ -34,11 +34,10 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import System
-from recon_cli.solve.bound_tightening import Ends, tighten_bounds
 from recon_cli.solve.column_pricing import OpenUnits, certified_least, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.solve.dual_bounds import least_value
-from recon_cli.solve.rounding import rounded_solution
+from recon_cli.solve.ends import Ends, tighten_bounds
 from recon_cli.statement.costs import SCALE
 
 #: Units whose programs are solved as one.
@@ -265,12 +264,12 @@ class _Measurement:
             left = self.effort.limit - ledger.effort
             if not ledger.is_open(k, 1) or left <= 0:
                 continue
-            found = least_value(program, ledger.row(k), left)
+            found = least_value(program, ledger.coefficients(k), left)
             ledger.effort += found.deterministic_time
             ledger.prove(k, 1, found.bound, found.why)
-            values = rounded_solution(program, found.vertex)
+            values = program.rounded(found.vertex)
             if len(values):
-                ledger.add(values)
+                ledger.add_solution(values)
         if len(asked):
             left = self.effort.limit - ledger.effort
             tighten_bounds(ledger, replace(self.effort, limit=left), Ends.LOWER, asked)

@@ -19,9 +19,8 @@ from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
 from recon_cli.model.grain import unravel
-from recon_cli.model.interval_plan import make_interval_plan
 from recon_cli.model.plan import Plan
-from recon_cli.model.planning import make_plan
+from recon_cli.model.planning import make_interval_plan, make_plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.system import MOST_LISTED, System, build_systems
 from recon_cli.publication import Publication

@@ -30,7 +30,6 @@ from recon_cli.model.program import fix_others, relax_others, with_rows
 from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.solve.rounding import rounded_solution
 
 #: Mostly one or two are enough; after that the whole region is solved.
 _MOST_CUTS = 10
@@ -152,7 +151,7 @@ def _farthest_vertex(
         cells.coefficients.T @ shared.astype(np.float64), effort.limit
     )
     account.spend(part.units, vertex.deterministic_time)
-    values = rounded_solution(part.program, vertex.values)
+    values = part.program.rounded(vertex.values)
     if not len(values):
         return values
     people = cells.coefficients @ values

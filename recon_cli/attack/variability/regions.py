@@ -22,8 +22,8 @@ from recon_cli.attack.variability.unit_search import EffortBudget, UnitSearch
 from recon_cli.frames import OPEN
 from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.interval_plan import plan_of_units
 from recon_cli.model.plan import Plan
+from recon_cli.model.planning import plan_of_units
 from recon_cli.model.system import System, build_system
 from recon_cli.progress import ProgressSoFar, ignore_progress
 from recon_cli.seeding import digest_seed

@@ -14,8 +14,8 @@ from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Arrays
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.cp_sat import Effort, SolveResult, find_feasible, maximize
-from recon_cli.solve.cuts import feasibility_cut
-from recon_cli.solve.feasibility_pump import PumpResult, pump
+from recon_cli.solve.dual_bounds import feasibility_cut
+from recon_cli.solve.feasibility import PumpResult, pump
 from recon_cli.solve.objectives import Maximization
 
 

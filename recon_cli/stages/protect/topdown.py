@@ -20,7 +20,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
 from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.histogram.projected_gradient import StoppingRule
+from recon_cli.histogram.least_squares import StoppingRule
 from recon_cli.noise.account import Spend, spends_of
 from recon_cli.noise.strategy import NATION, Query, Strategy
 from recon_cli.noise.strategy_file import load_strategy, read_strategy
