@@ -79,12 +79,7 @@ def leave_one_out_protected(
     Args:
         records: The confidential records.
         publish: What is published of the records of a partition. Where chance plays a part it
-            should be the same in each call.
-        gains: What an attacker wants to know; default the schema's.
-        within: Only people of geounits whose geoids begin so.
-        solutions: Solutions to sample, with each person and without.
-        seconds: Budget to settle what is certain about one person, deterministic.
-        seed: For the sampled solutions.
+            should be the same in each call. Others as of `leave_one_out`.
 
     Returns:
         As `leave_one_out`.
@@ -132,11 +127,8 @@ def leave_one_out_swapped(
         setting: Packaged settings of a swap, or the path of a YAML file.
         draws: How many swaps are drawn, each with its own numbers.
         people: How many to draw, about; default all.
-        gains: What an attacker wants to know; default the schema's.
-        within: Only people of geounits whose geoids begin so.
-        solutions: Solutions to sample, with each person and without.
-        seconds: Budget to settle what is certain about one person, deterministic.
-        seed: For the people who are drawn and the sampled solutions.
+        seed: For the people who are drawn and the sampled solutions. Others as of
+            `leave_one_out`.
 
     Returns:
         As `leave_one_out`, a row for each draw (column ``draw``) and distinct record of a

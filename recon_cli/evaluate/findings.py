@@ -17,13 +17,15 @@ from recon_cli.store import Manifest
 
 #: The folder with a row a place.
 JOINT_UNITS: Final = JOINT.folders[2]
+#: The folder with a row for each kind of members of a household that is certain with all of them.
+JOINT_MEMBERS: Final = JOINT.folders[4]
 #: What is counted there of each kind of records.
 COUNTED: Final = ("records", "alone", "joint")
 #: Statuses of places where a joint solution was found.
 SOLVED: Final = ("proven", "bounded")
 
 
-def told_parts(manifest: Manifest) -> tuple[str, str]:
+def shown_parts(manifest: Manifest) -> tuple[str, str]:
     """What the links of ``joint/`` call the run's own records, and its partner's.
 
     Further parts only say more of these.
@@ -339,9 +341,9 @@ class JointFindings:
     worst: pl.DataFrame
 
     @property
-    def told(self) -> tuple[str, str]:
-        """What the links call the records that are told of, first the run's own."""
-        return told_parts(self.manifest)
+    def shown_parts(self) -> tuple[str, str]:
+        """See `shown_parts`."""
+        return shown_parts(self.manifest)
 
     @property
     def solved(self) -> int:
@@ -351,7 +353,9 @@ class JointFindings:
     @property
     def own(self) -> tuple[int, int, int]:
         """The run's own records, those that its own tables prove, and those that all prove."""
-        records, alone, joint = (self.manifest.totals[f"{self.told[0]}_{what}"] for what in COUNTED)
+        records, alone, joint = (
+            self.manifest.totals[f"{self.shown_parts[0]}_{what}"] for what in COUNTED
+        )
         return records, alone, joint
 
 

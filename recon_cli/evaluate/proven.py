@@ -54,11 +54,6 @@ class ProvenRecords:
     columns: tuple[str, ...]
     stages: tuple[str, ...]
 
-    @property
-    def is_known(self) -> bool:
-        """Whether no further record may be certain."""
-        return self.at_least == self.at_most
-
 
 @dataclass(frozen=True)
 class Proofs:

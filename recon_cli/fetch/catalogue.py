@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from typing import Literal
 
@@ -19,19 +20,6 @@ _STATES = resources.files("recon_cli.fetch") / "states.yaml"
 _SUFFIX = ".yaml"
 #: What is downloaded where no release is named.
 DEFAULT_RELEASE = "sf1_2010"
-
-
-class _StateSpec(Spec):
-    name: str
-    number: str
-
-
-class _CatalogueSpec(Spec):
-    release: str
-    title: str
-    source: Literal["sf1-legacy", "pl-legacy", "dhc-legacy"]
-    site: str
-    path: str
 
 
 @dataclass(frozen=True)
@@ -56,19 +44,34 @@ class CatalogueFile:
         return self.path.rsplit("/", 1)[-1]
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Spec):
     """All files of a release.
 
     Attributes:
         source: What `recon ingest` reads the files as.
+        site: The publisher's address.
+        path: Of a state's file below it, with ``{folder}`` and ``{key}``.
     """
 
     release: str
     title: str
-    source: str
+    source: Literal["sf1-legacy", "pl-legacy", "dhc-legacy"]
     site: str
-    parts: tuple[CatalogueFile, ...]
+    path: str
+
+    @cached_property
+    def parts(self) -> tuple[CatalogueFile, ...]:
+        """The files, one a state."""
+        states = parse_yaml(_STATES.read_text(encoding="utf-8"), source=_STATES.name).data
+        return tuple(
+            CatalogueFile(
+                key,
+                state["name"],
+                state["number"],
+                self.path.format(folder=state["name"].replace(" ", "_"), key=key),
+            )
+            for key, state in states.items()
+        )
 
     def find(self, text: str) -> CatalogueFile:
         """The part that a person means by its key, name or number.
@@ -119,20 +122,9 @@ def load_catalogue(release: str) -> Catalogue:
         )
     text = (_FOLDER / f"{release}{_SUFFIX}").read_text(encoding="utf-8")
     try:
-        spec = _CatalogueSpec.model_validate(parse_yaml(text, source=f"catalogue {release}").data)
+        return Catalogue.model_validate(parse_yaml(text, source=f"catalogue {release}").data)
     except ValidationError as error:
-        raise SchemaError(f"catalogue {release}: {describe(error, _CatalogueSpec)}") from error
-    states = parse_yaml(_STATES.read_text(encoding="utf-8"), source=_STATES.name).data
-    parts = tuple(
-        CatalogueFile(
-            key,
-            state.name,
-            state.number,
-            spec.path.format(folder=state.name.replace(" ", "_"), key=key),
-        )
-        for key, state in ((key, _StateSpec.model_validate(form)) for key, form in states.items())
-    )
-    return Catalogue(spec.release, spec.title, spec.source, spec.site, parts)
+        raise SchemaError(f"catalogue {release}: {describe(error, Catalogue)}") from error
 
 
 def _plain(text: str) -> str:

@@ -73,14 +73,11 @@ def lay_out(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     Args:
         rows: The table's rows, as from `recon_cli.score.tables.make_rates`.
     """
-    compared = "published_pct" in rows.columns and rows["published_pct"].count() > 0
+    compared = _is_compared(rows)
     against = rows["against"].unique(maintain_order=True).to_list()
     rates = [rate for rate in _RATES if rate in rows["rate"].unique()]
     panels = rows["panel"].n_unique() > 1
-    index: dict[tuple[str, str, str], dict[tuple[str, str], Mapping[str, Any]]] = {}
-    for row in rows.iter_rows(named=True):
-        place = index.setdefault((row["panel"], row["block_size"], row["source"]), {})
-        place[row["against"], row["rate"]] = row
+    index = _by_rate(rows, "panel", "block_size", "source", "against")
     names = [*([words.people] if panels else []), f"{words.unit} size", "source"]
     limits = _LIMITS if rows["least"].count() else None
     header = [
@@ -92,10 +89,11 @@ def lay_out(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
         ),
     ]
     body = []
-    for (panel, block_size, source), by_rate in index.items():
+    for panel, block_size, source in dict.fromkeys(place[:3] for place in index):
         cells = [*([_who(panel, words)] if panels else []), block_size, source]
         for name in against:
-            found = {r: by_rate.get((name, r), {}) for r in rates}
+            by_rate = index.get((panel, block_size, source, name), {})
+            found = {rate: by_rate.get(rate, {}) for rate in rates}
             cells += _cells(found, compared=compared)
             if limits is not None:
                 cells.append(_range(found[rates[-1]], "least", "most"))
@@ -115,32 +113,26 @@ def brief(title: str, rows: pl.DataFrame, words: Words) -> list[ResultTable]:
     """
     if rows.is_empty():
         return []
-    compared = "published_pct" in rows.columns and rows["published_pct"].count() > 0
+    compared = _is_compared(rows)
     rates = [rate for rate in _RATES if rate in rows["rate"].unique()]
     panels = rows["panel"].n_unique() > 1
     last = rates[-1]
+    counted = rates if len(rates) < 3 else rates[:-1]
     tables = []
     for against in rows["against"].unique(maintain_order=True):
         here = rows.filter(pl.col("against") == against)
         sized = here["block_size"].n_unique() > 1
         names = [*(["who"] if panels else []), "source", *(["size"] if sized else [])]
-        counted = [_RATES[rate] for rate in rates if rate != last or len(rates) < 3]
-        header = [*names, words.people, *counted, "%", "interval"]
+        header = [*names, words.people, *(_RATES[rate] for rate in counted), "%", "interval"]
         header += ["study", "diff"] if compared else []
         limited = here["least"].count() > 0
         header += ["feasible"] if limited else []
-        index: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
-        for row in here.iter_rows(named=True):
-            place = row["panel"], row["source"], row["block_size"]
-            index.setdefault(place, {})[row["rate"]] = row
         body = []
-        for (panel, source, size), each in index.items():
+        for (panel, source, size), each in _by_rate(here, "panel", "source", "block_size").items():
             cells = [_who(panel, words)] if panels else []
             cells += [source, size] if sized else [source]
             cells.append(count(each[rates[0]]["of"]))
-            cells += [
-                count(each[rate]["count"]) for rate in rates if rate != last or len(rates) < 3
-            ]
+            cells += [count(each[rate]["count"]) for rate in counted]
             cells += [percent(each[last]["pct"]), _range(each[last])]
             if compared:
                 cells.append(_decimal(each[last].get("published_pct")))
@@ -150,6 +142,19 @@ def brief(title: str, rows: pl.DataFrame, words: Words) -> list[ResultTable]:
             body.append(tuple(cells))
         tables.append(ResultTable(f"{title}: {against}", tuple(header), tuple(body), len(names)))
     return tables
+
+
+def _is_compared(rows: pl.DataFrame) -> bool:
+    """Whether values of a study stand beside."""
+    return "published_pct" in rows.columns and rows["published_pct"].count() > 0
+
+
+def _by_rate(rows: pl.DataFrame, *place: str) -> dict[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Place → rate → row, in the order of the rows."""
+    found: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    for row in rows.iter_rows(named=True):
+        found.setdefault(tuple(row[name] for name in place), {})[row["rate"]] = row
+    return found
 
 
 def _who(panel: str, words: Words) -> str:
@@ -234,12 +239,9 @@ def rate_sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     """
     present = set(rows["rate"])
     shown = [name for name in _HEADINGS if name in present]
-    compared = "published_pct" in rows.columns and rows["published_pct"].count() > 0
+    compared = _is_compared(rows)
     panels = rows["panel"].n_unique() > 1
-    index: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
-    for row in rows.iter_rows(named=True):
-        place = row["panel"], row["block_size"], row["source"]
-        index.setdefault(place, {})[row["rate"]] = row
+    index = _by_rate(rows, "panel", "block_size", "source")
     leading = [*(["who"] if panels else []), f"{words.people} in the {words.unit}", "source"]
     whole = "links" if shown[:1] == ["precision"] else words.people
     header = [*leading, whole]

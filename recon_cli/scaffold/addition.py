@@ -12,7 +12,7 @@ import numpy as np
 
 from recon_cli.arrays import FloatArray
 from recon_cli.scaffold.axes import Axis, Grid, feature_axis, slug
-from recon_cli.scaffold.crossing import Ends, ToldGrid
+from recon_cli.scaffold.crossing import CountIntervals, GridDraft
 from recon_cli.sources.formats.vocabulary import is_total
 
 #: More labels are not searched for sums.
@@ -42,7 +42,7 @@ def _parts(words: tuple[str, ...], known: Mapping[tuple[str, ...], str]) -> tupl
     return (known[words],) if words in known else ()
 
 
-def grid_of_sums(labels: Sequence[str], ends: Ends) -> ToldGrid | None:
+def grid_of_sums(labels: Sequence[str], ends: CountIntervals) -> GridDraft | None:
     """The grid of labels by their counts; None where there is no total, or too much is left over.
 
     The total says so, or all other labels, each in a run, add up to it. Labels in a row whose
@@ -88,10 +88,10 @@ def grid_of_sums(labels: Sequence[str], ends: Ends) -> ToldGrid | None:
             cell[at[part]] = part
         cells.append(tuple(cell))
     grid = Grid(tuple(axes), tuple(cells))
-    return ToldGrid(grid, (*doubts, *_doubts(runs, is_only=is_only)), questions)
+    return GridDraft(grid, (*doubts, *_doubts(runs, is_only=is_only)), questions)
 
 
-def named(found: ToldGrid, title: str) -> ToldGrid:
+def named(found: GridDraft, title: str) -> GridDraft:
     """With the title of all columns as the name of the one feature that has none."""
     (axis, *others) = found.grid.axes
     if others or not title or not axis.is_nameless:
@@ -99,11 +99,11 @@ def named(found: ToldGrid, title: str) -> ToldGrid:
     return replace(found, grid=replace(found.grid, axes=(replace(axis, name=slug(title)),)))
 
 
-def _row_apart(labels: Sequence[str], ends: Ends, total: int) -> tuple[str, ...]:
+def _row_apart(labels: Sequence[str], ends: CountIntervals, total: int) -> tuple[str, ...]:
     """A question, if without one row more labels are one feature."""
     for i in range(len(ends.rows)):
         rest = [k for k in range(len(ends.rows)) if k != i]
-        less = Ends(ends.rows[rest], ends.low[rest], ends.high[rest])
+        less = CountIntervals(ends.rows[rest], ends.low[rest], ends.high[rest])
         others = [k for k in range(len(labels)) if k != total]
         if len(others) > 1 and less.add_up(others, total):
             return (

@@ -18,7 +18,7 @@ from recon_cli.sources.formats.vocabulary import is_total, plain
 
 
 @dataclass(frozen=True)
-class Ends:
+class CountIntervals:
     """True counts of columns between two ends, place by place.
 
     Attributes:
@@ -54,7 +54,7 @@ class Ends:
 
 
 @dataclass(frozen=True)
-class ToldGrid:
+class GridDraft:
     """A grid, and what could not be told of it.
 
     Attributes:
@@ -68,7 +68,7 @@ class ToldGrid:
     questions: tuple[str, ...] = ()
 
 
-def grid_of_headers(paths: Sequence[Path], ends: Ends) -> ToldGrid | None:
+def grid_of_headers(paths: Sequence[Path], ends: CountIntervals) -> GridDraft | None:
     """The grid of header words of several rows; None where they are a tree, or one row.
 
     Args:
@@ -150,7 +150,7 @@ def _crossed(paths: Sequence[Path], name: str) -> Grid | None:
     return Grid(tuple(map(with_rest, told)), tuple(cells))
 
 
-def _side_by_side(words: Sequence[Path], ends: Ends) -> ToldGrid | None:
+def _side_by_side(words: Sequence[Path], ends: CountIntervals) -> GridDraft | None:
     """Features beside each other, each under its name; None where they are a tree."""
     groups: dict[str, list[int]] = {}
     for i, own in enumerate(words):
@@ -188,7 +188,10 @@ def _side_by_side(words: Sequence[Path], ends: Ends) -> ToldGrid | None:
 
 
 def _what_groups_are(
-    groups: Sequence[Sequence[int]], alone: Sequence[int], totals: Sequence[int], ends: Ends
+    groups: Sequence[Sequence[int]],
+    alone: Sequence[int],
+    totals: Sequence[int],
+    ends: CountIntervals,
 ) -> tuple[bool, bool]:
     """Whether groups of columns can be features, and whether they can be parts of a tree."""
     if not totals:
@@ -203,7 +206,7 @@ def _what_groups_are(
     return are_features, ends.add_up(leaves, total)
 
 
-def checked(grid: Grid, ends: Ends) -> ToldGrid:
+def checked(grid: Grid, ends: CountIntervals) -> GridDraft:
     """The grid, with a category for those who are in none where categories are less than all.
 
     A single row that does not add up is a question.
@@ -244,10 +247,12 @@ def checked(grid: Grid, ends: Ends) -> ToldGrid:
                 f"who is in none of {shown}: they add up to less than their total, so there is "
                 f"one more value, {axes[a].rest}"
             )
-    return ToldGrid(Grid(tuple(axes), grid.cells), tuple(doubts), tuple(questions))
+    return GridDraft(Grid(tuple(axes), grid.cells), tuple(doubts), tuple(questions))
 
 
-def tree_differs(paths: Sequence[Path], leaves: Mapping[int, Sequence[int]], ends: Ends) -> str:
+def tree_differs(
+    paths: Sequence[Path], leaves: Mapping[int, Sequence[int]], ends: CountIntervals
+) -> str:
     """A sentence if the columns of a tree do not add up; empty if they do."""
     for i, below in leaves.items():
         if tuple(below) == (i,) or not below:

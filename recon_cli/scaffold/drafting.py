@@ -25,8 +25,8 @@ from recon_cli.scaffold.axes import (
     tree,
 )
 from recon_cli.scaffold.crossing import (
-    Ends,
-    ToldGrid,
+    CountIntervals,
+    GridDraft,
     checked,
     grid_of_headers,
     tree_differs,
@@ -283,7 +283,7 @@ def _table(
     return replace(table, doubts=doubts, questions=(*own, *_odd_words(file, counts))), grid.axes
 
 
-def _grid(paths: Sequence[tuple[str, ...]], ends: Ends) -> ToldGrid | None:
+def _grid(paths: Sequence[tuple[str, ...]], ends: CountIntervals) -> GridDraft | None:
     """What labels and counts say of the features; None if the labels are a tree."""
     title, bare = without_title(paths)
     if any(len(path) > 1 for path in bare):

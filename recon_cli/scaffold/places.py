@@ -21,12 +21,11 @@ from recon_cli.scaffold.survey import Survey, counted_rows, number_of, texts_of
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
 from recon_cli.sources.formats.layout import PART_OF, WHOLE, is_all_places
 from recon_cli.sources.tabular.sheet import ROW
+from recon_cli.sources.tidy_file import GEOID
 from recon_cli.statement.suppression import threshold_of
 
 #: More names than anybody would check.
 _MOST: Final = 5_000
-#: What a geoid is of.
-_CODE: Final = "^[A-Za-z0-9]+$"
 #: Counts of a sheet that are added up; of more it is said that they are not.
 MOST_COUNTS: Final = 3_000_000
 #: Places that are compared with those beside them.
@@ -51,7 +50,7 @@ def draft_geoids(places: pl.Series, *, said: bool) -> Mapping[str, str] | None:
     whole = [name for name in places if is_all_places(name)]
     if not whole and _are_codes(places):
         return None
-    if said and places.str.contains("[0-9]").any() and places.str.contains(_CODE).all():
+    if said and places.str.contains("[0-9]").any() and places.str.contains(GEOID).all():
         return None
     parts = [name for name in places if name not in whole]
     if len(whole) > 1 or not parts:
@@ -117,7 +116,7 @@ def coded_geoids(codes: Sequence[str], *, said: bool) -> dict[str, str]:
         said: Whether the header says that they are geoids: then they are, of whatever form.
     """
     series = pl.Series("geoid", sorted({*codes} - {WHOLE}), dtype=pl.String)
-    if not (_are_codes(series) or (said and series.str.contains(_CODE).all())):
+    if not (_are_codes(series) or (said and series.str.contains(GEOID).all())):
         return nested_geoids({"": codes})
     return {WHOLE: "A", **{code: f"A{code}" for code in series}} if WHOLE in codes else {}
 
@@ -146,7 +145,7 @@ def _are_codes(places: pl.Series) -> bool:
 
     Numbers of several lengths do so by chance, 12 with 1: then places without any part tell.
     """
-    if not places.str.contains(_CODE).all():
+    if not places.str.contains(GEOID).all():
         return False
     lengths = places.str.len_chars()
     by_length = [places.filter(lengths == length) for length in lengths.unique().sort()]

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.scaffold.crossing import Ends
+from recon_cli.scaffold.crossing import CountIntervals
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, cell_text
 from recon_cli.sources.formats.layout import interval_ends
 from recon_cli.sources.formats.reading import THOUSANDS
@@ -31,7 +31,7 @@ _CHANCE: Final = 1e-6
 
 
 @dataclass(frozen=True)
-class Odd:
+class OddText:
     """Texts of a column that are no counts."""
 
     row: int
@@ -63,7 +63,7 @@ class Survey:
     texts: Mapping[int, Sequence[str]]
     positive: int = 0
     divisor: int = 0
-    odd: Mapping[int, Sequence[Odd]] = field(default_factory=dict)
+    odd: Mapping[int, Sequence[OddText]] = field(default_factory=dict)
     numbers: Mapping[int, int] = field(default_factory=dict)
 
     def lengths(self) -> dict[int, int]:
@@ -122,7 +122,7 @@ def _unless_by_chance(divisor: int, positive: int) -> int | None:
 
 def published_intervals(
     sheet: CountSheet, columns: Sequence[CountColumn], base: int | None
-) -> Ends:
+) -> CountIntervals:
     """Least and greatest true counts of columns in a sheet's first rows.
 
     Args:
@@ -137,7 +137,7 @@ def published_intervals(
     rows = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet)).head(most)
     texts = rows.select(_count_text(sheet, each.at).alias(str(each.at)) for each in columns)
     low, high = interval_ends(texts.rows(), _number, base or 1)
-    return Ends(rows[ROW].to_numpy().astype(np.int64), low, high)
+    return CountIntervals(rows[ROW].to_numpy().astype(np.int64), low, high)
 
 
 def _number(text: str) -> int | None:
@@ -225,10 +225,10 @@ def number_of(text: pl.Expr, mark: str | None) -> pl.Expr:
     return pl.when(plain.str.contains(_COUNT)).then(plain).cast(pl.UInt64, strict=False)
 
 
-def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[Odd, ...]:
+def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[OddText, ...]:
     """Texts that are no counts, the first numbers and the first words of each column."""
     return tuple(
-        Odd(row, text, times[text])
+        OddText(row, text, times[text])
         for text, row in sorted(first.items(), key=lambda pair: pair[1])
         if not is_marker(text) and not THOUSANDS.fullmatch(text)
     )

@@ -7,7 +7,8 @@ of a file quotes up to a thousand of its lines.
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection
 from pathlib import Path
 
 import polars as pl
@@ -95,7 +96,9 @@ def _broken_quote(path: Path, separator: str, start: int) -> str:
     """The line and column of a quote that is not closed, or not where it can be."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         line = next((text for number, text in enumerate(file, 1) if number == start), "")
-    for number, field in enumerate(_fields(line.rstrip("\r\n"), separator), start=1):
+    mark = re.escape(separator)  # between quotes it parts nothing
+    fields = re.findall(rf'((?:[^{mark}"]|"[^"]*"?)*)(?:{mark}|$)', line.rstrip("\r\n"))
+    for number, field in enumerate(fields, start=1):
         if not field.startswith(_QUOTE):
             continue
         inside = field[1:].replace(_QUOTE * 2, "")
@@ -104,19 +107,6 @@ def _broken_quote(path: Path, separator: str, start: int) -> str:
         if not inside.endswith(_QUOTE) or inside.count(_QUOTE) > 1:
             return f"line {start}, column {number}: a quote stands within a field"
     return ""
-
-
-def _fields(line: str, separator: str) -> Iterator[str]:
-    """The raw fields of a line: a separator between quotes parts nothing."""
-    field, quoted = "", False
-    for character in line:
-        if character == separator and not quoted:
-            yield field
-            field = ""
-            continue
-        quoted ^= character == _QUOTE
-        field += character
-    yield field
 
 
 def _first_undecodable_line(path: Path) -> str:

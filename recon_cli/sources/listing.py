@@ -24,10 +24,11 @@ from recon_cli.publication import GeounitBatch, Source, with_population
 from recon_cli.schema import AreaGeography, Release
 from recon_cli.schema.tables import is_covered
 from recon_cli.sources.damage import columns_found, read_texts
+from recon_cli.sources.tidy_file import ALL_PLACES, GEOID
 from recon_cli.statement import Protection
 
 #: What a list may have below its geoids: a header that is repeated, a line of totals.
-_NO_PLACES: Final = ("geoid", "total", "totals", "all", "sum")
+_NO_PLACES: Final = ("geoid", *ALL_PLACES)
 
 
 class IncompleteSource(Source, Protocol):
@@ -253,7 +254,7 @@ def list_geounits(release: Release, geoids: Iterable[str | None], name: str) -> 
     frame = frame.with_columns(level=geography.level_names(pl.col("geoid")))
     wrong = pl.col("level").is_null()
     if geography.is_nested:
-        wrong |= ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
+        wrong |= ~pl.col("geoid").str.contains(GEOID)
         wrong |= pl.col("geoid").str.to_lowercase().is_in(_NO_PLACES)
     malformed = frame.filter(wrong)
     if len(malformed) and not geography.is_nested:

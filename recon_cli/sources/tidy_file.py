@@ -20,6 +20,9 @@ from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.damage import separator_of, unreadable
 
 MAX_COUNT: Final = 2**31 - 1
+#: A geoid by its characters; a line of totals below all places may have another one in its place.
+GEOID: Final = "^[A-Za-z0-9]+$"
+ALL_PLACES: Final = ("total", "totals", "all", "sum")
 #: A whole number may have a fraction of zeros; three of them may as well part thousands.
 ZERO_FRACTION: Final = r"\.(?:0{1,2}|0{4,})$"
 
@@ -106,7 +109,7 @@ class TidyFile:
         """
         wrong = pl.col("ordinal").is_null() | pl.col("geoid").is_null() | self._wrong_value()
         if release.geography.is_nested:
-            wrong |= ~pl.col("geoid").str.contains("^[A-Za-z0-9]+$")
+            wrong |= ~pl.col("geoid").str.contains(GEOID)
         rows = self.cells(published)
         first = self.collect(rows.filter(wrong).sort("row").limit(1))
         if len(first):

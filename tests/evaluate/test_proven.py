@@ -65,7 +65,6 @@ def test_a_number_of_certain_records_has_its_columns_and_its_stages(made: Path) 
     run = run_of(made)
     found = Proofs.of(WorkFolder(run.work), run.release).records()
     assert (found.at_least, found.at_most, found.of) == (4, 4, 4)
-    assert found.is_known
     assert found.columns == ("sex", "old")
     assert found.stages == ("reconstruct", "claims")
     shown = " ".join(recon("show", "-c", made / "run.yaml").output.split())

@@ -9,7 +9,7 @@ import pytest
 
 from recon_cli.errors import ContradictionError
 from recon_cli.scaffold.addition import combinations, grid_of_sums
-from recon_cli.scaffold.crossing import Ends
+from recon_cli.scaffold.crossing import CountIntervals
 from recon_cli.schema import load_release
 from tests.support.command_line import recon
 
@@ -30,7 +30,7 @@ def features(
     counts = np.array(rows, dtype=np.float64)
     low = np.nan_to_num(np.maximum(counts - away, 0))
     high = np.where(np.isnan(counts), np.inf, counts + away)
-    found = grid_of_sums(labels, Ends(np.arange(len(low)), low, high))
+    found = grid_of_sums(labels, CountIntervals(np.arange(len(low)), low, high))
     if found is None:
         return None
     return [axis.labels for axis in found.grid.axes], found.doubts
@@ -38,7 +38,7 @@ def features(
 
 def test_labels_that_add_up_are_one_feature_and_combinations_are_of_two() -> None:
     low = np.array(COUNTS, dtype=np.float64)
-    found = grid_of_sums(LABELS, Ends(np.arange(len(low)), low, low))
+    found = grid_of_sums(LABELS, CountIntervals(np.arange(len(low)), low, low))
     assert found is not None
     assert [(axis.name, axis.labels) for axis in found.grid.axes] == [
         ("sex", ("Male", "Female")),

@@ -100,7 +100,7 @@ class PlaceRecords:
     @property
     def is_counted(self) -> BoolArray:
         """Which candidates are members of households, or households with members."""
-        counted: BoolArray = (self.codes.code[list(self.links.sums)] >= 0).any(axis=0)
+        counted: BoolArray = np.any(self.codes.code[list(self.links.sums)] >= 0, axis=0)
         return counted
 
     def described(self, kind: Sequence[int]) -> IntArray:

@@ -10,15 +10,14 @@ import polars as pl
 from recon_cli.attack.slivers import SLIVERS as COLUMNS
 from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
 from recon_cli.evaluate.checked import ALONE, checked_sentence, proven_by
-from recon_cli.evaluate.findings import told_parts
+from recon_cli.evaluate.findings import shown_parts
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.pipeline.stages import RECONSTRUCT, SLIVERS
+from recon_cli.pipeline.stages import CONTRIBUTIONS, RECONSTRUCT, SLIVERS
 from recon_cli.plurals import plural
 from recon_cli.stages.audit_summary import read_audit
-from recon_cli.stages.contributions import read_contributions
-from recon_cli.stages.result_tables import read_disclosures, read_tenths
+from recon_cli.stages.result_tables import read_disclosures, read_table, read_tenths
 from recon_cli.store import Manifest, open_folder
 
 
@@ -120,7 +119,7 @@ def joint(run: Run, outcome: StageOutcome) -> None:
     manifest, unit = outcome.manifest, plural(run.release.geography.unit.name)
     totals, statuses = manifest.totals, manifest.statuses
     facts: list[Fact] = [(unit, f"{totals['units']:,}")]
-    for name in told_parts(manifest):
+    for name in shown_parts(manifest):
         records = totals[f"{name}_records"]
         facts += [
             (plural(name), f"{records:,}"),
@@ -130,7 +129,7 @@ def joint(run: Run, outcome: StageOutcome) -> None:
     facts.append(("proven", share(statuses.get("proven", 0), totals["units"])))
     facts += _who_lives_with_whom(manifest, unit)
     facts.append(("proven by", ALONE))
-    first = totals[f"{told_parts(manifest)[0]}_records"]
+    first = totals[f"{shown_parts(manifest)[0]}_records"]
     people = plural(run.release.record)
     facts.append(("seconds", seconds(manifest.run.wall_seconds, first, people)))
     show(title_of(outcome), facts)
@@ -138,7 +137,7 @@ def joint(run: Run, outcome: StageOutcome) -> None:
 
 def _who_lives_with_whom(manifest: Manifest, unit: str) -> list[Fact]:
     """Where it was asked for."""
-    totals, partner = manifest.totals, told_parts(manifest)[1]
+    totals, partner = manifest.totals, shown_parts(manifest)[1]
     if not manifest.notes["compositions"]:
         return []
     return [
@@ -180,7 +179,7 @@ def contributions(run: Run, outcome: StageOutcome) -> None:
     columns = ["left_out", "certain_added", "disclosed_added", "claims_added"]
     if notes["orders"]:
         columns += ["certain_shapley", "disclosed_shapley", "claims_shapley"]
-    table = read_contributions(run.work).select(columns).head(_PARTS_SHOWN)
+    table = read_table(run.work, CONTRIBUTIONS, "contributions").select(columns).head(_PARTS_SHOWN)
     show_table(table, [name.replace("_", " ") for name in columns])
 
 

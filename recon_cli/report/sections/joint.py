@@ -22,9 +22,9 @@ def _render(found: JointFindings, _: Findings, words: Words) -> tuple[ReportSect
         name=_KEY,
         title="Certain records, alone and together",
         caption="The number beside a bar is the share that is certain by all releases together.",
-        alt=" ".join(_alt(found, part, words) for part in found.told),
-        chart=Chart(tuple(_panel(found.by_size, part, words) for part in found.told)),
-        sheets=tuple(_sheet(found.by_size, part, words) for part in found.told),
+        alt=" ".join(_alt(found, part, words) for part in found.shown_parts),
+        chart=Chart(tuple(_panel(found.by_size, part, words) for part in found.shown_parts)),
+        sheets=tuple(_sheet(found.by_size, part, words) for part in found.shown_parts),
     )
     sheets = () if found.worst.is_empty() else (_worst(found, words),)
     return (ReportSection(_KEY, _TITLE, tuple(_text(found, words)), (figure,), sheets),)
@@ -39,7 +39,7 @@ def _text(found: JointFindings, words: Words) -> list[str]:
         f"(`{found.manifest.notes['links']}`). A record is certain together if it is in every "
         "solution of all of them, and alone if its own release proves that."
     ]
-    text += [_certain(found.by_size.row(0, named=True), part) for part in found.told]
+    text += [_certain(found.by_size.row(0, named=True), part) for part in found.shown_parts]
     said = (
         f"In {found.solved:,} of {units:,} {words.units} records were found that all tables admit "
     )
@@ -123,12 +123,12 @@ def _sheet(by_size: pl.DataFrame, part: str, words: Words) -> ResultTable:
 def _worst(found: JointFindings, words: Words) -> ResultTable:
     """The places where the releases say most together that neither says alone."""
     header = [words.unit]
-    for part in found.told:
+    for part in found.shown_parts:
         header += [plural(part), "certain alone", "together"]
     rows = [
         [
             row["geoid"],
-            *(f"{row[f'{part}_{what}']:,}" for part in found.told for what in COUNTED),
+            *(f"{row[f'{part}_{what}']:,}" for part in found.shown_parts for what in COUNTED),
         ]
         for row in found.worst.iter_rows(named=True)
     ]

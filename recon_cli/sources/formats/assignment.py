@@ -175,7 +175,10 @@ class Assigner:
         said = self.mapping.dimensions.get(name)
         if said is not None and said.feature is None:
             return None
-        named = self._named_feature(name, said)
+        if said is not None and said.feature is not None:
+            named = self._vocabulary(said.feature)
+        else:
+            named = next((i for i, e in enumerate(self._vocabularies) if e.is_named(name)), None)
         if named is not None:
             masks = [self._category(named, each, said) for each in categories]
             if None in masks:
@@ -199,12 +202,6 @@ class Assigner:
             f"{self.release.name!r}; say which: mapping.dimensions: {{{name!r}: {{feature: …}}}}, "
             f"or choose one value: mapping.where: {{{name!r}: {categories[0][0]!r}}}"
         )
-
-    def _named_feature(self, name: str, said: DimensionMapping | None) -> int | None:
-        if said is not None and said.feature is not None:
-            return self._vocabulary(said.feature)
-        named = [i for i, each in enumerate(self._vocabularies) if each.is_named(name)]
-        return named[0] if named else None
 
     def _category(
         self, feature: int, category: Category, said: DimensionMapping | None

@@ -19,13 +19,11 @@ from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.place import are_digits
 from recon_cli.sources.tabular.sheet import ROW
-from recon_cli.sources.tidy_file import MAX_COUNT, ZERO_FRACTION
+from recon_cli.sources.tidy_file import ALL_PLACES, GEOID, MAX_COUNT, ZERO_FRACTION
 
 #: What stands in a place column under the counts of all places.
 _ALL_PLACES: Final = tuple(
-    spelled
-    for word in ("total", "totals", "all", "sum")
-    for spelled in (word, word.title(), word.upper())
+    spelled for word in ALL_PLACES for spelled in (word, word.title(), word.upper())
 )
 #: Groups of three digits; the first group is what is between them.
 THOUSANDS: Final = re.compile(r"\d{1,3}([.,' \u00a0\u202f])\d{3}(\1\d{3})*")
@@ -179,7 +177,11 @@ class SheetReader:
         for name, categories in self.dimensions().items():
             said = assigner.categories(self.roles, name, categories)
             if said is None and len(categories) > 1:
-                self._refuse_left_out(name, categories)
+                raise SourceError(
+                    f"{self.roles.sheet.label}: column {name!r} is left out and has "
+                    f"{len(categories)} values; choose one: mapping.where: "
+                    f"{{{name!r}: {categories[0][0]!r}}}"
+                )
             conditions: list[Condition] = said or [{} for _ in categories]
             codes = [code for code, _ in categories]
             meanings.append(list(zip(codes, conditions, strict=True)))
@@ -213,12 +215,6 @@ class SheetReader:
                 "dimension; choose its value with mapping.where"
             )
         return seen.sort(keys)
-
-    def _refuse_left_out(self, name: str, categories: list[Category]) -> None:
-        raise SourceError(
-            f"{self.roles.sheet.label}: column {name!r} is left out and has {len(categories)} "
-            f"values; choose one: mapping.where: {{{name!r}: {categories[0][0]!r}}}"
-        )
 
     # --- rows ---------------------------------------------------------------------------------
 
@@ -319,7 +315,7 @@ class SheetReader:
         lengths = [level.digits for level in self.release.geography.levels]
         fit = texts.str.len_bytes().is_in(lengths) & ~texts.is_in(self._no_places)
         if not are_digits(texts).all():
-            fit &= texts.str.contains("^[A-Za-z0-9]+$")
+            fit &= texts.str.contains(GEOID)
         return fit.fill_null(value=False)
 
     @cached_property

@@ -184,10 +184,11 @@ def legacy_layout(release: Release, name: str | None = None) -> Layout:
     except ValidationError as error:
         raise SchemaError(f"{where}: {describe(error, LayoutSpec)}") from error
     try:
-        unplaced = _check_tables(spec, release)
+        unplaced, tables = _check_tables(spec, release), release.table_by_name
         segments = tuple(
-            Segment(number, form.columns, _placements(form, release))
+            Segment(number, form.columns, tuple(sorted(placed, key=lambda each: each.first)))
             for number, form in sorted(spec.segments.items())
+            for placed in [[Placement(tables[name], at) for name, at in form.tables.items()]]
         )
         levels = _summary_levels(spec, release)
     except SchemaError as error:
@@ -216,11 +217,6 @@ def _check_tables(spec: LayoutSpec, release: Release) -> tuple[str, ...]:
             f"segments: no segment has {', '.join(missing)} (`placed: partial` does without)"
         )
     return missing
-
-
-def _placements(form: SegmentSpec, release: Release) -> tuple[Placement, ...]:
-    placed = [Placement(release.table_by_name[name], at) for name, at in form.tables.items()]
-    return tuple(sorted(placed, key=lambda placement: placement.first))
 
 
 def _summary_levels(spec: LayoutSpec, release: Release) -> dict[str, str]:

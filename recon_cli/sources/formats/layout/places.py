@@ -66,7 +66,7 @@ def lay_out(sheet: Sheet, mapping: FileMapping) -> Layout:
     columns = Columns.of(sheet, mapping)
     rows = place_rows(columns)
     counts = CountRows.of([[row.cells[at] for at in columns.counts] for row in rows])
-    nested = _Nesting(columns, rows, counts).told()
+    nested = _Nesting(columns, rows, counts).nested()
     titles = [PART_OF.join(map(without_parts, row.path)) or WHOLE for row in nested.rows]
     codes = _place_codes(columns, nested.rows)
     places = [codes.get(row.path, WHOLE) for row in nested.rows] if codes else titles
@@ -115,7 +115,7 @@ class _Nesting:
     rows: tuple[PlaceRow, ...]
     sums: CountRows
 
-    def told(self) -> NestedRows:
+    def nested(self) -> NestedRows:
         """Each row with its place; a total with that of its parts."""
         paths = self._without_root([line.path for line in self.rows])
         totals = self._named_totals(paths)
