@@ -181,7 +181,6 @@ class End:
         proven: No solution has less.
         why: What proves it; None: the bounds of the variables alone.
         seen: The least in a known solution.
-        witness: That solution.
 
     Raises:
         ValueError: When made: a solution is below what is proven.
@@ -395,11 +394,7 @@ class Ledger:
         }
 
     def take_up(self, state: Arrays) -> None:
-        """Know again what another ledger of the same program and functionals knew.
-
-        Args:
-            state: Its `state`.
-        """
+        """Know again what another ledger of the same program and functionals knew."""
         for name in _SIDES:
             setattr(self, name, state[name].copy())
         self.known, self.effort = list(state["known"]), float(state["effort"])

@@ -13,7 +13,9 @@ from recon_cli.errors import ConfigError
 from recon_cli.lab.calibration.study import load_study
 from recon_cli.schema import load_release
 from recon_cli.schema.states import STATES
+from recon_cli.score.sizes import Sizes
 from recon_cli.seeding import generator
+from recon_cli.stages.attacker import age_bins
 from recon_cli.synth import load_nation
 from recon_cli.synth.county import HOUSEHOLDS, PERSONS, generate_county
 from recon_cli.synth.geography import FIRST_COUNTY, LAST_COUNTY, county_geoids, plan_nation
@@ -202,6 +204,19 @@ def test_kinds_of_group_quarters_are_those_of_people_without_a_household() -> No
     assert {"none", *load_nation().quarters.names} == set(known)
     institutional = outside.filter(relationship="institutional")["group_quarters"]
     assert set(institutional) <= {"correctional", "juvenile", "nursing", "other_institution"}
+
+
+def test_as_many_data_defined_people_are_unique_as_published() -> None:
+    """By class of block size, with room for what 120,000 people vary by."""
+    sizes, bins = Sizes(STUDY.lower), pl.Series(age_bins(load_release("sf1_2010")))
+    people = nations.whole().persons.with_columns(
+        bin=bins.gather(nations.whole().persons["age"].cast(pl.Int64)),
+        size=sizes.number(pl.len().over("geoid_block")),
+    )
+    alone = pl.len().over("geoid_block", "sex", "bin") == 1
+    share = people.group_by("size").agg(found=100 * (alone & pl.col("data_defined")).mean())
+    both = share.sort("size").head(4).with_columns(published=STUDY.classes["unique_defined"][:4])
+    assert (both["found"] - both["published"]).abs().max() < 3
 
 
 def test_piks_are_unique_but_for_repeated_households() -> None:

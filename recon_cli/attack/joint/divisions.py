@@ -89,7 +89,7 @@ class PlaceDivision:
 def find_divisions(
     joint: JointRelease, parts: Sequence[Part], found: JointCertainty, options: JointOptions
 ) -> list[PlaceDivision]:
-    """For each place its households that are in every division with all their members.
+    """For each place its households with all their members in every division, Eq. (division).
 
     Nothing is asked where no compositions may be listed.
 
@@ -175,6 +175,8 @@ class _Search:
     def division(self) -> PlaceDivision | None:
         """What is in every division; None if there is none."""
         listing, E = self.listing, self.listing.expansion
+        if not listing.compositions and not listing.is_complete:
+            return PlaceDivision(STATUSES[BOUNDED])
         A = sparse.csr_array(self.rows.A @ E)
         A.eliminate_zeros()
         rows = LinearConstraints(A, self.rows.least, self.rows.most)

@@ -10,11 +10,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
-from recon_cli.attack.joint.divisions import (
-    certain_households,
-    find_divisions,
-    told_divisions,
-)
+from recon_cli.attack.joint.divisions import certain_households, find_divisions, told_divisions
 from recon_cli.attack.joint.part import Part, PartInput, PartPlan
 from recon_cli.attack.joint.units import (
     PROVEN,
