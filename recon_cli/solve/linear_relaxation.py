@@ -135,7 +135,7 @@ class LinearRelaxation:
             upper: The greatest value of each.
         """
         old, number = self._program, len(upper)
-        whole = sparse.csr_array(columns.T, dtype=np.int64)
+        whole = sparse.csr_array(columns.T.astype(np.int64))
         A = sparse.csr_array(sparse.hstack([old.constraints.A, whole]))
         self._program = IntegerProgram(
             LinearConstraints(A, old.constraints.least, old.constraints.most),

@@ -41,7 +41,7 @@ class SiftedRelaxation:
             variables: Those to begin with, under which there is a point of the relaxation; those
                 whose least value is above 0 are held, too.
         """
-        self._by_variable = sparse.csr_array(program.constraints.A.T, dtype=np.float64)
+        self._by_variable = sparse.csr_array(program.constraints.A.T.astype(np.float64))
         self._upper = program.upper
         self._is_held = program.lower > 0
         self._is_held[variables] = True
