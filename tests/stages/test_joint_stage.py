@@ -138,6 +138,34 @@ def test_counts_ingested_anew_leave_the_report_without_what_others_proved(
     assert "given away:**" not in page
 
 
+def test_a_contradiction_of_both_releases_is_on_a_page_of_the_work_folder(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "other")
+    config = tmp_path / "other" / "persons.yaml"
+    recon("run", "-c", config, "--until", "ingest", "-q")
+    homes = pl.read_parquet(tmp_path / "other" / "households.parquet")
+    block = homes["geoid_block"].max()
+    here = (pl.col("geoid_block") == block) & (pl.col("vacancy") == "occupied")
+    other = pl.col("householder_origin").replace_strict(
+        {"hispanic": "not_hispanic", "not_hispanic": "hispanic"}, default=None
+    )
+    turned = pl.when(here).then(other).otherwise("householder_origin")
+    homes.with_columns(householder_origin=turned).write_parquet(
+        tmp_path / "other" / "households.parquet"
+    )
+    recon("run", "-c", config.with_name("households.yaml"), "--until", "ingest", "-q")
+    said = " ".join(recon("joint", "-c", config, code=6).stderr.split())
+    assert f"block {block}: the counts of persons and of households are possible" in said
+    assert "persons/contradictions/" in said
+    page = (config.parent / "persons" / "contradictions" / f"{block}.md").read_text()
+    assert page.startswith(f"# block {block}: no records have all of these counts\n")
+    assert "| links[0] (equal) |" in page
+    assert "are those of sf1_2010_households" in page
+    recon("purge", "-c", config, "--yes")
+    assert not (config.parent / "persons" / "contradictions").exists()
+
+
 def test_links_of_other_releases_are_refused(folder: Path) -> None:
     other = ["--set", f"joint.partner={folder / 'persons.yaml'}"]
     said = recon("joint", "-c", folder / "persons.yaml", *other, code=2).stderr
