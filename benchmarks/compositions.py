@@ -17,10 +17,10 @@ import polars as pl
 from benchmarks.joint import SYNTH, prepare, read, recon
 from recon_cli.markdown import markdown_table
 
-#: The most households of a block, and compositions listed of it.
-SIZES = {8: 10_000, 10: 4_000, 30: 4_000}
-#: Of each block, in deterministic seconds.
-BUDGET = 5
+#: The most households of a block.
+SIZES = (8, 10, 30)
+#: Compositions of each block that are listed, and its budget in deterministic seconds.
+LISTED, BUDGET = 4_000, 2
 SETS = {"persons, households": "sf1_2010", "and members": "sf1_2010_with_members"}
 HOME = ["vacancy", "tenure_class", "household_size", "household_type", "householder_origin"]
 HOME += ["householder_age", "householder_race", "minors", "oldest", "own_children"]
@@ -106,7 +106,7 @@ def measure(folder: Path, most: int) -> list[list[str]]:
     for name, links in SETS.items():
         words = ["joint", "-c", "persons.yaml", "--force"]
         settings = ["partner=households.yaml", f"links={links}", f"unit_seconds={BUDGET}"]
-        settings.append(f"compositions={SIZES[most]}")
+        settings.append(f"compositions={LISTED}")
         if links != SETS["persons, households"]:
             settings.append("further=[members.yaml]")
         seconds = recon(inner, *words, *(w for s in settings for w in ("--set", f"joint.{s}")))
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder: Path = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "synth.yaml").write_text(SYNTH)
-    recon(folder, "synth", "-c", "synth.yaml")
+    recon(folder, "data", "synth", "-c", "synth.yaml")
     sizes = SIZES if options.only is None else (options.only,)
     rows = [row for most in sizes for row in measure(folder, most)]
     header = ["households of a block, releases", "blocks", "proven, bounded, undecided"]

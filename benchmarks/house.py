@@ -78,7 +78,7 @@ CAPABILITIES = {
         "config/sections/joint.py",
     ),
     "accounts of privacy, secret chance": (
-        *("noise/", "store/account_file.py", "stages/account.py", "cli/account.py", "chance.py"),
+        *("noise/", "stages/account.py", "cli/account.py", "chance.py"),
         *("config/sections/account.py", "store/chance_key.py", "store/study.py"),
     ),
     "sweeps and their page": (
@@ -94,7 +94,7 @@ CAPABILITIES = {
     "the page: who, what, by which, what to do": ("report/", "evaluate/", "stages/findings.py"),
     "purge, kept answers, damaged files": (
         *("store/purge.py", "cli/purge.py", "pipeline/checkpoint.py"),
-        *("sources/damage.py", "memory_shortage.py", "tracebacks.py", "strict_yaml.py", "execute/"),
+        *("sources/damage.py", "resources.py", "tracebacks.py", "strict_yaml.py", "execute/"),
     ),
     "what 0.2.0 had, declared once": (
         *("pipeline/", "stage.py", "protections.py", "stages/", "config/", "cli/", "store/"),

@@ -88,7 +88,6 @@ class Selection:
     """The tables to use.
 
     Attributes:
-        tables: In published order.
         unpublished: Names of those that a selection by level would have had too.
     """
 

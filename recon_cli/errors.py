@@ -80,13 +80,14 @@ class ContradictionError(ReconError):
 
     Attributes:
         region: One that has none; empty where that is not said.
+        page: Why, as Markdown, where no text for the checker says it; else empty.
     """
 
     exit_code = 6
 
-    def __init__(self, message: str, region: str = "") -> None:
-        super().__init__(message, region)  # both, so that the error travels between processes
-        self.region = region
+    def __init__(self, message: str, region: str = "", page: str = "") -> None:
+        super().__init__(message, region, page)  # all, so that the error travels between processes
+        self.region, self.page = region, page
 
     def __str__(self) -> str:
         return str(self.args[0])

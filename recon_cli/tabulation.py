@@ -159,7 +159,6 @@ class Tabulation:
     """Records, reduced to what some tables can see of them.
 
     Attributes:
-        tables: The requested tables, in published order.
         units: Geoids of the units with records, sorted.
         people: Number of records, or the sum of their weights, units x class combinations.
         blocks: For each of ``tables``, how much a person of a combination (row) adds to a cell

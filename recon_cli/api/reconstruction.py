@@ -124,7 +124,8 @@ def reconstruct(
         SolverError: Two engines disagree.
     """
     used = chosen_tables(release, published, tables)
-    plan = attack.plan_for(release, published, used)
+    coverage, is_exact = published.coverage, published.is_exact
+    plan = attack.plan_for(release, used, coverage, is_exact=is_exact)
     parts = [
         attack.reconstruct_plan(plan, part, seed=seed, objective=objective)
         for part in split(release, published)

@@ -29,9 +29,8 @@ from recon_cli.cli._signals import (
     stoppable,
 )
 from recon_cli.errors import ReconError, Unpublished
-from recon_cli.garbage import collect_seldom
-from recon_cli.memory_shortage import as_shortage
 from recon_cli.pipeline.stages import STAGES
+from recon_cli.resources import as_shortage, collect_seldom
 from recon_cli.stage import load
 from recon_cli.version import __version__
 

@@ -16,8 +16,7 @@ from recon_cli.cli._group import VERBOSITY
 from recon_cli.cli._output import console
 from recon_cli.config import RunConfig, load_config
 from recon_cli.config.keys import Key, named_keys, top_keys
-from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard
+from recon_cli.pipeline.run import ALL_PIECES, NO_PIECES, Run, Shard
 from recon_cli.progress import ConsoleReporter, Reporter, SilentReporter
 
 

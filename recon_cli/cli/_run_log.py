@@ -17,9 +17,9 @@ from recon_cli.cli._output import show
 from recon_cli.cli._signals import INTERRUPTED, TERMINATED, Terminated, behind
 from recon_cli.cli._stage import print_summary
 from recon_cli.errors import ConfigError, ReconError
-from recon_cli.memory_shortage import as_shortage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import JsonLinesReporter, Reporter
+from recon_cli.resources import as_shortage
 from recon_cli.store import Stage
 from recon_cli.tracebacks import safe_message
 from recon_cli.version import __version__

@@ -17,8 +17,8 @@ from recon_cli.cli._output import TableColumn, console, fitted_table
 from recon_cli.report.markup import to_text
 from recon_cli.report.view import GeounitView, Reason, RecordKind, TableView
 from recon_cli.stage import load
+from recon_cli.stages.geounit import Why
 from recon_cli.stages.show import view_geounit, view_release
-from recon_cli.stages.why import Why
 from recon_cli.store.files import write_named
 
 #: Published tables are at least so wide side by side.

@@ -17,6 +17,8 @@ from recon_cli.store import Manifest
 
 #: The folder with a row a place.
 JOINT_UNITS: Final = JOINT.folders[2]
+#: The folder with a row for each kind of members of a household that is certain with all of them.
+JOINT_MEMBERS: Final = JOINT.folders[4]
 #: What is counted there of each kind of records.
 COUNTED: Final = ("records", "alone", "joint")
 #: Statuses of places where a joint solution was found.

@@ -19,8 +19,8 @@ from recon_cli.execute.work_items import (
     retry_once,
 )
 from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.resources import Usage
 from recon_cli.stage import load
-from recon_cli.store.usage import Usage
 
 if TYPE_CHECKING:
     from recon_cli.execute.work_queue import WorkQueue

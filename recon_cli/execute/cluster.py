@@ -29,9 +29,9 @@ from recon_cli.execute.connection import (
     quiet,
     running_scheduler,
 )
-from recon_cli.execute.progress_messages import ProgressMessage
 from recon_cli.execute.work_items import DaskWorkers, WorkFunction
 from recon_cli.execute.work_queue import WorkQueue
+from recon_cli.execute.worker import ProgressMessage
 from recon_cli.store.files import write_bytes
 
 _POLL_SECONDS = 0.02

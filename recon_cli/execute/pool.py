@@ -18,10 +18,9 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from recon_cli.execute.children import block_interrupts, single_threaded
-from recon_cli.execute.progress_messages import ProgressMessage
 from recon_cli.execute.work_items import WorkFunction
 from recon_cli.execute.work_queue import WorkQueue
-from recon_cli.execute.worker import work
+from recon_cli.execute.worker import ProgressMessage, work
 
 _STOP_SECONDS = 5.0
 

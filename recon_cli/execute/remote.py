@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from recon_cli.execute.children import THREAD_LIMITS
-from recon_cli.execute.progress_messages import ProgressMessage, ProgressSender
 from recon_cli.execute.work_items import WorkFunction
-from recon_cli.execute.worker import attempt
+from recon_cli.execute.worker import ProgressMessage, ProgressSender, attempt
 from recon_cli.version import __version__
 
 #: What ticks are published under.

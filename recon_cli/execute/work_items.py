@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from recon_cli.progress import OnProgress
-from recon_cli.store.usage import Usage, peak_mb
+from recon_cli.resources import Usage, peak_mb
 
 Shared = TypeVar("Shared")
 Payload = TypeVar("Payload")

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from recon_cli.errors import WorkerError
-from recon_cli.execute.progress_messages import ProgressMessage
 from recon_cli.execute.work_items import OnDeath, WorkItem
-from recon_cli.execute.worker import Done, Failed
+from recon_cli.execute.worker import Done, Failed, ProgressMessage
 from recon_cli.progress import OnProgress
-from recon_cli.store.usage import Usage
+from recon_cli.resources import Usage
 from recon_cli.tracebacks import RemoteTraceback
 
 

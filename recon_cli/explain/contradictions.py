@@ -44,8 +44,6 @@ def contradiction(
     """The error for geounits whose counts no records can have.
 
     Args:
-        plan: Which tables are in use.
-        counts: The same as arrays.
         suspects: Row numbers of geounits that take part in contradictions. A region with one of
             them has no solution.
 
@@ -240,7 +238,6 @@ def least_correction(
     """The least change to the counts of some geounits that makes them possible: Eq. (slack).
 
     Args:
-        plan: Which tables are in use.
         cells: The published cells.
         geounits: Row numbers of the geounits whose counts must agree.
         units: Those of them that people are placed in.

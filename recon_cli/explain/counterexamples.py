@@ -60,7 +60,6 @@ class ImplicationResult:
     """An answer with its grounds.
 
     Attributes:
-        implication: Whether the facts imply the claim.
         counterexample: Where they do not, a change that breaks the claim and none of them.
         method: Where they do, how that is proven: ``propagation`` or ``solver`` (two engines).
     """
@@ -75,7 +74,6 @@ class ImplicationProblem:
     """A claim, and the facts that may imply it.
 
     Attributes:
-        facts: Published cells.
         people: A solution: the records of all units of `facts`.
         claim: What is claimed; true of `people`.
     """
@@ -96,7 +94,6 @@ def decide_implication(
     """Whether some facts imply a claim.
 
     Args:
-        problem: The claim.
         chosen: Numbers of facts, rising.
         effort: For the search of a small counterexample; without it nothing is decided that
             propagation does not decide.

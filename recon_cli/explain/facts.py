@@ -38,8 +38,6 @@ class PublishedCell:
     """One published cell of one geounit.
 
     Attributes:
-        level: The geounit's level.
-        table: The cell's table.
         cell: Its predicate.
         count: Its count; of a statement the least true count.
         high: Of a statement the greatest true count, `OPEN` where nothing bounds it.
@@ -245,9 +243,6 @@ def facts_around(
 
     Args:
         published: The unit's partition.
-        tables: The tables in use.
-        unit: The unit's geoid.
-        scope: Which geounits count.
     """
     region = release.region.enclosing(unit)
     inside = published.geounits.filter(release.geography.inside(pl.col("geoid"), region))
@@ -288,7 +283,6 @@ def record_counts_of(
 
     Args:
         microdata: Records; those of other units are ignored.
-        units: The units' geoids.
     """
     names = [feature.name for feature in release.features]
     index = pl.DataFrame({"unit": range(len(units)), release.geoid_column: list(units)})

@@ -52,7 +52,6 @@ class SearchEffort:
         rounds: Minimum hitting sets to try.
         steps: Times to grow a set that does not imply the claim yet.
         seconds: Deterministic seconds of each search for a counterexample.
-        seed: For the solver's own choices.
     """
 
     rounds: int = 60
@@ -98,7 +97,6 @@ def find_explanation(
         facts_of: The facts of each scope; wider ones are only asked for when needed.
         people: Records of all units of the region that have all the published counts.
         claim: What all solutions have in common.
-        effort: How hard to try.
         widest: The last scope to look at; where a wider one is needed no cells are found, and
             the scope of the answer is the next.
 

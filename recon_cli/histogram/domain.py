@@ -76,7 +76,6 @@ class Domain:
     """The histogram cells of a strategy, numbered; the last feature changes fastest.
 
     Attributes:
-        release: Has the features.
         classes: For each feature (values,) the class of each value: values that no query tells
             apart share one.
     """

@@ -70,10 +70,6 @@ def find_candidates(
     A cell that no row mentions is left out: no table bounds the people in it.
 
     Args:
-        grain: The working grain.
-        units: Number of units in the batch.
-        strata: All geounits that the units lie in.
-        impossible: Structural zeros.
         limit: Regions with more candidates are not listed.
 
     Returns:
@@ -90,14 +86,7 @@ def find_candidates(
 def find_unmentioned(
     grain: Grain, units: int, strata: Sequence[Stratum], impossible: Sequence[RowGroup] = ()
 ) -> Candidates:
-    """The histogram cells that no zero rules out and no row mentions: nothing bounds their people.
-
-    Args:
-        grain: The working grain.
-        units: Number of units in the batch.
-        strata: All geounits that the units lie in.
-        impossible: Structural zeros.
-    """
+    """Histogram cells that no zero rules out and no row mentions: nothing bounds their people."""
     unit, atoms, _ = _under_no_zero(grain, units, strata, impossible, None)
     unmentioned = ~_mentioned(strata, unit, atoms)
     return _in_order(unit[unmentioned], atoms[unmentioned])
@@ -113,10 +102,6 @@ def find_endless(
     """The histogram cells that no zero rules out and no row bounds: a solution with more is one.
 
     Args:
-        grain: The working grain.
-        units: Number of units in the batch.
-        strata: All geounits that the units lie in.
-        impossible: Structural zeros.
         limit: Regions where more cells are under no zero are not listed.
 
     Returns:

@@ -46,7 +46,6 @@ class CliqueForm:
 
     Attributes:
         plan: Of a release whose counts are intervals.
-        tree: The cliques.
     """
 
     plan: Plan
@@ -226,9 +225,6 @@ class CliqueSystem:
     def of(cls, form: CliqueForm, counts: PartitionCounts, batch: slice) -> CliqueSystem:
         """The system of some whole regions.
 
-        Args:
-            form: Of the plan.
-
         Raises:
             ValueError: The counts are not intervals.
         """
@@ -398,7 +394,6 @@ def glue(
     People of adjacent cliques with the same values of the separator are paired at random.
 
     Args:
-        form: The cliques.
         tables: (units × cells) whole numbers, none below 0.
         rng: Decides who is paired.
 

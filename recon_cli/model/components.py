@@ -54,7 +54,6 @@ def split_components(
     """Drop fixed columns and duplicate rows; yield what is left, in the order of its first columns.
 
     Args:
-        system: The rows of the whole system.
         bounds: What propagation proved.
         regions: For each column of the system the region it lies in, rising.
         targets: For each column a label; columns with equal labels stay together.

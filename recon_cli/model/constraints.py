@@ -50,7 +50,6 @@ def relax(
     """Unit by unit: coarse rows only bound what each unit puts into them (Eq. 4.9).
 
     Args:
-        rows: The rows of whole regions.
         is_unit_row: For each row whether it belongs to a unit, not to a coarser geounit.
         unit: For each cell its unit.
 

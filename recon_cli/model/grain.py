@@ -80,7 +80,6 @@ def refine(release: Release, predicates: Iterable[Masks], tallied: Iterable[int]
     """The common refinement of predicates.
 
     Args:
-        release: Gives the features.
         predicates: Masks of the rows that must be unions of histogram cells.
         tallied: Features whose options are counted: every number of options is its own atom.
     """
@@ -107,7 +106,6 @@ class RowGroup:
     """Rows that constrain the same features, as a look-up from atoms to rows.
 
     Attributes:
-        features: The constrained features.
         sizes: Their numbers of atoms, the radix of codes.
         layers: Array (layers × codes): the rows that a code belongs to, −1 for none. Rows in one
             layer are disjoint; overlapping rows need more layers.

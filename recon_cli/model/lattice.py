@@ -270,7 +270,6 @@ def make_lattice(release: Release, margins: Margins) -> Lattice:
     """The lattice of a pattern's margins and tallies.
 
     Args:
-        release: Gives the cells' predicates.
         margins: Closed under differences; only their relations are used, no values.
     """
     nodes: dict[tuple[Masks, int | None], int] = {}

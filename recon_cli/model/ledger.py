@@ -15,7 +15,7 @@ See *end* and *certificate* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final, TypeVar
 
@@ -97,6 +97,41 @@ class Combination:
 
 
 @dataclass(frozen=True)
+class Cases:
+    """Two cases, of which every solution is one, and what proves an end in either.
+
+    Attributes:
+        variable: What the cases are about.
+        most: It is at most so much in the one, and more in the other.
+        below: What proves the end in the first case.
+        above: And in the second.
+    """
+
+    variable: int
+    most: int
+    below: Combination | Cases
+    above: Combination | Cases
+
+    @property
+    def grounds(self) -> Grounds:
+        """Sums of rows, in each case."""
+        return Grounds.LP
+
+    def bound(self, program: IntegerProgram, functional: IntArray) -> int:
+        """What no solution's ``functional @ x`` is below, as `Combination.bound`.
+
+        Raises:
+            ValueError: An end that is added up is open; or not both cases can be.
+        """
+        upper, lower = program.upper.copy(), program.lower.copy()
+        upper[self.variable], lower[self.variable] = self.most, self.most + 1
+        if (upper > program.upper).any() or (lower < program.lower).any():
+            raise ValueError(f"variable {self.variable} has no two cases at {self.most}")
+        first = self.below.bound(replace(program, upper=upper), functional)
+        return min(first, self.above.bound(replace(program, lower=lower), functional))
+
+
+@dataclass(frozen=True)
 class Confirmation:
     """Two engines agree that no solution is below; there is no proof to add up."""
 
@@ -107,7 +142,7 @@ class Confirmation:
 
 
 #: What proves an end, where the bounds of the variables alone do not.
-Reason = Combination | Confirmation
+Reason = Combination | Cases | Confirmation
 
 
 @dataclass(frozen=True)
@@ -146,7 +181,6 @@ class End:
         proven: No solution has less.
         why: What proves it; None: the bounds of the variables alone.
         seen: The least in a known solution.
-        witness: That solution.
 
     Raises:
         ValueError: When made: a solution is below what is proven.
@@ -339,25 +373,28 @@ class Ledger:
                     raise ValueError(f"functional {k}: its rows do not add up to {end.proven}")
 
     def state(self) -> Arrays:
-        """All that is known, as arrays that `take_up` reads."""
+        """All that is known, as arrays that `take_up` reads.
+
+        Raises:
+            ValueError: Something is proven by cases, which are not kept.
+        """
         reasons, of_proven = _numbered(self._reasons)
         witnesses, of_seen = _numbered(self._witnesses)
+        kept = [why for why in reasons if not isinstance(why, Cases)]
+        if len(kept) < len(reasons):
+            raise ValueError("what is proven by cases cannot be kept")
         return {
             **{name: getattr(self, name) for name in _SIDES},
             "known": np.stack(self.known),
             "effort": np.array(self.effort),
             "of_proven": of_proven,
             "of_seen": of_seen,
-            **packed("reason", [_vector(why) for why in reasons]),
+            **packed("reason", [_vector(why) for why in kept]),
             **packed("witness", [((each.known,), each.columns, each.change) for each in witnesses]),
         }
 
     def take_up(self, state: Arrays) -> None:
-        """Know again what another ledger of the same program and functionals knew.
-
-        Args:
-            state: Its `state`.
-        """
+        """Know again what another ledger of the same program and functionals knew."""
         for name in _SIDES:
             setattr(self, name, state[name].copy())
         self.known, self.effort = list(state["known"]), float(state["effort"])
@@ -407,7 +444,7 @@ def unpacked(name: str, state: Arrays) -> Iterator[SparseVector]:
     return zip(state[f"{name}_is"].tolist(), places, values, strict=False)
 
 
-def _vector(why: Reason) -> SparseVector:
+def _vector(why: Combination | Confirmation) -> SparseVector:
     """A reason; a confirmation has the scale 0."""
     if isinstance(why, Confirmation):
         return (0, 0), _NONE, _NONE

@@ -27,7 +27,6 @@ class Lift:
     """Fine rows of one pattern, summed to the working grain.
 
     Attributes:
-        features: The lifted features.
         fine: Indices of the fine rows among the pattern's rows.
         sums: For each fine row the coarse row that it is part of.
         masks: Predicates of the coarse rows, unions of histogram cells of the working grain.
@@ -61,7 +60,6 @@ def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
     the sums are disjoint: then each record has its own sum, and each sum its own fine counts.
 
     Args:
-        grain: The working grain.
         rows: Predicates of one pattern's minimal margins.
 
     Returns:

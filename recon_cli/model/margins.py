@@ -65,7 +65,6 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
     """Close published cells under differences, Eq. (closure), and keep the minimal margins.
 
     Args:
-        release: Gives the cells' predicates.
         columns: The published (table, cell number) pairs.
     """
     cells = [release.table_by_name[table].cells[number - 1] for table, number in columns]

@@ -66,7 +66,6 @@ class PatternPlan:
 
     Attributes:
         pattern: Index into the coverage.
-        level: Name of the level.
         margins: What the pattern determines.
         masks: Predicates of the system rows, unions of histogram cells of the working grain.
         tally: For each row the tallied feature, or None.
@@ -128,8 +127,6 @@ class Plan:
     """The static half of a system.
 
     Attributes:
-        tables: The tables in use.
-        grain: The working grain.
         patterns: One plan for each coverage pattern that publishes any table in use.
     """
 

@@ -33,7 +33,6 @@ def make_plan(
     """Plan at the coarsest grain that loses nothing, with lifts where they are exact.
 
     Args:
-        tables: The tables to use.
         coverage: Which cells are published; pattern numbers are kept.
         distinguish: Further predicates that the grain must resolve, published or not.
     """
@@ -290,7 +289,6 @@ def make_interval_plan(
     """Plan for protected counts.
 
     Args:
-        tables: The tables to use.
         coverage: Which cells are published; pattern numbers are kept.
         distinguish: Further predicates that the grain must resolve, published or not.
     """

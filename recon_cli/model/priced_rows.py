@@ -30,7 +30,6 @@ class PricedRows:
     node of the lattice.
 
     Attributes:
-        domain: The histogram cells.
         least: What each row comes to at least.
         most: At most, `OPEN` where there is no upper end.
         used: Whether a published cell says anything of the row. What is only implied by others is

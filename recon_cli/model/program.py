@@ -86,7 +86,6 @@ class Subprogram:
     """A program over some variables and rows of a larger one.
 
     Attributes:
-        program: The smaller program.
         columns: For each of its variables the column of the larger one, rising.
         rows: For each of its rows the row of the larger one, rising.
 
@@ -165,7 +164,6 @@ def fix_others(program: IntegerProgram, variables: IntArray, values: IntArray) -
     """The program over some variables while the others stay at ``values``.
 
     Args:
-        program: All of it.
         variables: Its variables to keep, rising.
         values: One value for each of its variables.
     """
@@ -184,7 +182,6 @@ def relax_others(program: IntegerProgram, variables: IntArray) -> Subprogram:
     A relaxation, Eq. (alone) of docs/method.md: it loses no solution.
 
     Args:
-        program: All of it.
         variables: Its variables to keep, rising.
     """
     A = program.constraints.A

@@ -85,7 +85,6 @@ def build_systems(
     """The systems of a partition, Eq. (published), a batch of whole regions at a time.
 
     Args:
-        counts: The partition's counts.
         batch: Units in a batch, exceeded only by a region that is larger.
         most_listed: Candidates of a unit, in the mean of its region, that are listed; None for
             as many as can be.

@@ -13,8 +13,7 @@ import polars as pl
 from recon_cli.attack.question import Checkpoint, Question, RegionData, missing_units
 from recon_cli.execute import OnProgress, ignore_progress
 from recon_cli.pipeline.checkpoint import PieceCheckpoint
-from recon_cli.pipeline.contradiction_log import log_contradictions
-from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.failure_log import log_contradictions, log_disagreements
 from recon_cli.pipeline.partner import Partner
 from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.spreadsheet import csv_bytes

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Protocol
 
 from recon_cli.errors import StageError
-from recon_cli.memory_shortage import require_room
 from recon_cli.pipeline.declaration import OpenedStage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Reporter, SilentReporter
+from recon_cli.resources import require_room
 from recon_cli.stage import load
 from recon_cli.store import Manifest, Stage, StageStatus, State, stage_status
 from recon_cli.store.manifest import read_manifest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from recon_cli.config import RunConfig
 from recon_cli.config.sections.cluster import Cluster
-from recon_cli.errors import StageError, Unpublished
+from recon_cli.errors import ConfigError, StageError, Unpublished
 from recon_cli.execute import (
     DaskWorkers,
     OnDeath,
@@ -21,8 +22,8 @@ from recon_cli.execute import (
     retry_once,
     run_items,
 )
-from recon_cli.pipeline.shard import ALL_PIECES, Shard
 from recon_cli.progress import FinishedPartition, Reporter, SilentReporter, Task
+from recon_cli.resources import Usage
 from recon_cli.schema import Release
 from recon_cli.store import (
     InputFile,
@@ -35,7 +36,6 @@ from recon_cli.store import (
     transaction,
 )
 from recon_cli.store.study import is_for_study
-from recon_cli.store.usage import Usage
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
@@ -69,6 +69,60 @@ class StageOutcome:
     stage: Stage
     manifest: Manifest
     skipped: bool = False
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The ``number``-th of ``of`` parts of a stage's work.
+
+    Attributes:
+        number: From 1; 0 is a shard without pieces.
+        of: How many shards there are.
+    """
+
+    number: int = 1
+    of: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """From ``3/10``.
+
+        Raises:
+            ConfigError: The text is not of that form.
+
+        >>> Shard.parse("3/10")
+        Shard(number=3, of=10)
+        """
+        number, slash, of = text.partition("/")
+        if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+            raise ConfigError(f"--shard {text!r}: expected K/N with 1 ≤ K ≤ N, as in 3/10")
+        return cls(int(number), int(of))
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is left to others."""
+        return self.of == 1 and self.number == 1
+
+    @property
+    def is_one_of_many(self) -> bool:
+        """Whether other processes work on other pieces, and none of them publishes."""
+        return self.number > 0 and not self.is_all
+
+    def choose(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """The pieces of this shard: the largest are dealt out first, to even out the shards."""
+        if self.is_all:
+            return list(pieces)
+        shards = [(0, number) for number in range(1, self.of + 1)]
+        chosen = []
+        for piece in sorted(pieces, key=lambda each: (-each.people, each.partition, each.number)):
+            people, number = heapq.heappop(shards)
+            heapq.heappush(shards, (people + max(piece.people, 1), number))
+            if number == self.number:
+                chosen.append(piece)
+        return chosen
+
+
+ALL_PIECES, NO_PIECES = Shard(), Shard(0)
 
 
 @dataclass(frozen=True)

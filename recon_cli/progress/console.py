@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from recon_cli.progress.memory import Memory
-from recon_cli.progress.periodic import call_periodically
 from recon_cli.progress.protocol import Bar, FinishedPartition, Task
-from recon_cli.progress.tally import Snapshot, Tally, clock_time, flow
+from recon_cli.progress.tally import Snapshot, Tally, call_periodically, clock_time, flow
+from recon_cli.resources import Memory
 
 if TYPE_CHECKING:
     from rich.console import Console, Group

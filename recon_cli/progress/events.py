@@ -28,10 +28,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TextIO
 
-from recon_cli.progress.memory import Memory
-from recon_cli.progress.periodic import call_periodically
 from recon_cli.progress.protocol import Bar, FinishedPartition, Task
-from recon_cli.progress.tally import Snapshot, Tally
+from recon_cli.progress.tally import Snapshot, Tally, call_periodically
+from recon_cli.resources import Memory
 
 #: Seconds between two lines of progress.
 _EVERY = 1.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from recon_cli.plurals import plural
@@ -175,3 +176,32 @@ def flow(facts: list[str], width: int, separator: str = " · ") -> list[str]:
         else:
             lines.append(fact)
     return lines
+
+
+@contextmanager
+def call_periodically(seconds: float, beat: Callable[[], None]) -> Iterator[None]:
+    """Call ``beat`` every so many seconds, from a thread of its own, until the block ends.
+
+    Raises:
+        OSError: ``beat`` could not write; it was not called again.
+    """
+    over = threading.Event()
+    failures: list[OSError] = []
+
+    def go() -> None:
+        while not over.wait(seconds):
+            try:
+                beat()
+            except OSError as error:
+                failures.append(error)
+                return
+
+    thread = threading.Thread(target=go, daemon=True, name="recon-progress")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    if failures:
+        raise failures[0]

@@ -54,7 +54,6 @@ def proof_of_region(
     """A proof that the counts of a region contradict each other.
 
     Args:
-        plan: Which tables are in use.
         published: The counts of some regions.
         region: Its geoid.
         seconds: Deterministic, for the relaxation.

@@ -26,7 +26,6 @@ class Release:
         features: In the order of cell masks.
         recodes: Named groupings of features.
         geography: Nesting levels.
-        tables: In published order.
         microdata: Columns of reconstructed records: names of features and of partition recodes.
         histogram: The columns that define one histogram cell, the grain at which
             reconstructions are compared.

@@ -146,7 +146,6 @@ def _tiles(region: list[Box], parts: list[Box]) -> bool:
 
     Args:
         region: Disjoint boxes.
-        parts: Boxes within the region.
     """
     if not region:
         return True

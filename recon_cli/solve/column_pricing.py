@@ -149,7 +149,6 @@ class ColumnProgram:
 
     Attributes:
         A: Sparse (rows × columns), of all rows.
-        used: The rows of the program.
     """
 
     program: CostProgram

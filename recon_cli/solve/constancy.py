@@ -118,8 +118,6 @@ def prove_constant(
         functionals: Sparse (functionals × variables) integer coefficients, each over variables of
             one connected part.
         tight: Of the attempt before; None for the first.
-        relaxation: That of the program.
-        seed: Of the random combination.
         limit: Deterministic seconds.
     """
     program = added.program
@@ -150,7 +148,6 @@ def tight_constraints(
     """Rows and variables that every solution has at one end: Eq. (constant).
 
     Args:
-        added: The rows of a program.
         functional: Integer coefficient of each variable.
         below: For each row its weight, in units of 1/`SCALE`, in a bound of the functional from
             below: any integers.
@@ -187,10 +184,7 @@ def in_span(
     1/`SCALE`, and checked in integers on all of them.
 
     Args:
-        program: Has the rows.
-        tight: Those that may be used.
         functionals: Sparse (functionals × variables) integer coefficients.
-        random: Of the sketch.
     """
     free = np.flatnonzero(~tight.variables)
     rows = np.flatnonzero(tight.rows)
@@ -234,9 +228,7 @@ def combinations(
     that it is proven to be at.
 
     Args:
-        added: The rows of a program.
         functional: Integer coefficient of each variable.
-        weights: Its `Span.weights`.
         tight: What it is a sum of.
     """
     rest = added.rest(functional, weights)

@@ -54,7 +54,6 @@ def min_l1_correction(counts: LinearConstraints, seed: int = 0) -> Correction:
     Args:
         counts: (rows × variables) non-negative integer coefficients, of non-negative integers, and
             between which ends each count is.
-        seed: For repeatable search.
 
     Raises:
         SolverError: The solver found nothing at all; a total change of ``Σ least`` always exists.
@@ -150,11 +149,9 @@ def _has_alternative(
     """Whether a change with the same total is found that changes the same counts less.
 
     Args:
-        program: As from `_correction_program`.
         cost: 1 for each variable that adds to a count or takes from it.
         known: A least correction.
         total: What it costs.
-        seed: For repeatable search.
     """
     used = ((known > 0) & (cost > 0)).astype(np.int64)
     both = (total + 1) * cost + used

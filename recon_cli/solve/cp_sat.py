@@ -33,7 +33,6 @@ class SolveResult:
     """The outcome of one solve.
 
     Attributes:
-        status: What was shown.
         values: The best solution; empty without one.
         objective: The objective of `values`, 0 without one.
         bound: No solution has a greater objective.
@@ -64,9 +63,7 @@ class Effort:
     """How hard to try.
 
     Attributes:
-        seed: For the solver's own choices.
         limit: Deterministic seconds.
-        search: How to look.
     """
 
     seed: int
@@ -88,7 +85,6 @@ def maximize(
 
     Args:
         objective: Integer coefficient of each variable.
-        effort: How hard to try.
         hint: A known solution to begin with.
 
     Returns:

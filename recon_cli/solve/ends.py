@@ -24,7 +24,13 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination, Confirmation, Grounds, Ledger, Witness
-from recon_cli.model.program import ConnectedParts, connected_parts, connected_subset, with_rows
+from recon_cli.model.program import (
+    ConnectedParts,
+    IntegerProgram,
+    connected_parts,
+    connected_subset,
+    with_rows,
+)
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.constancy import combinations, prove_constant
 from recon_cli.solve.cp_sat import Effort, Status, maximize
@@ -167,7 +173,6 @@ class EndSearch:
         """Bound open ends by duals, the widest gap of each part at a time; vertices are shared.
 
         Args:
-            wanted: Which functionals.
             reserve: Deterministic seconds that are kept.
         """
         ledger = self.ledger
@@ -300,12 +305,8 @@ class _Search:
         if answer.status is Status.UNKNOWN:
             return False
         ledger.add_solution(self._completed(variables, answer.values))
-        bound, proven = -answer.bound, ledger.proven(asked, sign)
-        if bound > proven:
-            below = beyond(row, sign, proven, bound)
-            if not confirm_infeasible(with_rows(part, below), _CONFIRMATION):
-                return False
-            ledger.prove(asked, sign, bound, Confirmation())
+        if not confirm_bound(ledger, part, row, (asked, sign), -answer.bound):
+            return False
         return answer.status is Status.OPTIMAL
 
     def _completed(self, variables: IntArray, values: IntArray) -> IntArray:
@@ -315,7 +316,31 @@ class _Search:
         return solution
 
 
-def beyond(row: sparse.csr_array, sign: int, proven: int, bound: int) -> LinearConstraints:
-    """The row that ``sign`` times a functional is proven to reach, and does not reach a bound."""
-    ends = sign * proven, sign * (bound - 1)
-    return LinearConstraints(row, np.array([min(ends)]), np.array([max(ends)]))
+def confirm_bound(
+    ledger: Ledger,
+    part: IntegerProgram,
+    row: sparse.csr_array,
+    end: tuple[int, int],
+    bound: int,
+) -> bool:
+    """Prove what one engine says that an end is not below, if the second one finds nothing there.
+
+    Args:
+        part: The connected part of the program that the functional is over.
+        row: Sparse (1 × the part's variables): the functional.
+        end: Its number, and the sign.
+        bound: The least, of that sign.
+
+    Returns:
+        Whether it is proven, now or before.
+    """
+    functional, sign = end
+    proven = ledger.end(functional, sign).proven
+    if bound <= proven:
+        return True
+    below = sorted((sign * proven, sign * (bound - 1)))
+    rows = LinearConstraints(row, np.array(below[:1]), np.array(below[1:]))
+    if not confirm_infeasible(with_rows(part, rows), _CONFIRMATION):
+        return False
+    ledger.prove(functional, sign, bound, Confirmation())
+    return True

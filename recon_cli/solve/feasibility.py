@@ -223,7 +223,6 @@ def min_l1_repair(program: IntegerProgram, values: IntArray, effort: Effort) -> 
 
     Args:
         values: A value for each variable; they need not be a solution.
-        effort: How hard to try.
 
     Raises:
         SolverError: Two engines disagree that there is no solution, or the solver rejected the

@@ -41,7 +41,6 @@ class BlockChanges:
         """One change, once.
 
         Args:
-            block: Whose.
             columns: The variables that change, rising.
             change: By how much each.
         """
@@ -55,11 +54,7 @@ class BlockChanges:
         return packed("change", [((block,), columns, change) for block, columns, change in kept])
 
     def take_up(self, state: Arrays) -> None:
-        """Keep again what others kept.
-
-        Args:
-            state: Their `state`.
-        """
+        """Keep again what others kept."""
         for (block,), columns, change in unpacked("change", state):
             self.keep(block, columns, change)
 

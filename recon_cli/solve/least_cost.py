@@ -78,8 +78,6 @@ def _search(proven: _Proven, cost: IntArray, effort: Effort, known: IntArray) ->
     """Just above what is proven first; then for anything cheaper than what was found there.
 
     Args:
-        proven: By the duals of the vertex.
-        cost: Of each variable.
         effort: Its limit is for all searches, of which each gets half of what is left.
         known: A solution, or nothing.
     """

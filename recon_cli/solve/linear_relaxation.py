@@ -90,12 +90,26 @@ class LinearRelaxation:
 
         Setting up is spared, which takes as long as solving.
         """
-        self._program = replace(self._program, lower=lower, upper=upper)
+        self.narrow(lower, upper)
         self.begin_anew()
+
+    def narrow(self, lower: IntArray, upper: IntArray) -> None:
+        """Give the variables other bounds; the same cost is least near the vertex before."""
+        self._program = replace(self._program, lower=lower, upper=upper)
+        self._has_vertex = False
         if self._engine is not None:
             at = np.arange(len(lower), dtype=np.int32)
             ends = lower.astype(np.float64), upper.astype(np.float64)
             self._engine.changeColsBounds(len(at), at, *ends)
+
+    def refutation(self) -> FloatArray:
+        """Weights of rows that no point within the bounds can have: a dual ray.
+
+        Empty where the last program has a point, or the engine knows of no such weights.
+        """
+        if self._engine is None or not self._engine.getDualRayExist()[1]:
+            return np.empty(0)
+        return np.array(self._engine.getDualRay()[2], dtype=np.float64)
 
     def begin_anew(self) -> None:
         """Solve what is next from the beginning: sooner where its cost has nothing of the last."""
@@ -112,6 +126,28 @@ class LinearRelaxation:
             self._engine = _engine(_core(), self._program)
         self.begin_anew()
         self._engine.changeRowBounds(row, float(least), float(most))
+
+    def append(self, columns: sparse.csr_array, upper: IntArray) -> None:
+        """Further variables, from 0 on; what is solved next begins at the vertex before.
+
+        Args:
+            columns: Sparse (variables × rows) coefficients.
+            upper: The greatest value of each.
+        """
+        old, number = self._program, len(upper)
+        whole = sparse.csr_array(columns.T.astype(np.int64))
+        A = sparse.csr_array(sparse.hstack([old.constraints.A, whole]))
+        self._program = IntegerProgram(
+            LinearConstraints(A, old.constraints.least, old.constraints.most),
+            np.concatenate([old.lower, np.zeros(number, dtype=np.int64)]),
+            np.concatenate([old.upper, upper]),
+        )
+        self._pivot = _PIVOT * (A.nnz + _OVERHEAD)
+        if self._engine is not None:
+            ends = np.zeros(number), upper.astype(np.float64)
+            starts, rows = (each.astype(np.int32) for each in (columns.indptr, columns.indices))
+            entries = (columns.nnz, starts[:-1], rows, columns.data.astype(np.float64))
+            self._engine.addCols(number, np.zeros(number), *ends, *entries)
 
     def solve(self, cost: FloatArray, limit: float, ceiling: float = np.inf) -> Vertex:
         """A vertex with the least ``cost @ x``.

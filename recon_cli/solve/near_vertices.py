@@ -81,7 +81,6 @@ class BlockView:
     """A program, quick to take blocks of variables of.
 
     Attributes:
-        by_column: Its matrix.
         is_open: Variables that nothing bounds from above.
         ends: Of how many of these each row has the negative, and of how many the positive.
         reach: The least and greatest that its rows come to within the bounds of the variables.
@@ -230,7 +229,6 @@ class NearVertices:
         """The vertex nearest to where a functional changes by ``goal``.
 
         Args:
-            functional: Which.
             sign: 1 to make it smaller, −1 to make it larger.
             goal: The change, of that sign's direction.
             limit: Deterministic seconds.

@@ -22,7 +22,6 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.ledger import (
     Arrays,
-    Confirmation,
     Ledger,
     OnLedger,
     Witness,
@@ -33,11 +32,9 @@ from recon_cli.model.program import (
     connected_parts,
     connected_subset,
     fix_others,
-    with_rows,
 )
-from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
-from recon_cli.solve.ends import beyond
+from recon_cli.solve.ends import confirm_bound
 from recon_cli.solve.joined_changes import BlockChanges
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination
@@ -54,10 +51,26 @@ _DRY = 2
 _ATTEMPTS = 3
 #: Deterministic seconds between two moments at which a search is shown, kept and taken up again.
 _TOLD = 0.25
+#: Deterministic seconds of an engine for one end.
+_ENGINE = 2.0
+#: Variables of a part up to which engines are asked for every open end.
+_SMALL = 400
+#: The same where it is not known whether a functional varies: setting up takes seconds beyond.
+_LARGE = 4_000
 #: Farther than any end.
 _FAR = 2**40
 #: What a whole number may be missed by.
 _ROUNDING = 1e-6
+
+
+class Keeper(Protocol):
+    """Keeps a search, and has it again after the process was killed."""
+
+    def load(self) -> Arrays | None:
+        """What was kept last."""
+
+    def save(self, state: Callable[[], Arrays]) -> None:
+        """Keep it, if it is time."""
 
 
 def find_ends(
@@ -144,16 +157,6 @@ def _ledger(
     return Ledger(program, functionals, [known], is_endless=np.diff(counted.indptr) > 0)
 
 
-class Keeper(Protocol):
-    """Keeps a search, and has it again after the process was killed."""
-
-    def load(self) -> Arrays | None:
-        """What was kept last."""
-
-    def save(self, state: Callable[[], Arrays]) -> None:
-        """Keep it, if it is time."""
-
-
 def known_before(keeper: Keeper, program: IntegerProgram) -> IntArray | None:
     """The solution that a search which was kept began with; None where there is none."""
     state = keeper.load()
@@ -161,14 +164,6 @@ def known_before(keeper: Keeper, program: IntegerProgram) -> IntArray | None:
         return None
     known: IntArray = state["known"][0]
     return known if program.is_feasible(known) else None
-
-
-class _Place(NamedTuple):
-    """What a search does next: a step, a block of it, the functionals after one."""
-
-    step: int
-    block: int = 0
-    after: int = -1
 
 
 def reach_in_blocks(
@@ -192,14 +187,12 @@ def reach_in_blocks(
         search.reach_ends(level)
 
 
-#: Seconds for the second engine to confirm one end; after that the end stays open.
-_CONFIRMATION = 60.0
-#: Deterministic seconds of an engine for one end.
-_ENGINE = 2.0
-#: Variables of a part up to which engines are asked for every open end.
-_SMALL = 400
-#: The same where it is not known whether a functional varies: setting up takes seconds beyond.
-_LARGE = 4_000
+class _Place(NamedTuple):
+    """What a search does next: a step, a block of it, the functionals after one."""
+
+    step: int
+    block: int = 0
+    after: int = -1
 
 
 @dataclass(frozen=True)
@@ -242,14 +235,14 @@ class _Search:
         self.view = BlockView.of(program)
         self.random = np.random.default_rng(effort.seed)
         self.changes = BlockChanges()
-        self._watch, self._keeper, self._told = watch, keeper, ledger.effort
+        self._watch, self._keeper, self._shown_at = watch, keeper, ledger.effort
         self._step, self._begin = -1, _Place(0)
         self._worth: BoolArray = np.empty(0, dtype=bool)
 
     def run(self, steps: Sequence[Callable[[], None]]) -> None:
         """Take all steps, or those that a search that was kept had not taken."""
         before = None if self._keeper is None else self._keeper.load()
-        if before is not None and before["of"] == self._asked_of:
+        if before is not None and before["of"] == self._digest:
             self._take_up(before)
         self._watch(self.ledger)
         self._keep(self._begin)
@@ -262,19 +255,19 @@ class _Search:
         """All that the search depends on from a place on."""
         return {
             **self.ledger.state(),
-            "of": np.array(self._asked_of),
+            "of": np.array(self._digest),
             "place": np.array(place),
             "base": np.array(self.base),
             "walked": self.known,
             "worth": self._worth,
-            "told": np.array(self._told),
+            "told": np.array(self._shown_at),
             **self.changes.state(),
             "random": np.array(json.dumps(self.random.bit_generator.state)),
         }
 
     def _take_up(self, state: Arrays) -> None:
         self.ledger.take_up(state)
-        self.base, self._told = int(state["base"]), float(state["told"])
+        self.base, self._shown_at = int(state["base"]), float(state["told"])
         self._begin = _Place(*state["place"].tolist())
         self.known = state["walked"].astype(np.int64)
         self.changes.take_up(state)
@@ -283,7 +276,7 @@ class _Search:
         self.random.bit_generator.state = json.loads(str(state["random"]))
 
     @cached_property
-    def _asked_of(self) -> str:
+    def _digest(self) -> str:
         """A digest of what is asked, and of the known solution that the search began with."""
         rows, C = self.program.constraints, self.C
         of = hashlib.sha256(f"{self.effort} {[len(blocks) for blocks in self.levels]}".encode())
@@ -299,7 +292,7 @@ class _Search:
         if self._keeper is not None:
             self._keeper.save(partial(self._state, place))
 
-    def _first(self, block: int) -> int:
+    def _asked_last(self, block: int) -> int:
         """The functional that was asked last in a block, where the search was taken up there."""
         return self._begin.after if self._begin[:2] == (self._step, block) else -1
 
@@ -331,7 +324,7 @@ class _Search:
     @property
     def is_due(self) -> bool:
         """Whether it is time to let whoever follows look."""
-        return self.ledger.effort >= self._told + _TOLD
+        return self.ledger.effort >= self._shown_at + _TOLD
 
     def pause(self, block: int, after: int = -1) -> None:
         """Let whoever follows look, and keep the search, if it is time.
@@ -344,7 +337,7 @@ class _Search:
             self._show(_Place(self._step, block, after))
 
     def _show(self, place: _Place) -> None:
-        self._told = self.ledger.effort
+        self._shown_at = self.ledger.effort
         self._watch(self.ledger)
         self._keep(place)
 
@@ -401,11 +394,10 @@ class _Search:
         """Every open end of the blocks of a level: a proof, and a solution beside it.
 
         Args:
-            level: Which.
             only_undecided: Of functionals that are known to vary nothing is asked.
         """
         for asked in self.asked(level):
-            after: int | None = self._first(asked.number)
+            after: int | None = self._asked_last(asked.number)
             while after is not None:
                 wanted = self._is_wanted(only_undecided=only_undecided)
                 k = asked.functionals[asked.functionals > after]
@@ -436,7 +428,7 @@ class _Search:
             wanted = self._is_wanted(only_undecided=only_undecided)
             self._worth = wanted & (size[part_of_functional] <= most)
         worth = np.flatnonzero(self._worth)
-        for k in worth[worth > self._first(0)].tolist():
+        for k in worth[worth > self._asked_last(0)].tolist():
             columns = np.flatnonzero(part == part_of_functional[k])
             inside = connected_subset(self.program, columns).program
             for sign in (1, -1):
@@ -457,14 +449,10 @@ class _Search:
             change = answer.values - self.known[columns]
             witness = Witness.of(self.base, change, columns)
             ledger.see(self.values + self.C_by_column[:, columns] @ change, witness)
-        bound = -answer.bound
-        end = ledger.end(k, sign)
         # An engine takes an open end for a number: what it finds is a solution, and no proof.
         is_bounded = bool((part.upper < OPEN).all())
-        if is_bounded and answer.status is Status.OPTIMAL and bound > end.proven:
-            below = beyond(row, sign, end.proven, bound)
-            if confirm_infeasible(with_rows(part, below), _CONFIRMATION):
-                ledger.prove(k, sign, bound, Confirmation())
+        if is_bounded and answer.status is Status.OPTIMAL:
+            confirm_bound(ledger, part, row, (k, sign), -answer.bound)
 
 
 class _Reach:

@@ -34,7 +34,6 @@ def cheapest_flow(supply: IntArray, arcs: Sequence[Arcs]) -> IntArray | None:
 
     Args:
         supply: (nodes,) what each node has to give; below zero: what it needs. They add up to 0.
-        arcs: Of the network.
 
     Returns:
         What each arc carries, in order; None if there is no such flow.

@@ -154,7 +154,6 @@ def distance_from(
     Eq. (distance) of docs/method.md, with ``s`` the origin, ``d`` the distance and ``z`` the side.
 
     Args:
-        functionals: The functionals that count.
         origin: Value of each functional to measure from, within its interval.
     """
     above, below = functionals.upper - origin, origin - functionals.lower
@@ -191,7 +190,6 @@ def loss_from(
     anything is.
 
     Args:
-        functionals: The functionals that count.
         origin: Value of each functional to measure from, within its interval.
     """
     above, below = functionals.upper - origin, origin - functionals.lower

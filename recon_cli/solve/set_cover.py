@@ -33,7 +33,6 @@ def minimum_set_cover(
     Args:
         sets: None of them empty.
         cost: Positive cost of an element.
-        effort: How hard to try.
     """
     elements = np.array(sorted(frozenset[int]().union(*sets)), dtype=np.int64)
     holds = np.zeros((len(sets), len(elements)), dtype=bool)

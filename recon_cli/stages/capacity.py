@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import polars as pl
-
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.coverage import select
 from recon_cli.errors import SourceError
@@ -14,7 +10,6 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CAPACITY
 from recon_cli.stage import load
 from recon_cli.stages.reconstruct import input_digests, shared_digests
-from recon_cli.store import open_folder
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
 PAGE = "capacity.html"
@@ -61,8 +56,3 @@ def capacity(run: Run) -> QuestionStage:
             staging, **given, geounits=geounits, config=config, seed=seed
         ),
     )
-
-
-def read_capacity_table(work: Path, name: str) -> pl.DataFrame:
-    """A table of ``capacity/``: ``levels``, ``equations`` or ``noise``."""
-    return pl.read_parquet(open_folder(work, CAPACITY, "capacity").read_extra(f"{name}.parquet"))

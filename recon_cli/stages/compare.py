@@ -72,7 +72,7 @@ class ComparedStage(OpenedStage):
             digests: Name → what its run has made, of the protections that are done.
             missing: Name → why it is not there, of the others.
         """
-        write = load("recon_cli.stages.compare_page:write_comparison")
+        write = load("recon_cli.stages.compare_results:write_comparison")
         why = {name: key_of([reason]) for name, reason in missing.items()}
         with self.run.transaction(self._recipe({**digests, **why})) as stage:
             if stage.current is None:
@@ -101,5 +101,5 @@ class ComparedStage(OpenedStage):
 
     def make(self, stage: Transaction) -> Manifest:
         """Measure what came of the runs, and write the page."""
-        write: Callable[..., Manifest] = load("recon_cli.stages.compare_page:write_comparison")
+        write: Callable[..., Manifest] = load("recon_cli.stages.compare_results:write_comparison")
         return write(self.run, stage, {}, self.measured)

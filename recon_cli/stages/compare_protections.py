@@ -1,4 +1,4 @@
-"""How each protection of a comparison becomes a run of its own."""
+"""The runs of a comparison: each protection a run of its own, and one that links them all."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from recon_cli.config.protecting import ProtectingByChance
 from recon_cli.config.sections.compare import Compare, Protected
 from recon_cli.config.sections.link import FROM_CEF, Link
 from recon_cli.config.sections.score import Score
+from recon_cli.errors import ConfigError
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.protections import ATTACKS, PROTECTIONS, ProtectionMethod, Publishes
 from recon_cli.schema import Release
+from recon_cli.sources.records import open_records
 from recon_cli.stage import load
 from recon_cli.store import Stage
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS
@@ -210,3 +212,59 @@ def linking_config(run: Run) -> RunConfig:
     top = _top(run, run.work / COMPARED / LINKED, workers=run.config.top.workers)
     sections: dict[str, Section] = {"link": link, "score": score}
     return RunConfig(top, sections, f"{run.config.source}: compare")
+
+
+@dataclass(frozen=True)
+class ComparedRuns:
+    """The runs of a comparison.
+
+    Attributes:
+        truth: The run whose tables are the truth's own.
+        protected: Name → run of each protection.
+        linking: The run that links and scores them; None where nobody can be linked.
+    """
+
+    truth: ProtectionRun
+    protected: Mapping[str, ProtectionRun]
+    linking: RunConfig | None
+
+    @classmethod
+    def of(cls, run: Run) -> ComparedRuns:
+        """What the config asks for."""
+        config = run.config.section(Compare)
+        protected = {name: protection_run(run, name, each) for name, each in config.every.items()}
+        exact = next((n for n, each in config.every.items() if not each.kinds), None)
+        truth = truth_run(run) if exact is None else protected[exact]
+        return cls(truth, protected, linking_config(run) if _can_link(run, config) else None)
+
+    @property
+    def first(self) -> dict[str, ProtectionRun]:
+        """By name the runs that wait for none of the others; the truth's own comes first."""
+        own = self.truth not in self.protected.values()
+        every = {**({EXACT: self.truth} if own else {}), **self.protected}
+        return dict(sorted(every.items(), key=lambda each: each[1] is not self.truth))
+
+    def without(self, missing: Mapping[str, str]) -> ComparedRuns:
+        """Those that are there, not linked where some are not."""
+        kept = {name: each for name, each in self.protected.items() if name not in missing}
+        return replace(self, protected=kept, linking=None if missing else self.linking)
+
+
+def _can_link(run: Run, config: Compare) -> bool:
+    """Whether the truth says who is who, and the release what an attacker links on.
+
+    Raises:
+        ConfigError: One of them does not, and the section names a column of identifiers.
+    """
+    columns = open_records("compare.truth", truth_of(run, config), run.release).columns()
+    if "id" in config.model_fields_set:
+        if config.id not in columns:
+            raise ConfigError(
+                f"compare.id: the truth has no column {config.id!r} (columns: {', '.join(columns)})"
+            )
+        if run.release.attack is None:
+            raise ConfigError(
+                f"compare.id: release {run.release.name!r} has no `attack:` to link by; add it to "
+                "the schema, or leave compare.id out"
+            )
+    return run.release.attack is not None and config.id in columns

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from recon_cli.attack.contributions.leaving_out import LeavingOut
 from recon_cli.attack.contributions.parts import Part
 from recon_cli.attack.contributions.ranking import Proven
@@ -22,7 +20,7 @@ from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.progress import Task
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stage import load
-from recon_cli.store import Manifest, Transaction, open_folder
+from recon_cli.store import Manifest, Transaction
 from recon_cli.store.protection import read_published
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
@@ -109,9 +107,3 @@ def attack_one(attacked: _Attacked, left_out: frozenset[Part], tick: OnProgress)
     proven = attacked.leaving_out.attack(left_out, published)
     tick(1, 0)
     return proven
-
-
-def read_contributions(work: Path) -> pl.DataFrame:
-    """The ranked list: see `recon_cli.attack.contributions.ranking.CONTRIBUTIONS`."""
-    folder = open_folder(work, CONTRIBUTIONS, "contributions")
-    return pl.read_parquet(folder.read_extra(f"{RESULT}.parquet"))

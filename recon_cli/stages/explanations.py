@@ -17,15 +17,14 @@ from recon_cli.explain.facts import (
     record_counts_of,
 )
 from recon_cli.explain.minimal_explanation import Explanation, SearchEffort, find_explanation
-from recon_cli.pipeline.disagreement_log import log_disagreements
+from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.progress import Task
 from recon_cli.report.geounit import UnitKinds, kind_masks
 from recon_cli.report.view import CellLine, GeounitName, Reason, ReasonLine, RecordKind
 from recon_cli.report.words import words_of
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell
-from recon_cli.stages.geounit import Reconstructed
-from recon_cli.stages.why import Why
+from recon_cli.stages.geounit import Reconstructed, Why
 
 _METHODS = {"propagation": "proven by propagation of bounds", "solver": "two solvers agree"}
 

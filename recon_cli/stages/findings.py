@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -44,7 +44,7 @@ from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL, Sizes
 from recon_cli.stage import load
 from recon_cli.stages.reconstructed import release_of_records
-from recon_cli.stages.source_labels import file_labels
+from recon_cli.stages.run_words import file_labels
 from recon_cli.store import INGEST, Folder, Manifest, Stage
 from recon_cli.store.protection import laws_of, read_protection
 from recon_cli.store.published import place_name, read_names
@@ -62,55 +62,30 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     Raises:
         StageError: A folder is damaged, or was made with another schema.
     """
-    by_stage = {manifest.stage: manifest for manifest in manifests}
     for manifest in manifests:
         manifest.require_release(run.release)
-    work = WorkFolder(run.work)
+    work, report = WorkFolder(run.work), run.config.section(Report)
     microdata = work.fresh(RECONSTRUCT)
-    solvar, claimed = (_measured(work, microdata, stage) for stage in (SOLVAR, CLAIMS))
-    report = run.config.section(Report)
     audit = _audit(run, work)
     recovered = _recovered(audit)
-    audited = [Place(geoid, None, 0, *counts) for geoid, counts in recovered.items()]
-    reconstruction: ReconstructionFindings | Missing
-    if isinstance(microdata, Missing):
-        reconstruction = microdata
-    else:
-        reconstruction, places = _sum_up(run, Proofs.of(work, run.release), recovered)
-        named = {each.geoid for each in places}
-        audited = [*places, *(each for each in audited if each.geoid not in named)]
-    variability: VariabilityFindings | Missing
-    if isinstance(solvar, Missing):
-        variability = solvar
-    else:
-        tables = [
-            pl.read_csv(solvar.read_extra(name)) for name in ("percentiles.csv", "by_size.csv")
-        ]
-        variability = VariabilityFindings(solvar.manifest, solvar.manifest.notes["mode"], *tables)
-    scored = by_stage["score"].config.get("compare") if "score" in by_stage else None
-    compares = (run.config.section(Score).compare or scored) is not None
-    rule = Rule(report.rule, report.tolerated)
-    scores = _scores(run, work, microdata, is_study=compares)
-    claims = _claims(work, claimed)
-    if (
-        isinstance(claims, ClaimFindings)
-        and isinstance(reconstruction, ReconstructionFindings)
-        and set(claims.columns) <= set(reconstruction.known)  # certain on all is so on some
-    ):
-        claims = replace(claims, whole=max(claims.whole, reconstruction.whole["certain"]))
+    reconstruction, places = _reconstruction(run, work, microdata, recovered)
+    variability = _variability(_measured(work, microdata, SOLVAR))
+    scored = next((each.config.get("compare") for each in manifests if each.stage == "score"), None)
+    is_study = (run.config.section(Score).compare or scored) is not None
+    scores = _scores(run, work, microdata, is_study=is_study)
     return Findings(
         work,
         run.release,
         manifests,
-        rule,
-        compares,
-        report.places > 0,
-        _named(_worst(audited, report.places), work),
-        reconstruction,
-        variability,
-        _uniques(run.release, variability, scores),
-        claims,
-        scores,
+        Rule(report.rule, report.tolerated),
+        is_study,
+        lists_places=report.places > 0,
+        places=_named(_worst([*places, *_audited(recovered, places)], report.places), work),
+        reconstruction=reconstruction,
+        variability=variability,
+        uniques=_uniques(run.release, variability, scores),
+        claims=_claims(work, _measured(work, microdata, CLAIMS), reconstruction),
+        scores=scores,
         audit=audit,
         joint=_joint(run, work, lists_places=report.places > 0),
         laws=laws_of(work.open(INGEST), run.release) if work.holds(INGEST) else (),
@@ -143,7 +118,18 @@ def _named(places: list[Place], work: WorkFolder) -> tuple[Place, ...]:
     return tuple(replace(each, name=place_name(each.geoid, names)) for each in places)
 
 
-def _claims(work: WorkFolder, folder: Folder | Missing) -> ClaimFindings | Missing:
+def _variability(folder: Folder | Missing) -> VariabilityFindings | Missing:
+    if isinstance(folder, Missing):
+        return folder
+    percentiles, by_size = (
+        pl.read_csv(folder.read_extra(name)) for name in ("percentiles.csv", "by_size.csv")
+    )
+    return VariabilityFindings(folder.manifest, folder.manifest.notes["mode"], percentiles, by_size)
+
+
+def _claims(
+    work: WorkFolder, folder: Folder | Missing, reconstruction: ReconstructionFindings | Missing
+) -> ClaimFindings | Missing:
     if isinstance(folder, Missing):
         return folder
     disclosures = work.open(CLAIMS, "disclosures")
@@ -162,6 +148,10 @@ def _claims(work: WorkFolder, folder: Folder | Missing) -> ClaimFindings | Missi
     by_k = pl.concat(singletons).group_by("k")
     surprise = by_k.agg(pl.len().alias("singletons"), pl.col(chances).median()).sort("k")
     people = folder.manifest.totals["people"]
+    if isinstance(reconstruction, ReconstructionFindings):
+        known = set(reconstruction.known)
+        if known.issuperset(folder.manifest.notes["columns"]):  # certain on all is so on some
+            whole = max(whole, reconstruction.whole["certain"])
     return ClaimFindings(folder.manifest, people, whole, by_known, surprise)
 
 
@@ -298,10 +288,27 @@ def _recovered(audit: AuditFindings | Missing | None) -> dict[str, tuple[int, in
     return {geoid: (counts, small) for geoid, counts, small in by_place.iter_rows()}
 
 
-def _sum_up(
-    run: Run, proofs: Proofs, recovered: Mapping[str, tuple[int, int]]
-) -> tuple[ReconstructionFindings, list[Place]]:
-    """Sum partitions, one after the other: no more than one is in memory."""
+def _audited(recovered: Mapping[str, tuple[int, int]], besides: Sequence[Place]) -> list[Place]:
+    """The places of recovered counts that are not among others."""
+    named = {each.geoid for each in besides}
+    return [
+        Place(geoid, None, 0, *counts) for geoid, counts in recovered.items() if geoid not in named
+    ]
+
+
+def _reconstruction(
+    run: Run,
+    work: WorkFolder,
+    folder: Folder | Missing,
+    recovered: Mapping[str, tuple[int, int]],
+) -> tuple[ReconstructionFindings | Missing, list[Place]]:
+    """Sums of partitions, one after the other, so that no more than one is in memory.
+
+    With them the places where most people are given away.
+    """
+    if isinstance(folder, Missing):
+        return folder, []
+    proofs = Proofs.of(work, run.release)
     release, sizes = run.release, Sizes(run.config.section(Score).sizes)
     microdata, mode = proofs.microdata, proofs.mode
     totals = microdata.manifest.totals

@@ -9,6 +9,8 @@ from recon_cli.pipeline.stages import FRONTIER
 from recon_cli.stage import load
 from recon_cli.store import Manifest, Transaction
 
+PAGE = "frontier.html"
+
 
 def frontier(run: Run) -> MadeStage:
     """Measure what noise would cost the users of each table.

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import polars as pl
-
 from recon_cli.config.sections.frontier import ExactCounts, Frontier
 from recon_cli.frontier import release as core
 from recon_cli.frontier.bounded_count import bounded_count, count_intervals
@@ -15,16 +11,14 @@ from recon_cli.frontier.release import best_epsilon
 from recon_cli.noise.strategy import NATION
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import FRONTIER
 from recon_cli.report.frontier import BoundedTables, ExactTables, Frontiers, compose_frontier
 from recon_cli.report.page import report_files
 from recon_cli.schema import Release
 from recon_cli.spreadsheet import csv_bytes
+from recon_cli.stages.frontier import PAGE
 from recon_cli.stages.protect.topdown import invariant_query
-from recon_cli.store import Manifest, Transaction, open_folder
+from recon_cli.store import Manifest, Transaction
 from recon_cli.store.files import parquet_bytes
-
-PAGE = "frontier.html"
 
 
 def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
@@ -84,8 +78,3 @@ def _exact(release: Release, asked: ExactCounts) -> ExactTables:
         bits_by_level(release, strategy, query, levels),
         posterior_by_feature(release, strategy, query, measured),
     )
-
-
-def read_errors(work: Path) -> pl.DataFrame:
-    """Errors by table, level and strategy, see `recon_cli.frontier.release.frontier`."""
-    return pl.read_parquet(open_folder(work, FRONTIER, "frontier").read_extra("errors.parquet"))

@@ -1,4 +1,7 @@
-"""One geounit's part of a work folder: located, checked, and read as far as needed."""
+"""One geounit's part of a work folder: located, checked, and read as far as needed.
+
+Beside it what is to be explained of it: `Why`.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,28 @@ if TYPE_CHECKING:
 _NEAR = 5
 #: After every geoid that begins with a prefix.
 _END = "\U0010ffff"
+
+
+@dataclass(frozen=True)
+class Why:
+    """Which rows, and whether counts, are explained.
+
+    Attributes:
+        numbers: Row numbers; None for the first few.
+        everyone: All rows with certain people.
+        first: How many a few are.
+        counts: Whether the sums are looked for that recovered counts are: seconds a count.
+    """
+
+    numbers: tuple[int, ...] | None = None
+    everyone: bool = False
+    first: int = 3
+    counts: bool = True
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether some rows in particular, or all, are asked for."""
+        return self.everyone or self.numbers is not None
 
 
 def locate(run: Run, place: str) -> Located:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.evaluate.checked import ALONE
-from recon_cli.evaluate.findings import COUNTED, JOINT_UNITS, shown_parts
+from recon_cli.evaluate.findings import COUNTED, JOINT_MEMBERS, JOINT_UNITS, shown_parts
 from recon_cli.pipeline.stages import JOINT
 from recon_cli.plurals import plural
 from recon_cli.report.view import Detail
@@ -21,7 +21,8 @@ _SHOWN = 6
 def joint_details(located: Located) -> list[Detail]:
     """A line a kind of records: how many are certain together with another release.
 
-    Of a unit also which of its own records are certain only so. Nothing where nobody asked.
+    Of a unit also which of its own records are certain only so, and who lives with whom for
+    certain. Nothing where nobody asked.
     """
     folder = located.joint
     if folder is None:
@@ -43,6 +44,38 @@ def joint_details(located: Located) -> list[Detail]:
             place == located.geoid, proof="joint"
         )
         details += _records(located.release, rows.drop(located.release.geoid_column, "proof"))
+        if folder.manifest.notes["compositions"]:
+            members = located.work.open(JOINT, JOINT_MEMBERS)
+            rows = members.read(located.partition, located.span).filter(place == located.geoid)
+            details += live_together(located.release, rows)
+    return details
+
+
+def live_together(release: Release, members: pl.DataFrame) -> list[Detail]:
+    """Households of several people that are certain with every member, the largest first."""
+    say_kind = load("recon_cli.report.unit_kinds:say_kind")
+    said = [
+        say_kind(release, tuple(row.get(name) for name in release.histogram))
+        for row in members.iter_rows(named=True)
+    ]
+    people = members.with_columns(words=pl.Series(said, dtype=pl.String)).with_columns(
+        words=pl.when(pl.col("members") > 1)
+        .then(pl.format("{} × {}", "members", "words"))
+        .otherwise("words")
+    )
+    homes = (
+        people.group_by("composition", maintain_order=True)
+        .agg(pl.col("members").sum(), pl.col("words").str.join("; "))
+        .filter(pl.col("members") > 1)
+        .sort("members", descending=True, maintain_order=True)
+    )
+    details = [Detail("live together", words) for words in homes["words"].head(_SHOWN)]
+    if homes.height > _SHOWN:
+        details.append(
+            Detail(
+                "live together", f"{homes.height - _SHOWN:,} more households in {JOINT_MEMBERS}/"
+            )
+        )
     return details
 
 

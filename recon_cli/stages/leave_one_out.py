@@ -51,7 +51,7 @@ def leave_one_out(run: Run) -> QuestionStage:
     settings = _settings(config, scoring, gains)
 
     def records() -> Any:
-        tabulated = load("recon_cli.stages.tabulated_records:TabulatedRecords")
+        tabulated = load("recon_cli.stages.tabulate:TabulatedRecords")
         return tabulated(run.release, file, tuple(slices))
 
     scores = "recon_cli.stages.leave_one_out_scores:write_differences"

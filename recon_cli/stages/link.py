@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from recon_cli.attack.linkage import baselines
+from recon_cli.attack.linkage.files import AttackerUsage, add_up_usage, count_usage
 from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
-from recon_cli.attack.linkage.specification import TABLES, LinkageSpecification
+from recon_cli.attack.linkage.specification import (
+    TABLES,
+    LinkageSpecification,
+    parent_level,
+)
 from recon_cli.config.sections.link import Link
+from recon_cli.errors import SourceError, UnknownValueError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LINK
 from recon_cli.seeding import digest_seed
 from recon_cli.sources.records import Slice
-from recon_cli.stages.linkage_inputs import (
-    LinkageInputs,
-    check_usage,
-    count_gains,
-    open_linkage_inputs,
-    with_modes,
-)
+from recon_cli.stages.linkage_inputs import LinkageInputs, open_linkage_inputs
 from recon_cli.store import Manifest, Piece, Staging, Transaction
 from recon_cli.store.files import key_of
+from recon_cli.store.pieces import PIECE_PEOPLE, cut
 from recon_cli.store.published import open_published
 
 #: People whose gained values are counted while a process would start.
@@ -68,8 +70,8 @@ def link(run: Run) -> MadeStage:
         counted = run.map_pieces(
             "link", count_gains, lambda: (inputs, run.work), whole, light=LIGHT
         ).values
-        check_usage(inputs, slices, counted)
-        known = with_modes(inputs, counted)
+        _check_usage(inputs, slices, counted)
+        known = _with_modes(inputs, counted)
         pieces = [piece for each in counted for piece in each.pieces]
         context = LinkageContext(known, run.work, stage.staging, config.draws, rows=config.rows)
         results = run.map_unfinished(stage, link_piece, lambda: context, pieces)
@@ -81,6 +83,92 @@ def link(run: Run) -> MadeStage:
         )
 
     return MadeStage(recipe, make)
+
+
+@dataclass(frozen=True)
+class PartitionGains:
+    """What has to be known of all partitions before one is linked.
+
+    Attributes:
+        counts: The gained values of every origin that is guessed from.
+        pieces: The partition, cut.
+        usage: Of every attacker file that the config names.
+    """
+
+    counts: baselines.GainCounts
+    pieces: tuple[Piece, ...]
+    usage: Mapping[str, AttackerUsage]
+
+
+def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress) -> PartitionGains:
+    """Count one partition's gained values and attackers, and cut it; runs in a worker.
+
+    Args:
+        job: The inputs and the work folder.
+        piece: A whole partition.
+        tick: Told of its units and people.
+    """
+    (inputs, work), partition = job, piece.partition
+    spec = inputs.spec
+    records = {name: inputs.read(name, partition) for name in spec.guessed_from if name != TABLES}
+    place = pl.col(spec.release.geoid_column).alias("geoid")
+    units = records[spec.truth].group_by(place).agg(population=pl.len())
+    counts = baselines.count_gains(spec, records, inputs.margins(work, partition))
+    tick(units.height, int(units["population"].sum()))
+    # a unit without a mode of its own takes its parent's, and passes look in whole places
+    region, parents = spec.release.region, parent_level(spec.release)
+    whole = max(region, parents, *spec.places, key=lambda level: -level.rank)
+    pieces = cut(spec.release, partition, units, PIECE_PEOPLE, whole=whole)
+    return PartitionGains(counts, tuple(pieces), _usage(inputs, records[spec.truth], partition))
+
+
+def _check_usage(
+    inputs: LinkageInputs,
+    slices: Mapping[str, Mapping[str, Slice]],
+    counted: Iterable[PartitionGains],
+) -> None:
+    """Refuse an attacker's file of which most would be left out, or whose ids are others.
+
+    Raises:
+        SourceError: Names the file and the remedy.
+    """
+    parts = [each.usage for each in counted]
+    known = slices[inputs.spec.truth]
+    for name, share in inputs.may_leave_out.items():
+        rows = (each.rows for partition, each in slices[name].items() if partition not in known)
+        usage = add_up_usage([AttackerUsage(elsewhere=sum(rows)), *(part[name] for part in parts)])
+        try:
+            usage.check(inputs.spec.id, share)
+        except SourceError as error:
+            raise SourceError(
+                f"link.attackers.{name}: {inputs.files[name].path}: {error}"
+            ) from error
+
+
+def _usage(inputs: LinkageInputs, truth: pl.DataFrame, partition: str) -> dict[str, AttackerUsage]:
+    usage = {}
+    for name in inputs.may_leave_out:
+        records = inputs.read(name, partition)
+        try:
+            usage[name] = count_usage(
+                inputs.spec, truth, records, f"{name}: {inputs.files[name].path}"
+            )
+        except SourceError as error:
+            first = None
+            if isinstance(error, UnknownValueError):
+                first = inputs.files[name].first_record(error.column, error.values)
+            at = "" if first is None else f"; the first is record {first:,} of the file"
+            raise SourceError(
+                f"link.attackers.{error}{at}; `columns` and `values` translate the file's headers "
+                "and codes (docs/attackers.md)"
+            ) from None
+    return usage
+
+
+def _with_modes(inputs: LinkageInputs, counted: Iterable[PartitionGains]) -> LinkageInputs:
+    """The inputs with the modes over all partitions."""
+    spec = baselines.with_modes(inputs.spec, [each.counts for each in counted])
+    return replace(inputs, spec=spec)
 
 
 @dataclass(frozen=True)

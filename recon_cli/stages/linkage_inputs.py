@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
-from recon_cli.attack.linkage import baselines
-from recon_cli.attack.linkage.files import FLAGS, AttackerUsage, add_up_usage, count_usage
+from recon_cli.attack.linkage.files import FLAGS
 from recon_cli.attack.linkage.passes import Agreement, Pass, passes_by_weight
 from recon_cli.attack.linkage.published_margins import PublishedMargins
 from recon_cli.attack.linkage.specification import (
@@ -21,18 +20,15 @@ from recon_cli.attack.linkage.specification import (
     LinkageSpecification,
     default_guessers,
     guesser_tables,
-    parent_level,
 )
 from recon_cli.config.sections.link import AttackerFile, Link
-from recon_cli.errors import ConfigError, SchemaError, SourceError, UnknownValueError
-from recon_cli.execute import OnProgress
+from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
-from recon_cli.sources.records import RecordFile, Slice, Translation, open_records
-from recon_cli.store import INGEST, Piece
+from recon_cli.sources.records import RecordFile, Translation, open_records
+from recon_cli.store import INGEST
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
-from recon_cli.store.pieces import PIECE_PEOPLE, cut
 from recon_cli.store.protection import read_published
 
 #: Default name of the commercial file.
@@ -129,92 +125,6 @@ def open_linkage_inputs(run: Run) -> LinkageInputs:
     given = (config.attackers or {}).items()
     may_leave_out = {name: file.may_leave_out for name, file in given if file is not None}
     return LinkageInputs(spec, {**files, **own_files}, _tables(run, config), may_leave_out)
-
-
-@dataclass(frozen=True)
-class PartitionGains:
-    """What has to be known of all partitions before one is linked.
-
-    Attributes:
-        counts: The gained values of every origin that is guessed from.
-        pieces: The partition, cut.
-        usage: Of every attacker file that the config names.
-    """
-
-    counts: baselines.GainCounts
-    pieces: tuple[Piece, ...]
-    usage: Mapping[str, AttackerUsage]
-
-
-def count_gains(job: tuple[LinkageInputs, Path], piece: Piece, tick: OnProgress) -> PartitionGains:
-    """Count one partition's gained values and attackers, and cut it; runs in a worker.
-
-    Args:
-        job: The inputs and the work folder.
-        piece: A whole partition.
-        tick: Told of its units and people.
-    """
-    (inputs, work), partition = job, piece.partition
-    spec = inputs.spec
-    records = {name: inputs.read(name, partition) for name in spec.guessed_from if name != TABLES}
-    place = pl.col(spec.release.geoid_column).alias("geoid")
-    units = records[spec.truth].group_by(place).agg(population=pl.len())
-    counts = baselines.count_gains(spec, records, inputs.margins(work, partition))
-    tick(units.height, int(units["population"].sum()))
-    # a unit without a mode of its own takes its parent's, and passes look in whole places
-    region, parents = spec.release.region, parent_level(spec.release)
-    whole = max(region, parents, *spec.places, key=lambda level: -level.rank)
-    pieces = cut(spec.release, partition, units, PIECE_PEOPLE, whole=whole)
-    return PartitionGains(counts, tuple(pieces), _usage(inputs, records[spec.truth], partition))
-
-
-def check_usage(
-    inputs: LinkageInputs,
-    slices: Mapping[str, Mapping[str, Slice]],
-    counted: Iterable[PartitionGains],
-) -> None:
-    """Refuse an attacker's file of which most would be left out, or whose ids are others.
-
-    Raises:
-        SourceError: Names the file and the remedy.
-    """
-    parts = [each.usage for each in counted]
-    known = slices[inputs.spec.truth]
-    for name, share in inputs.may_leave_out.items():
-        rows = (each.rows for partition, each in slices[name].items() if partition not in known)
-        usage = add_up_usage([AttackerUsage(elsewhere=sum(rows)), *(part[name] for part in parts)])
-        try:
-            usage.check(inputs.spec.id, share)
-        except SourceError as error:
-            raise SourceError(
-                f"link.attackers.{name}: {inputs.files[name].path}: {error}"
-            ) from error
-
-
-def _usage(inputs: LinkageInputs, truth: pl.DataFrame, partition: str) -> dict[str, AttackerUsage]:
-    usage = {}
-    for name in inputs.may_leave_out:
-        records = inputs.read(name, partition)
-        try:
-            usage[name] = count_usage(
-                inputs.spec, truth, records, f"{name}: {inputs.files[name].path}"
-            )
-        except SourceError as error:
-            first = None
-            if isinstance(error, UnknownValueError):
-                first = inputs.files[name].first_record(error.column, error.values)
-            at = "" if first is None else f"; the first is record {first:,} of the file"
-            raise SourceError(
-                f"link.attackers.{error}{at}; `columns` and `values` translate the file's headers "
-                "and codes (docs/attackers.md)"
-            ) from None
-    return usage
-
-
-def with_modes(inputs: LinkageInputs, counted: Iterable[PartitionGains]) -> LinkageInputs:
-    """The inputs with the modes over all partitions."""
-    spec = baselines.with_modes(inputs.spec, [each.counts for each in counted])
-    return replace(inputs, spec=spec)
 
 
 def _keys(release: Release, config: Link) -> AttackKeys:

@@ -12,8 +12,8 @@ from recon_cli.report.document import NOT_FOR_PUBLICATION
 from recon_cli.report.page import report_files, report_notes, show_page
 from recon_cli.report.view import GeounitView
 from recon_cli.stages.findings import gather_findings
+from recon_cli.stages.geounit import Why
 from recon_cli.stages.show import view_geounit
-from recon_cli.stages.why import Why
 from recon_cli.store import Manifest, Transaction
 
 

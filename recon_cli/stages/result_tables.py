@@ -9,7 +9,13 @@ from polars import selectors
 
 from recon_cli.pipeline.stages import CLAIMS, CONFIDENCE, SOLVAR
 from recon_cli.score.confidence import count_tenths
+from recon_cli.stage import Stage
 from recon_cli.store import open_folder
+
+
+def read_table(work: Path, stage: Stage, name: str) -> pl.DataFrame:
+    """A result table that a stage has written as Parquet beside its data."""
+    return pl.read_parquet(open_folder(work, stage, stage.folders[0]).read_extra(f"{name}.parquet"))
 
 
 def read_tenths(work: Path) -> pl.DataFrame:

@@ -36,7 +36,7 @@ from recon_cli.risk.two_levels import Flat, Poisson, Uniform
 from recon_cli.schema import Level, Release
 from recon_cli.sources.damage import columns_found, why_unreadable
 from recon_cli.spreadsheet import csv_bytes
-from recon_cli.store import InputFile, Manifest, Piece, Staging, Transaction, open_folder
+from recon_cli.store import InputFile, Manifest, Piece, Staging, Transaction
 from recon_cli.store.files import file_digest, parquet_bytes
 
 SUMMARY = "summary"
@@ -74,12 +74,6 @@ def risk(run: Run) -> MadeStage:
         return stage.publish(pieces, usages=results.usages, workers=results.workers)
 
     return MadeStage(recipe, make)
-
-
-def read_summary(work: Path) -> pl.DataFrame:
-    """Mean risks by prior and adversary, see `recon_cli.risk.release.summarize_cells`."""
-    folder = open_folder(work, RISK, "risk")
-    return pl.read_parquet(folder.read_extra(f"{SUMMARY}.parquet"))
 
 
 @dataclass(frozen=True)

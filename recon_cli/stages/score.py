@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from recon_cli.attack.linkage.key_encoding import column_codes
+from recon_cli.attack.linkage.specification import CEF, HDF
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
 from recon_cli.evaluate.fresh import made_from, own_source
 from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import LINK, RECONSTRUCT, SCORE, SOLVAR
+from recon_cli.pipeline.stages import CONFIDENCE, LINK, RECONSTRUCT, SCORE, SOLVAR
 from recon_cli.progress import Task
 from recon_cli.report.document import ResultTable
 from recon_cli.report.rates import lay_out, table_title
+from recon_cli.schema import Release
 from recon_cli.score.collect import Collected, Partition, add_up, collect
+from recon_cli.score.confidence import CALIBRATION, calibration, sum_confidence
 from recon_cli.score.control import Control
 from recon_cli.score.gains import make_gains, make_passes
 from recon_cli.score.rates import Rules
 from recon_cli.score.sizes import Sizes
+from recon_cli.score.sums import concat
 from recon_cli.score.tables import Sources, make_rates
+from recon_cli.sources.records import RecordFile
 from recon_cli.spreadsheet import csv_bytes
-from recon_cli.stages.confidence_scores import calibrate_confidence, open_confidence
+from recon_cli.stages.linkage_inputs import open_linkage_inputs
 from recon_cli.stages.run_words import words_of_run
 from recon_cli.store import Folder, Manifest, Transaction, open_folder
 from recon_cli.store.files import parquet_bytes
@@ -77,7 +83,7 @@ def score(run: Run) -> MadeStage:
     shared = {"links": folders["truth"].manifest.key}
     if zero.folder is not None:
         shared[f"{zero.folder.path.name}/"] = zero.folder.manifest.key
-    confidence = open_confidence(run)
+    confidence = _open_confidence(run)
     if confidence is not None:
         shared["confidence/"] = confidence.manifest.key
     recipe = run.recipe(SCORE, settings, seed=seed, shared=shared)
@@ -103,7 +109,7 @@ def score(run: Run) -> MadeStage:
         for name, data in files.items():
             stage.staging.write_extra("score", name, data)
         if confidence is not None:
-            calibrated = calibrate_confidence(
+            calibrated = _calibrate_confidence(
                 run, confidence, rules, resamples=config.bootstrap, seed=seed
             )
             stage.staging.write_extra("score", CALIBRATED, csv_bytes(calibrated))
@@ -262,3 +268,65 @@ def _differing(zero: Zero, partition: str) -> pl.DataFrame | None:
 
 def _has_intervals(config: Score, folders: Mapping[str, Folder]) -> bool:
     return config.bootstrap > 0 or int(folders["truth"].manifest.config["draws"]) > 1
+
+
+def _open_confidence(run: Run) -> Folder | None:
+    """The folder ``confidence/``; None if there is none."""
+    if not (run.work / "confidence" / MANIFEST).is_file():
+        return None
+    return open_folder(run.work, CONFIDENCE, "confidence")
+
+
+def _calibrate_confidence(
+    run: Run, folder: Folder, rules: Rules, *, resamples: int, seed: int
+) -> pl.DataFrame:
+    """Mean confidence beside the share that is right, for the CEF and, if there is one, the HDF.
+
+    Args:
+        folder: ``confidence/``.
+        rules: Coverage, disclosure control.
+        resamples: Of geounits.
+        seed: Of the resamples.
+
+    Returns:
+        As `recon_cli.score.confidence.calibration`.
+
+    Raises:
+        SourceError: A truth cannot be read, or holds values that the schema does not know.
+    """
+    files = open_linkage_inputs(run).files
+    frames = [pl.DataFrame(schema=CALIBRATION)]
+    for name in (CEF, HDF):
+        if name not in files:
+            continue
+        present = files[name].slices()
+        sums = []
+        for partition in folder.partitions:
+            rows = folder.read(partition)
+            key = [each for each in rows.columns if each not in {"certain", "confidence"}]
+            truth = rows.select(key).clear()
+            if partition in present:
+                truth = _truth_columns(run.release, files[name], partition, key)
+            sums.append(
+                sum_confidence(rows, truth, partition=partition, resamples=resamples, seed=seed)
+            )
+        frames.append(calibration(concat(sums), name, rules))
+    return pl.concat(frames)
+
+
+def _truth_columns(
+    release: Release, file: RecordFile, partition: str, key: Sequence[str]
+) -> pl.DataFrame:
+    """The columns of ``key`` of the records of one partition, as microdata have them."""
+    place, *columns = key
+    needed = [place]
+    for column in columns:
+        feature = release.features[release.feature_index[release.column_groups(column).feature]]
+        needed += [column, feature.name, *feature.options]
+    records = file.read(partition, list(dict.fromkeys(needed)))
+    found = [records[place].cast(pl.String)]
+    for column in columns:
+        groups = release.column_groups(column)
+        labels = pl.Series(column, list(groups.labels), dtype=groups.dtype)
+        found.append(labels.gather(column_codes(release, records, column, file.name)))
+    return pl.DataFrame(found)

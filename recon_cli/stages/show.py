@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
 
 from recon_cli.attack.question import QUARANTINED, UNDECIDED
-from recon_cli.coverage import UNLISTED
-from recon_cli.evaluate.checked import UNCHECKED, proof_basis
+from recon_cli.evaluate.checked import proof_basis
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import known_columns, proof_conditions
 from recon_cli.frames import is_place
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT
-from recon_cli.plurals import counted, plural
+from recon_cli.plurals import plural
 from recon_cli.proofs.wording import claim_text
 from recon_cli.report.geounit import claim_sentence
-from recon_cli.report.view import Detail, GeounitName, GeounitView, Member, Reason
-from recon_cli.report.words import Words, of_people, of_units, percentage
-from recon_cli.schema import Level, Table
+from recon_cli.report.view import GeounitName, GeounitView, Member, Reason
+from recon_cli.report.words import Words, of_units
+from recon_cli.schema import Level
 from recon_cli.schema.areas import ALL
 from recon_cli.stage import load
-from recon_cli.stages.geounit import Located, Reconstructed, locate
-from recon_cli.stages.joint_details import joint_details
-from recon_cli.stages.recovered import protected_counts, sliver_details
+from recon_cli.stages.geounit import Located, Reconstructed, Why, locate
+from recon_cli.stages.geounit_facts import (
+    area_details,
+    caution,
+    counted_details,
+    details_of_units,
+    how_bounded,
+    inhabited,
+    laws_of,
+    notes_of,
+    percent_between,
+    protected_counts,
+    say,
+    unit_details,
+    units_of,
+    unlisted_notes,
+)
 from recon_cli.stages.run_words import words_of_run
-from recon_cli.stages.why import Why
 from recon_cli.store.published import open_published, place_name, read_names
 
 #: What is summed over units.
 _COUNTED = ("population", "placed", "status", "certain", "certain_at_most")
-#: Tables that are named one by one.
-_LISTED = 8
-_STATUSES = {
-    "unique": "proven unique: no other records have these counts",
-    "solved": "not proven unique: other records may have the same counts",
-    "likely": "not proven unique: no other records make the published counts likelier",
-    "open": "open: the tables in use do not bound the number of {people}, there may be more",
-    QUARANTINED: "not solved: workers died on it",
-    UNDECIDED: "undecided: neither records with these counts nor a proof that there are none",
-}
 _SHORT = {
     "unique": "unique",
     "solved": "not proven",
@@ -70,7 +72,7 @@ def view_geounit(run: Run, place: str, why: Why) -> GeounitView:
     if not isinstance(located, Reconstructed):
         view = _counted_view(located)
     else:
-        view = _unit_view(located, why) if is_unit else _whole_view(located)
+        view = _unit_view(located, why) if is_unit else _area_view(located)
     return replace(view, protected=protected)
 
 
@@ -90,37 +92,29 @@ def view_release(run: Run) -> GeounitView:
     microdata = WorkFolder(run.work).open(RECONSTRUCT)
     located = [locate(run, name) for name in tables.partitions]
     made = [each for each in located if isinstance(each, Reconstructed)]
-    parts = [_units(each) for each in made]
+    parts = [units_of(each) for each in made]
     rows = pl.concat([part.select(run.release.geoid_column, *_COUNTED) for part in parts])
     columns = words.listed(known_columns(run.release, microdata))
-    people, certain = int(rows["placed"].sum()), int(rows["certain"].sum())
-    counted = _inhabited(rows)
-    places = counted.filter(is_place(counted.columns[0]))
     members = [
         member
         for part in parts
-        for member in _sums(_inhabited(part), run.release.geoid_column, level, words, names)
+        for member in _sums(inhabited(part), run.release.geoid_column, level, words, names)
     ]
     return GeounitView(
         title=run.release.title,
         words=words,
         geounit=GeounitName("release", run.release.name),
         enclosing=(),
-        details=(
-            Detail(words.people, _people(rows, words)),
-            Detail(words.units, _places(rows, counted, words)),
-            Detail("proven unique", _proven_unique(places, made, words)),
-            Detail("certain", _certain_of(rows, certain, people, columns)),
-        ),
+        details=tuple(details_of_units(rows, made, columns, words)),
         notes=(
-            f"`recon show GEOID` shows one {_say(level.name)}, or a geounit inside it.",
-            *_unlisted_notes(pl.concat([part[run.release.geoid_column] for part in parts]), words),
+            f"`recon show GEOID` shows one {say(level.name)}, or a geounit inside it.",
+            *unlisted_notes(pl.concat([part[run.release.geoid_column] for part in parts]), words),
             proof_basis(WorkFolder(run.work)),
         ),
         tables=(),
         empty_tables=(),
         absent_tables=(),
-        member_level=_say(plural(level.name)),
+        member_level=say(plural(level.name)),
         members=tuple(members),
     )
 
@@ -148,176 +142,71 @@ def _frame(located: Located) -> GeounitView:
 
 def _named(located: Located, level: Level) -> GeounitName:
     geoid = level.enclosing(located.geoid)
-    return GeounitName(_say(level.name), geoid, place_name(geoid, located.names))
-
-
-def _unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
-    """What units stand for that are in no file, if there are such."""
-    found = geoids.filter(geoids.str.ends_with(UNLISTED)).to_list()
-    if not found:
-        return ()
-    shown = ", ".join(found[:_LISTED]) + ", …" * (len(found) > _LISTED)
-    stand = "stands" if len(found) == 1 else "stand"
-    return (
-        f"{shown} {stand} for any {words.unit} that the files do not list: no counts say that "
-        f"those listed hold all {words.people}. A list of all {words.units}, ingest.geounits, says "
-        "that there are no others.",
-    )
+    return GeounitName(say(level.name), geoid, place_name(geoid, located.names))
 
 
 def _counted_view(located: Located) -> GeounitView:
     """A geounit whose counts were audited or taken together, and no records reconstructed."""
-    made = [Detail("made from", _table_list(located.tables))] if located.tables else []
     return replace(
         _frame(located),
-        details=(*made, *sliver_details(located), *joint_details(located)),
+        details=tuple(counted_details(located)),
         notes=(
-            *proof_conditions(_laws(located), assumes_zeros=False),
+            *proof_conditions(laws_of(located), assumes_zeros=False),
             proof_basis(located.work),
             f"No {words_of_run(located.run).people} were examined: `recon reconstruct` does that.",
         ),
     )
 
 
-def _laws(located: Located) -> tuple[str, ...]:
-    """By which its counts were published, in words."""
-    statements = located.published.protection.statements
-    if not statements:
-        return ()
-    describe_law = load("recon_cli.statement:describe_law")
-    return tuple(dict.fromkeys(describe_law(each.law) for each in statements))
-
-
-def _notes(located: Reconstructed) -> tuple[str, ...]:
-    laws, words = _laws(located), words_of_run(located.run)
-    unlisted = _unlisted_notes(_units(located)[located.release.geoid_column], words)
-    assumes_zeros = located.release.has_assumptions
-    conditions = proof_conditions(laws, assumes_zeros=assumes_zeros)
-    notes = (*unlisted, *conditions, proof_basis(located.work))
-    if located.measured is not None or laws:
-        return notes
-    if (located.run.work / "solvar").is_dir():
-        return (*notes, "solvar/ was made from other records: run `recon solvar` again.")
-    return (*notes, "Solution variability is not measured: run `recon solvar`.")
-
-
 def _unit_view(located: Reconstructed, why: Why) -> GeounitView:
-    release, name = located.release, located.release.geoid_column
-    records = located.records.filter(pl.col(name) == located.geoid)
-    units = located.blocks.filter(pl.col(name) == located.geoid)
-    unit = units.row(0, named=True)
+    release = located.release
+    records = located.records.filter(pl.col(release.geoid_column) == located.geoid)
     kinds = load("recon_cli.report.geounit:unit_kinds")(
         release, records, located.intervals(), located.tables
     )
     certain = sum(kind.lower for kind in kinds.kinds)
-    is_empty = unit["population"] == 0 and unit["status"] != "open"
-    unseen = [each for each in release.histogram if records[each].null_count() == records.height]
     words = words_of_run(located.run)
-    details = [
-        Detail(words.people, _people(units, words)),
-        Detail("reconstruction", _status(located, unit["status"], words, is_empty=is_empty)),
-        Detail(words.variability, _solvar_fact(located)),
-        Detail(
-            "certain",
-            _certain_of(units, certain, records.height, words.listed(located.proofs.columns)),
-        ),
-        Detail("made from", _table_list(located.tables)),
-    ]
-    details[1:1] = _disclosed(located, records.height, words)
-    if unseen and records.height:
-        details.append(
-            Detail("not known", f"{words.listed(unseen)}: no table in use tells them apart")
-        )
-    details += sliver_details(located) + joint_details(located)
     reasons: tuple[Reason, ...] = ()
-    if why.numbers != () and any(kind.lower for kind in kinds.kinds):
+    if why.numbers != () and certain:
         reasons = load("recon_cli.stages.explanations:explain_rows")(located, kinds, why)
     explained = {reason.kind.number for reason in reasons}
     return replace(
         _frame(located),
-        details=tuple(details),
-        notes=_notes(located),
+        details=tuple(unit_details(located, records, certain)),
+        notes=notes_of(located),
         is_unit=True,
         columns=tuple(words.columns[column] for column in release.histogram),
-        finer_columns=tuple(_say(column) for column in kinds.finer),
+        finer_columns=tuple(say(column) for column in kinds.finer),
         kinds=kinds.kinds,
         possible=kinds.possible,
         more_possible=kinds.more_possible,
-        bounds=_bounds(located),
+        bounds=how_bounded(located),
         claims=_claims(located),
         reasons=reasons,
         unexplained=sum(k.lower > 0 and k.number not in explained for k in kinds.kinds),
-        caution=_caution(certain, records.height, kinds.finer, words),
+        caution=caution(certain, records.height, kinds.finer, words),
     )
 
 
-def _whole_view(located: Reconstructed) -> GeounitView:
+def _area_view(located: Reconstructed) -> GeounitView:
+    """A geounit with several units: its regions where it is larger than one, else its units."""
     release, name = located.release, located.release.geoid_column
     is_wide = not release.region.encloses(located.level)
     inner = release.region if is_wide else release.geography.unit
-    words, names = words_of_run(located.run), located.names
-    rows = _units(located)
-    people = int(rows["placed"].sum())
-    counted = _inhabited(rows)
-    places = counted.filter(is_place(counted.columns[0]))
-    members = (
-        _sums(counted, name, inner, words, names) if is_wide else _members(counted, name, names)
-    )
-    certain = int(rows["certain"].sum())
-    details = (
-        Detail(words.people, _people(rows, words)),
-        Detail(words.units, _places(rows, counted, words)),
-        Detail("proven unique", _proven_unique(places, [located], words)),
-        Detail("certain", _certain_of(rows, certain, people, words.listed(located.proofs.columns))),
-        Detail("made from", _table_list(located.tables)),
-    )
-    shown = (
-        details[0],
-        *_disclosed(located, people, words),
-        *details[1:],
-        *sliver_details(located),
-        *joint_details(located),
-    )
+    rows = units_of(located)
+    shown = inhabited(rows)
     return replace(
         _frame(located),
-        details=shown,
-        notes=_notes(located),
-        member_level=_say(plural(inner.name)),
-        members=tuple(members),
-        empty_members=0 if is_wide else rows.height - counted.height,
+        details=tuple(area_details(located)),
+        notes=notes_of(located),
+        member_level=say(plural(inner.name)),
+        members=tuple(
+            _sums(shown, name, inner, words_of_run(located.run), located.names)
+            if is_wide
+            else _members(shown, name, located.names)
+        ),
+        empty_members=0 if is_wide else rows.height - shown.height,
     )
-
-
-def _proven_unique(places: pl.DataFrame, parts: Iterable[Reconstructed], words: Words) -> str:
-    """How many units have one solution; apart how many that had no proof when proofs were made."""
-    unchecked = pl.concat(each.confirmed("blocks") for each in parts)["geoid"].implode()
-    geoids = places.filter(pl.col("status") == "unique").to_series()
-    confirmed = int(geoids.is_in(unchecked).sum())
-    unique = len(geoids) - confirmed
-    more = f"; {confirmed:,} more {UNCHECKED}" if confirmed else ""
-    return f"{unique:,} {words.units} ({percentage(unique, places.height)}){more}"
-
-
-def _units(located: Reconstructed) -> pl.DataFrame:
-    """The units of a geounit with what is proven of them."""
-    name = located.release.geoid_column
-    return located.blocks.filter(
-        located.release.geography.inside(pl.col(name), located.geoid)
-    ).sort(name)
-
-
-def _places(rows: pl.DataFrame, inhabited: pl.DataFrame, words: Words) -> str:
-    """How many units are places, and how many stand for others."""
-    place = rows.columns[0]
-    listed = rows.filter(is_place(place)).height
-    text = f"{listed:,}, {inhabited.filter(is_place(place)).height:,} with {words.people}"
-    more = rows.height - listed
-    return f"{text}; {more:,} more for any that are not listed" if more else text
-
-
-def _inhabited(rows: pl.DataFrame) -> pl.DataFrame:
-    """The units with people, or with nobody knows how many."""
-    return rows.filter(pl.col("population").fill_null(1) > 0)
 
 
 def _members(rows: pl.DataFrame, name: str, names: Mapping[str, str]) -> list[Member]:
@@ -327,7 +216,7 @@ def _members(rows: pl.DataFrame, name: str, names: Mapping[str, str]) -> list[Me
             name=place_name(row[name], names),
             people=row["placed"] if row["population"] is None else row["population"],
             status=_SHORT[row["status"]],
-            solvar=_percent(row["solvar_pct"], row["solvar_upper_pct"])
+            solvar=percent_between(row["solvar_pct"], row["solvar_upper_pct"])
             if row["solvar_pct"] is not None
             else None,
             certain=row["certain"],
@@ -364,22 +253,6 @@ def _sums(
     ]
 
 
-def _disclosed(located: Reconstructed, people: int, words: Words) -> list[Detail]:
-    """Whose other columns some columns settle, whichever they are; nothing if nobody asked."""
-    if located.disclosures is None:
-        return []
-    unit = pl.col(located.release.geoid_column)
-    here = located.disclosures.filter(located.release.geography.inside(unit, located.geoid))
-    most = here.filter(pl.col("known") == pl.col("known").max())
-    identity, attribute = (int(most[kind].sum()) for kind in ("identity", "attribute"))
-    known = single = f"not proven of any of {of_people(people, words)}"
-    if attribute:
-        known = f"at least {attribute:,} of {of_people(people, words)}, in groups known alike"
-    if identity:
-        single = f"at least {identity:,}, alone and with another column settled"
-    return [Detail("disclosed", known), Detail("singled out", single)]
-
-
 def _claims(located: Reconstructed) -> tuple[str, ...]:
     """The unit's maximal claims in words, with the sums of counts that prove them."""
     if located.claims is None:
@@ -401,86 +274,3 @@ def _claims(located: Reconstructed) -> tuple[str, ...]:
         proof = "" if how is None else f" [{how}]"
         said.append(claim_sentence(located.release, words, columns, row) + proof)
     return tuple(said)
-
-
-def _status(located: Reconstructed, status: str, words: Words, *, is_empty: bool) -> str:
-    if is_empty:
-        return f"no {words.people} to place"
-    if status == "unique" and located.geoid in located.confirmed("blocks")["geoid"]:
-        return f"no other records have these counts, {UNCHECKED}"
-    return _STATUSES[status].format(people=words.people)
-
-
-def _people(units: pl.DataFrame, words: Words) -> str:
-    """How many there are in some units, or how many were placed where that is not known."""
-    unknown = units["population"].null_count()
-    placed = int(units["placed"].fill_null(0).sum())
-    if not unknown:
-        return f"{int(units['population'].sum()):,}"
-    where = "" if unknown == units.height else f" in {of_units(unknown, words)}"
-    return f"{placed:,} reconstructed; the tables in use do not say how many there are{where}"
-
-
-def _solvar_fact(located: Reconstructed) -> str:
-    if located.solvar is None or located.measured is None:
-        return "not measured"
-    row = located.solvar.filter(pl.col(located.release.geoid_column) == located.geoid)
-    if row.is_empty():
-        return "not measured"
-    about = row.row(0, named=True)
-    mode = located.measured.manifest.notes["mode"]
-    value = _percent(about["solvar_pct"], about["solvar_upper_pct"])
-    return f"{value} ({mode}, {about['status']})"
-
-
-def _certain_of(units: pl.DataFrame, certain: int, people: int, columns: str) -> str:
-    """How many records of some units are certain, with which columns, and if there may be more."""
-    is_known = certain == min(people, int(units["certain_at_most"].sum()))
-    if not people:
-        return "no records"
-    if not certain and not is_known:
-        return f"not proven of any of {people:,} records with {columns}"
-    hedge = "" if is_known else "at least "
-    return (
-        f"{hedge}{certain:,} of {people:,} records ({percentage(certain, people)}), with {columns}"
-    )
-
-
-def _percent(low: float | None, high: float | None) -> str | None:
-    if low is None:
-        return None
-    if high is None:
-        return f"{low:.1f}% or more"
-    return f"{low:.1f}%" if high == low else f"{low:.1f}% to {high:.1f}%"
-
-
-def _bounds(located: Reconstructed) -> str:
-    if located.measured is None:
-        return "by propagation of bounds: valid, but not always tight"
-    if located.measured.manifest.config["intervals"] == "propagation":
-        return "bounded by `recon solvar` (`intervals: propagation`)"
-    return f"measured by `recon solvar`, {located.proofs.mode}"
-
-
-def _caution(certain: int, people: int, finer: Sequence[str], words: Words) -> str:
-    parts = []
-    if certain < people:
-        parts.append(
-            "Records that are not certain are one of many possibilities, not facts about "
-            f"{words.people}."
-        )
-    if finer and people:
-        names = " and ".join(map(_say, finer))
-        parts.append(f"Single values of {names} are one possible assignment; none is certain.")
-    return " ".join(parts)
-
-
-def _table_list(tables: Sequence[Table]) -> str:
-    names = [table.name for table in tables]
-    if len(names) > _LISTED:
-        names = [*names[: _LISTED - 1], "…", names[-1]]
-    return f"{counted(len(tables), 'table')}: {', '.join(names)}"
-
-
-def _say(name: str) -> str:
-    return name.replace("_", " ")

@@ -22,8 +22,8 @@ from recon_cli.pipeline.stages import RECONSTRUCT, TABULATE
 from recon_cli.progress import Task
 from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.damage import columns_found, why_unreadable
-from recon_cli.sources.records import open_records
-from recon_cli.store import INGEST, InputFile, Manifest, Recipe, Transaction, open_folder
+from recon_cli.sources.records import RecordFile, open_records
+from recon_cli.store import INGEST, InputFile, Manifest, Piece, Recipe, Transaction, open_folder
 from recon_cli.store.files import file_digest, remove_unfinished, written_whole
 from recon_cli.store.study import is_for_study, require_study_name
 
@@ -286,3 +286,35 @@ def _geounits(run: Run, config: Tabulate, units: pl.DataFrame) -> pl.DataFrame:
             if level.name in levels
         ]
     )
+
+
+@dataclass(frozen=True)
+class TabulatedRecords:
+    """Reads records: the unit's geoid and the features; pickles.
+
+    Attributes:
+        present: The partitions that have any.
+    """
+
+    release: Release
+    file: RecordFile
+    present: tuple[str, ...]
+
+    def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
+        """Those of the piece's whole partition; nobody's unit is missing.
+
+        Raises:
+            SourceError: They cannot be read, or have values that the schema does not know.
+        """
+        nobody = pl.Series([], dtype=pl.String)
+        if piece.partition not in self.present:
+            return pl.DataFrame(schema=record_columns(self.release)), nobody
+        return self._read(piece.partition), nobody
+
+    def everybody(self) -> Iterator[pl.DataFrame]:
+        """All of them, one partition after the other."""
+        return (self._read(partition) for partition in self.present)
+
+    def _read(self, partition: str) -> pl.DataFrame:
+        found = self.file.read(partition, list(record_columns(self.release)))
+        return typed_records(found, self.file.path, self.release)

@@ -73,7 +73,6 @@ class StoredCounts:
 
         Args:
             levels: Level of each geounit.
-            frame: The counts.
             at: Geounit and cell of each.
             places: As for `find`.
         """

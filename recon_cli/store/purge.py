@@ -27,7 +27,7 @@ from recon_cli.store.transaction import STAGING
 _NAMES: Final = {
     STAGING: re.compile(r".+\.lock(-\w+)?|(trash-)?.+-[0-9a-f]{16}(-\d+)?|trash-purge-.+|.+\.job"),
     DISAGREEMENTS: re.compile(r"[0-9a-f]{16}\.json"),
-    CONTRADICTIONS: re.compile(r".+\.(tables|proof)|reconcheck\.py"),
+    CONTRADICTIONS: re.compile(r".+\.(tables|proof|md)|reconcheck\.py"),
 }
 #: Most bytes of the first line of a log.
 _LINE: Final = 65_536

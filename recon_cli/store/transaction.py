@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from recon_cli.errors import StageError
+from recon_cli.resources import Usage, peak_mb
 from recon_cli.stage import Stage, manifests_folder
 from recon_cli.store import files
 from recon_cli.store.folder import Folder, open_folder
@@ -36,7 +37,6 @@ from recon_cli.store.piece import Piece
 from recon_cli.store.recipe import Recipe
 from recon_cli.store.staging import COMMIT, Staging, intact
 from recon_cli.store.study import NOT_FOR_PUBLICATION, WHY_NOT
-from recon_cli.store.usage import Usage, peak_mb
 
 STAGING = ".staging"
 #: Digits of the stage key in the name of its staging folder.

@@ -46,6 +46,13 @@ def test_claims_hold_if_not_all_compositions_are_listed(listed: int) -> None:
     assert found.claims > 0
 
 
+def test_nothing_is_listed_of_places_with_too_many_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recon_cli.attack.joint.compositions._DENSE", 0)
+    answer = ask(*published([(UNIT, compositions()[3])]), listed=ALL)
+    units = answer.frames["joint_units"].filter(geoid_block=UNIT)
+    assert units.select("compositions", "division").row(0) == (0, "bounded")
+
+
 def test_all_claims_are_made_where_all_households_are_small() -> None:
     small = [each for each in compositions() if len(each) < 3]
     found = check_households(3, has_members=False, listed=ALL, every=small)

@@ -63,6 +63,11 @@ def test_help_loads_neither_schemas_nor_frames() -> None:
     assert not {"pydantic", "yaml", "rich", *FRAMES, *SOLVERS, *PAGES} & loaded("--help")
 
 
+@pytest.mark.parametrize("group", ["protect", "plan", "data", "lab"])
+def test_help_of_a_group_loads_none_of_its_commands(group: str) -> None:
+    assert not {"pydantic", "yaml", "rich", *FRAMES, *SOLVERS, *PAGES} & loaded(group, "--help")
+
+
 def test_help_of_a_command_loads_the_models_of_its_keys_alone() -> None:
     assert not {"rich", *FRAMES, *SOLVERS, *PAGES} & loaded("protect", "swap", "--help")
 

@@ -17,7 +17,7 @@ import pytest
 from recon_cli import errors
 from recon_cli.errors import ContradictionError, ReconError, WorkerError
 from recon_cli.execute import WorkItem, default_workers, run_items
-from recon_cli.store.usage import Usage, peak_mb
+from recon_cli.resources import Usage, peak_mb
 from tests.support import shards
 from tests.support.paths import ROOT
 from tests.support.work_items import ProgressSums, numbers, unit_lists, without_the_first

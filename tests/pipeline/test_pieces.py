@@ -17,8 +17,7 @@ from recon_cli.errors import ConfigError, StageError, Unpublished, WorkerError
 from recon_cli.execute import Results, WorkItem
 from recon_cli.pipeline import asking
 from recon_cli.pipeline.quarantine import QuarantineOnDeath
-from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.shard import ALL_PIECES, NO_PIECES, Shard
+from recon_cli.pipeline.run import ALL_PIECES, NO_PIECES, Run, Shard
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Level, load_release
 from recon_cli.stages.verify import verify

@@ -25,9 +25,8 @@ from recon_cli.progress import (
 from recon_cli.progress import console as console_module
 from recon_cli.progress import events as events_module
 from recon_cli.progress.console import draw, line
-from recon_cli.progress.memory import Memory, resident_mb
-from recon_cli.progress.periodic import call_periodically
-from recon_cli.progress.tally import Tally, flow
+from recon_cli.progress.tally import Tally, call_periodically, flow
+from recon_cli.resources import Memory, resident_mb
 
 BLOCKS = Task("reconstruct", "block", 73_000, 1_204_000)
 
@@ -273,7 +272,7 @@ def test_memory_counts_children_and_is_looked_up_once_a_second(
         assert together is not None
         assert together > alone + 60
     clock, found = Clock(), iter([1.0, 2.0])
-    monkeypatch.setattr("recon_cli.progress.memory.resident_mb", lambda: next(found))
+    monkeypatch.setattr("recon_cli.resources.resident_mb", lambda: next(found))
     memory = Memory(clock)
     assert [memory.mb(), memory.mb()] == [1.0, 1.0]
     clock.now += 1.5

@@ -16,9 +16,8 @@ from recon_cli.pipeline.run import Run
 from recon_cli.report.geounit import published_tables
 from recon_cli.schema import load_release
 from recon_cli.schema.description import describe_cell
-from recon_cli.stages.geounit import Reconstructed, locate
+from recon_cli.stages.geounit import Reconstructed, Why, locate
 from recon_cli.stages.show import view_geounit
-from recon_cli.stages.why import Why
 from tests.support import reported
 from tests.support.browser import chromium, needs_browser, opened
 from tests.support.command_line import recon

@@ -8,6 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli.schema import load_release
+from recon_cli.stages.joint_details import live_together
 from tests.support.command_line import recon
 
 SYNTH = "release: sf1_2010\nwork: synth\nseed: 7\nsynth: {people: 300}\n"
@@ -33,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         records.write_parquet(folder / f"{name}.parquet")
         (folder / f"{name}.yaml").write_text(PART.format(release=release, name=name))
     with (folder / "persons.yaml").open("a") as config:
-        config.write("joint: {partner: households.yaml, links: sf1_2010}\n")
+        config.write("joint: {partner: households.yaml, links: sf1_2010, compositions: 500}\n")
     recon("run", "-c", folder / "households.yaml", "-q")
     return folder
 
@@ -57,6 +59,38 @@ def test_certain_records_of_both_are_true(folder: Path) -> None:
         assert (both["certain"] <= both["len"].fill_null(0)).all()
     again = recon("joint", "-c", folder / "persons.yaml").stdout
     assert "up to date" in again
+
+
+def test_households_with_every_member_are_true_ones(folder: Path) -> None:
+    shown = recon("run", "-c", folder / "persons.yaml", "--force").stdout
+    homes, members, units = (
+        read(folder / "persons", f"joint_{name}") for name in ("compositions", "members", "units")
+    )
+    assert homes["households"].sum() == units["certain_with_members"].sum() > 0
+    told = dict(line.strip().split("   ", 1) for line in shown.splitlines() if "   " in line)
+    assert int(told["households with every member"]) == homes["households"].sum()
+    truth = pl.read_parquet(folder / "persons.parquet")
+    both = members.group_by("geoid_block", "composition").agg(
+        sexes=pl.col("sex").repeat_by("members").list.explode().sort()
+    )
+    there = truth.group_by("geoid_block", "household").agg(sexes=pl.col("sex").sort())
+    unmatched = both.join(there, on=["geoid_block", "sexes"], how="anti")
+    assert unmatched.is_empty()
+
+
+def test_show_says_who_lives_together() -> None:
+    release = load_release(PARTS["persons"])
+    columns = ["home", "relation", "sex", "agebin", "race", "hispanic"]
+    couple = [
+        ("married_couple", "householder", "male", 40, 1, False, 1, 1),
+        ("married_couple", "child", "female", 9, 1, False, 1, 2),
+    ]
+    alone = ("man_alone", "householder", "male", 60, 1, False, 2, 1)
+    rows = pl.DataFrame([*couple, alone], schema=[*columns, "composition", "members"], orient="row")
+    (said,) = live_together(release, rows)
+    assert said.value.count(";") == 1, "one household of several people"
+    assert "2 × " in said.value
+    assert "child" in said.value
 
 
 def test_report_and_show_tell_what_the_releases_prove_together(folder: Path) -> None:
@@ -100,6 +134,34 @@ def test_counts_ingested_anew_leave_the_report_without_what_others_proved(
     page = (tmp_path / "other" / "persons" / "report" / "report.md").read_text()
     assert f"joint/ was made from other {tables} than those there now" in page
     assert "given away:**" not in page
+
+
+def test_a_contradiction_of_both_releases_is_on_a_page_of_the_work_folder(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "other")
+    config = tmp_path / "other" / "persons.yaml"
+    recon("run", "-c", config, "--until", "ingest", "-q")
+    homes = pl.read_parquet(tmp_path / "other" / "households.parquet")
+    block = homes["geoid_block"].max()
+    here = (pl.col("geoid_block") == block) & (pl.col("vacancy") == "occupied")
+    other = pl.col("householder_origin").replace_strict(
+        {"hispanic": "not_hispanic", "not_hispanic": "hispanic"}, default=None
+    )
+    turned = pl.when(here).then(other).otherwise("householder_origin")
+    homes.with_columns(householder_origin=turned).write_parquet(
+        tmp_path / "other" / "households.parquet"
+    )
+    recon("run", "-c", config.with_name("households.yaml"), "--until", "ingest", "-q")
+    said = " ".join(recon("joint", "-c", config, code=6).stderr.split())
+    assert f"block {block}: the counts of persons and of households are possible" in said
+    assert "persons/contradictions/" in said
+    page = (config.parent / "persons" / "contradictions" / f"{block}.md").read_text()
+    assert page.startswith(f"# block {block}: no records have all of these counts\n")
+    assert "| links[0] (equal) |" in page
+    assert "are those of sf1_2010_households" in page
+    recon("purge", "-c", config, "--yes")
+    assert not (config.parent / "persons" / "contradictions").exists()
 
 
 def test_links_of_other_releases_are_refused(folder: Path) -> None:

@@ -23,9 +23,8 @@ from recon_cli.attack.contributions.ranking import (
 )
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.question import RegionData
-from recon_cli.attack.reconstruction.question import reconstruct_plan
+from recon_cli.attack.reconstruction.question import plan_for, reconstruct_plan
 from recon_cli.coverage import Coverage
-from recon_cli.model.planning import make_interval_plan, make_plan
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
@@ -129,8 +128,7 @@ def prove(
     tables, total = published_tables(release, coverage), Proven()
     if not claim_columns(release, tables, coverage):  # nothing but numbers of people
         return total
-    make = make_plan if is_exact else make_interval_plan
-    plan = make(release, tables, coverage)
+    plan = plan_for(release, tables, coverage, is_exact=is_exact)
     plans = ClaimPlans.of(release, tables, coverage, is_exact=is_exact)
     for part in published:
         made = reconstruct_plan(plan, part, seed=options.seed)

@@ -1,7 +1,7 @@
 """The compositions of a place: households with all their members.
 
 A composition is a household's record with a multiset of people for which all links between
-households and people hold, and of which the place's own counts allow one: Eq. (composition) of
+households and people hold, and of which the place's own counts allow one: Eq. (household) of
 docs/method.md. Households of which links ask the same are of one *pattern*; the members of a
 pattern are listed together, smallest households first. What a pattern has too many of is not
 listed: its households and people then stay records, linked as those of a whole place are, which
@@ -29,7 +29,9 @@ from recon_cli.frames import OPEN
 from recon_cli.model.constraints import LinearConstraints
 
 #: Households begun for each composition that may be listed.
-_BEGUN = 20
+_BEGUN = 5
+#: Members times counts of a place in which nothing is listed if there are more.
+_DENSE = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Listing:
 
 
 def list_compositions(records: PlaceRecords, rows: LinearConstraints, limit: int) -> Listing:
-    """The compositions of a place, of as many patterns as the limit allows.
+    """The compositions of a place, Eq. (household), of as many patterns as the limit allows.
 
     Args:
         records: The candidates of all parts.
@@ -57,6 +59,8 @@ def list_compositions(records: PlaceRecords, rows: LinearConstraints, limit: int
         limit: Of compositions.
     """
     place = _Place.of(records, rows)
+    if place is None:
+        return Listing(sparse.eye_array(len(records.part), dtype=np.int64, format="csr"), 0, False)
     found, left = [], _Budget(limit, _BEGUN * limit)
     unlisted: list[_Pattern] = []
     for pattern in place.patterns():
@@ -113,18 +117,24 @@ class _Place:
     room: IntArray
 
     @classmethod
-    def of(cls, records: PlaceRecords, rows: LinearConstraints) -> _Place:
+    def of(cls, records: PlaceRecords, rows: LinearConstraints) -> _Place | None:
+        """None if there are too many members and counts."""
         links: HouseholdLinks = records.links
         members, households = (
             records.described(kind) for kind in (links.members, links.households)
         )
-        A = rows.A.toarray()
-        bounds = (A >= 0).all(axis=1) & (rows.most < OPEN)
-        uses = np.concatenate([A[bounds], np.eye(len(records.part), dtype=np.int64)])
+        falls = np.asarray((rows.A < 0).sum(axis=1)).ravel()
+        bounds = np.flatnonzero((falls == 0) & (rows.most < OPEN))
+        each_candidate = sparse.eye_array(len(records.part), dtype=np.int64, format="csr")
+        uses = sparse.csc_array(sparse.vstack([rows.A[bounds], each_candidate]))
         room = np.concatenate([rows.most[bounds], records.upper])
+        if max(len(members), len(households)) * len(room) > _DENSE:
+            return None
 
         def fits(each: IntArray) -> tuple[IntArray, IntArray]:
-            used: IntArray = uses[:, each].sum(axis=2).T
+            used: IntArray = np.zeros((len(each), len(room)), dtype=np.int64)
+            for part in each.T:
+                used += uses[:, part].T.toarray()
             kept = (used <= room).all(axis=1)
             return each[kept], used[kept]
 

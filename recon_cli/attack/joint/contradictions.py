@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +12,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.joint.part import stacked
 from recon_cli.errors import ContradictionError
+from recon_cli.markdown import markdown_table
 from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
@@ -18,6 +20,8 @@ from recon_cli.model.program import IntegerProgram
 from recon_cli.schema.joint import JointRelease, Link
 from recon_cli.solve.feasibility import Feasibility, solve_program
 
+#: What may be wrong.
+_QUESTION = "are all releases made from the same records, and does every link hold in them?"
 #: Tables of a part that a message lists.
 _SHOWN = 4
 
@@ -71,17 +75,62 @@ def joint_contradiction(
         if not rows.is_possible(fewer, seed):
             kept = fewer
     told = list(dict.fromkeys(_told(joint, plans, rows, np.flatnonzero(kept))))
-    unit = plans[0].release.geography.unit.name
+    place = f"{plans[0].release.geography.unit.name} {geoid}"
     return ContradictionError(
-        f"{unit} {geoid}: the counts of {'s and of '.join(joint.names)}s are possible, "
-        f"but not together under the links of {joint.name!r}: {'; '.join(told)}; are all releases "
-        "made from the same records, and does every link hold in them?"
+        f"{place}: the counts of {'s and of '.join(joint.names)}s are possible, "
+        f"but not together under the links of {joint.name!r}: {'; '.join(map(str, told))}; "
+        f"{_QUESTION}",
+        geoid,
+        _page(joint, place, told),
+    )
+
+
+@dataclass(frozen=True)
+class _Needed:
+    """A row of a link that cannot be left out.
+
+    Attributes:
+        link: What messages call it.
+        by: The groups that it is about, in words; empty for all.
+        kinds: What the parts call their records.
+        tables: Of each part those that are about it.
+    """
+
+    link: str
+    by: str
+    kinds: tuple[str, str]
+    tables: tuple[str, str]
+
+    def __str__(self) -> str:
+        pairs = zip(self.kinds, self.tables, strict=True)
+        sides = " and ".join(f"{kind}s' {tables}" for kind, tables in pairs)
+        return f"{self.link}{' of ' + self.by if self.by else ''}, between {sides}"
+
+
+def _page(joint: JointRelease, place: str, told: Sequence[_Needed]) -> str:
+    """Markdown: every row of a link that is needed, and the tables of both parts."""
+    header = ["link", "of", "records", "their tables", "and records", "their tables"]
+    rows = [
+        [row.link, row.by or "all", *chain(*zip(row.kinds, row.tables, strict=True))]
+        for row in told
+    ]
+    releases = ", ".join(
+        f"{name}s are those of {release}"
+        for name, release in zip(joint.names, joint.releases, strict=True)
+    )
+    return (
+        f"# {place}: no records have all of these counts\n\n"
+        f"Each release is possible by itself ({releases}), but not together with the others under "
+        f"the links of {joint.name}. Without any one of these rows no contradiction is shown:\n\n"
+        f"{markdown_table(header, rows, len(header))}\n"
+        f"{_QUESTION[0].upper()}{_QUESTION[1:]} Two solvers say so, or bounds of counts; no other "
+        "program has checked it.\n"
     )
 
 
 def _told(
     joint: JointRelease, plans: Sequence[Plan], rows: JointRows, kept: IntArray
-) -> Iterator[str]:
+) -> Iterator[_Needed]:
     """Each row that is needed, with the tables of both parts that are about it."""
     for row in kept.tolist():
         link = joint.links[int(rows.link[row])]
@@ -91,11 +140,12 @@ def _told(
         by = ", ".join(
             f"{pair[0].name} {label}" for pair, label in zip(link.by, labels, strict=True)
         )
-        sides = " and ".join(
-            f"{joint.names[part]}s' {_tables(plans[part], _masks(link, side, labels, plans[part]))}"
+        first, second = (
+            _tables(plans[part], _masks(link, side, labels, plans[part]))
             for side, part in enumerate(link.parts)
         )
-        yield f"{link}{' of ' + by if by else ''}, between {sides}"
+        one, other = (joint.names[part] for part in link.parts)
+        yield _Needed(str(link), by, (one, other), (first, second))
 
 
 def _masks(link: Link, side: int, labels: Sequence[object], plan: Plan) -> Masks:

@@ -19,6 +19,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.joint.compositions import Listing, list_compositions
 from recon_cli.attack.joint.household_links import HouseholdLinks, PlaceRecords
+from recon_cli.attack.joint.least import Start, least_records
 from recon_cli.attack.joint.part import Part, rows_within
 from recon_cli.attack.joint.units import (
     BOUNDED,
@@ -26,7 +27,7 @@ from recon_cli.attack.joint.units import (
     STATUSES,
     UNDECIDED,
     JointCertainty,
-    least_records,
+    JointProgram,
 )
 from recon_cli.attack.options import JointOptions
 from recon_cli.errors import ContradictionError
@@ -88,7 +89,7 @@ class PlaceDivision:
 def find_divisions(
     joint: JointRelease, parts: Sequence[Part], found: JointCertainty, options: JointOptions
 ) -> list[PlaceDivision]:
-    """For each place its households that are in every division with all their members.
+    """For each place its households with all their members in every division, Eq. (division).
 
     Nothing is asked where no compositions may be listed.
 
@@ -98,46 +99,57 @@ def find_divisions(
     """
     if not options.compositions:
         return [PlaceDivision(NOT_ASKED)] * len(found.geoids)
-    links, program = HouseholdLinks.of(joint), found.program
+    links = HouseholdLinks.of(joint)
     linked = [part.linked(part.numbered(found.geoids)) for part in parts]
     codes = link_codes(joint.links, linked)
-    order = np.argsort(program.place, kind="stable")
-    ends = np.searchsorted(program.place[order], np.arange(len(found.geoids) + 1))
-    divisions = []
-    for unit, status in enumerate(found.status.tolist()):
-        if status not in {PROVEN, BOUNDED, UNDECIDED}:
-            divisions.append(PlaceDivision(STATUSES[status]))
-            continue
-        here = np.sort(order[ends[unit] : ends[unit + 1]])
-        own = program.columns[here]
-        records = PlaceRecords(
-            links,
-            LinkCodes(codes.code[:, own], codes.size[:, own]),
-            program.part[here],
-            program.bounds.upper[here],
+    divisions = [PlaceDivision(STATUSES[status]) for status in found.status.tolist()]
+    for program in found.programs:
+        order = np.argsort(program.place, kind="stable")
+        starts, ends = (
+            np.searchsorted(program.place[order], program.places, side).tolist()
+            for side in ("left", "right")
         )
-        listing = list_compositions(records, rows_within(program.own, here), options.compositions)
-        part = program.part[here]
-        search = _Search(
-            listing,
-            rows_within(program.rows, here),
-            program.bounds.upper[here],
-            program.cell[here],
-            records.is_counted & (part == 1),
-            part < _TOLD,
-            Effort(digest_seed(options.seed, "division", found.geoids[unit]), options.unit_seconds),
-        )
-        division = search.division()
-        if division is None:
-            level = parts[0].made.plan.release.geography.unit.name
-            raise ContradictionError(
-                f"{level} {found.geoids[unit]}: all counts are possible together under the links "
-                f"of {joint.name!r}, but for no division of people into households of which each "
-                "has the links by itself; does each of these links hold for every household and "
-                "its members?"
+        for unit, start, end in zip(program.places.tolist(), starts, ends, strict=True):
+            if found.status[unit] not in {PROVEN, BOUNDED, UNDECIDED}:
+                continue
+            here = np.sort(order[start:end])
+            own = program.columns[here]
+            records = PlaceRecords(
+                links,
+                LinkCodes(codes.code[:, own], codes.size[:, own]),
+                program.part[here],
+                program.bounds.upper[here],
             )
-        divisions.append(division)
+            geoid = found.geoids[unit]
+            seed = digest_seed(options.seed, "division", geoid)
+            division = _search(records, program, here, options, seed).division()
+            if division is None:
+                level = parts[0].made.plan.release.geography.unit.name
+                raise ContradictionError(
+                    f"{level} {geoid}: all counts are possible together under the links "
+                    f"of {joint.name!r}, but for no division of people into households of which "
+                    "each has the links by itself; does each of these links hold for every "
+                    "household and its members?"
+                )
+            divisions[unit] = division
     return divisions
+
+
+def _search(
+    records: PlaceRecords, program: JointProgram, here: IntArray, options: JointOptions, seed: int
+) -> _Search:
+    """What is asked of one place, of whose candidates ``here`` are the places in the program."""
+    part = program.part[here]
+    listing = list_compositions(records, rows_within(program.own, here), options.compositions)
+    return _Search(
+        listing,
+        rows_within(program.rows, here),
+        program.bounds.upper[here],
+        program.cell[here],
+        records.is_counted & (part == 1),
+        part < _TOLD,
+        Effort(seed, options.unit_seconds),
+    )
 
 
 @dataclass(frozen=True)
@@ -163,6 +175,8 @@ class _Search:
     def division(self) -> PlaceDivision | None:
         """What is in every division; None if there is none."""
         listing, E = self.listing, self.listing.expansion
+        if not listing.compositions and not listing.is_complete:
+            return PlaceDivision(STATUSES[BOUNDED])
         A = sparse.csr_array(self.rows.A @ E)
         A.eliminate_zeros()
         rows = LinearConstraints(A, self.rows.least, self.rows.most)
@@ -186,7 +200,8 @@ class _Search:
         least = sums @ values
         if open_ is not None and len(least):
             own = sparse.csr_array(sums[:, open_.columns])
-            ledger = least_records(open_.program, own, [solution.values], self.effort)
+            start = Start([solution.values], np.empty(0, dtype=np.int64))
+            ledger = least_records(open_.program, own, start, self.effort)
             least += ledger.lower - own @ solution.values
             seconds += ledger.effort
             status = BOUNDED if ledger.is_open_below.any() else PROVEN

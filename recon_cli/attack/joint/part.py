@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,7 @@ from recon_cli.attack.variability.histogram import (
 from recon_cli.coverage import Coverage
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.candidates import Candidates
 from recon_cli.model.constraints import LinearConstraints, relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.links import LinkedPart, link_masks
@@ -115,6 +117,50 @@ class Part:
             counts.geoids.gather(system.units),
         )
 
+    @cached_property
+    def _row_ends(self) -> tuple[IntArray, IntArray]:
+        """The rows in the order of their units, and the units in that order."""
+        of_row = self.system.candidates.unit[self.rows.A.indices[self.rows.A.indptr[:-1]]]
+        order = np.argsort(of_row, kind="stable")
+        return order, of_row[order]
+
+    def within(self, geoids: pl.Series, is_asked: BoolArray) -> PlacesOfPart:
+        """The candidates in some neighbouring places.
+
+        Args:
+            geoids: Of the places, rising.
+            is_asked: Which of them are asked about.
+        """
+        first, last = (
+            int(self.geoids.search_sorted(geoids[at], side))
+            for at, side in ((0, "left"), (-1, "right"))
+        )
+        place = geoids.search_sorted(self.geoids.slice(first, last - first))
+        of_unit = place.cast(pl.Int64).to_numpy()
+        of_unit = np.where(is_asked[of_unit], of_unit, -1)
+        candidates, histogram = self.system.candidates, self.histogram
+        columns = slice(*np.searchsorted(candidates.unit, [first, last]).tolist())
+        cells = slice(*np.searchsorted(histogram.unit, [first, last]).tolist())
+        order, of_row = self._row_ends
+        rows = order[slice(*np.searchsorted(of_row, [first, last]).tolist())]
+        unit = candidates.unit[columns] - first
+        return PlacesOfPart(
+            self.made.plan,
+            Candidates(unit, candidates.atoms[columns]),
+            of_unit[unit],
+            self.bounds.lower[columns],
+            self.bounds.upper[columns],
+            LinearConstraints(
+                sparse.csr_array(self.rows.A[rows][:, columns]),
+                self.rows.least[rows],
+                self.rows.most[rows],
+            ),
+            histogram.of_cell[columns] - cells.start,
+            cells.stop - cells.start,
+            columns.start,
+            cells.start,
+        )
+
     def numbered(self, geoids: pl.Series) -> IntArray:
         """For each candidate the place of its unit in ``geoids``; −1 if it is not among them."""
         table = pl.DataFrame({"geoid": geoids, "at": np.arange(len(geoids))})
@@ -137,6 +183,38 @@ class Part:
     def frame(self) -> pl.DataFrame:
         """One row per histogram cell: the unit's geoid and the columns."""
         return self.histogram.frame(self.made.plan, self.counts, self.system)
+
+
+@dataclass(frozen=True)
+class PlacesOfPart:
+    """A part's candidates in some places.
+
+    Attributes:
+        place: For each candidate its place, from 0; −1 where nothing is asked about it.
+        lower: What propagation proves of the part alone.
+        upper: Likewise.
+        rows: Its relaxed rows there.
+        of_cell: For each candidate its histogram cell, from 0.
+        cells: How many of these there are.
+        first_column: Of the candidates, among those of the part.
+        first_cell: Of the histogram cells, likewise.
+    """
+
+    plan: Plan
+    candidates: Candidates
+    place: IntArray
+    lower: IntArray
+    upper: IntArray
+    rows: LinearConstraints
+    of_cell: IntArray
+    cells: int
+    first_column: int
+    first_cell: int
+
+    @property
+    def linked(self) -> LinkedPart:
+        """What links need."""
+        return LinkedPart(self.plan, self.candidates, self.place, self.upper)
 
 
 def rows_within(rows: LinearConstraints, columns: IntArray) -> LinearConstraints:

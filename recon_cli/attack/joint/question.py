@@ -10,11 +10,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
-from recon_cli.attack.joint.divisions import (
-    certain_households,
-    find_divisions,
-    told_divisions,
-)
+from recon_cli.attack.joint.divisions import certain_households, find_divisions, told_divisions
 from recon_cli.attack.joint.part import Part, PartInput, PartPlan
 from recon_cli.attack.joint.units import (
     PROVEN,
@@ -106,6 +102,7 @@ class JointQuestion(Question):
                 "records": found.records[side],
                 "alone": np.bincount(unit, found.alone[side], len(found.geoids)),
                 "joint": np.bincount(unit, found.together[side], len(found.geoids)),
+                "confirmed": np.bincount(unit, found.confirmed[side], len(found.geoids)),
             }
             columns += [
                 pl.Series(f"{name}_{what}", number).cast(pl.Int32)

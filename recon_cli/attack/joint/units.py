@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,26 +20,24 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
 from recon_cli.attack.joint.contradictions import JointRows, joint_contradiction
-from recon_cli.attack.joint.part import Part, over, rows_within, stacked
+from recon_cli.attack.joint.least import Start, least_records
+from recon_cli.attack.joint.part import Part, PlacesOfPart, over, rows_within, stacked
 from recon_cli.attack.options import JointOptions
 from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.ledger import Ledger
+from recon_cli.model.ledger import Confirmation, Ledger
 from recon_cli.model.links import LinkRows, link_rows
-from recon_cli.model.program import IntegerProgram
 from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.schema.joint import JointRelease
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.ends import Ends, EndSearch
-from recon_cli.solve.feasibility import Feasibility, solve_program
+from recon_cli.solve.feasibility import Feasibility
+from recon_cli.solve.likely_variables import first_solution
 
-#: Vertices in a row that refute nothing, after which duals are asked for one record at a time.
-_DRY = 3
-#: How much a random cost decides beside records: only among vertices that are equal else.
-_NOISE = 1e-3
+#: Candidates of places that are looked at together.
+_BATCH = 30_000
 #: The parts of which records are told: the others only say more of these.
 _TOLD = 2
 #: What is known of a place.
@@ -47,18 +47,20 @@ PROVEN, BOUNDED, UNDECIDED, QUARANTINED, OPEN, APART = range(len(STATUSES))
 
 @dataclass(frozen=True)
 class JointProgram:
-    """The program of all places.
+    """The program of some places.
 
     Attributes:
+        places: Their numbers, rising.
         columns: The candidates in question, among those of all parts one after the other.
         part: For each of them its part.
-        place: For each its place, from 0.
+        place: For each its place.
         cell: For each its histogram cell, among those of all parts one after the other.
         own: The parts' rows over them.
         rows: And those of links.
         bounds: What propagation proves of them.
     """
 
+    places: IntArray
     columns: IntArray
     part: IntArray
     place: IntArray
@@ -73,23 +75,47 @@ class JointCertainty:
     """What all parts together prove in one partition.
 
     Attributes:
-        program: What it was asked of.
+        programs: What it was asked of, if they are wanted.
         geoids: The places of any part, rising.
         status: For each the place in `STATUSES` of what is known.
         records: (parts × places) records of each part in a joint solution; of those `UNDECIDED` and
             beyond, what propagation puts there.
         alone: For each part, for each of its histogram cells the records that it proves by itself.
         together: The same for all parts together.
+        confirmed: Of these the records that rest on the word of two engines; of all others a proof
+            was added up in whole numbers.
         seconds: For each place deterministic seconds.
     """
 
-    program: JointProgram
+    programs: tuple[JointProgram, ...]
     geoids: pl.Series
     status: IntArray
     records: IntArray
     alone: tuple[IntArray, ...]
     together: tuple[IntArray, ...]
+    confirmed: tuple[IntArray, ...]
     seconds: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, batches: Sequence[JointCertainty], parts: int) -> Self:
+        """Of batches of places, one after the other."""
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(
+            tuple(program for b in batches for program in b.programs),
+            pl.concat([pl.Series("geoid", [], dtype=pl.String), *(b.geoids for b in batches)]),
+            np.concatenate([nothing, *(b.status for b in batches)]),
+            np.concatenate(
+                [np.zeros((parts, 0), dtype=np.int64), *(b.records for b in batches)], axis=1
+            ),
+            *(
+                tuple(
+                    np.concatenate([nothing, *(getattr(b, name)[part] for b in batches)])
+                    for part in range(parts)
+                )
+                for name in ("alone", "together", "confirmed")
+            ),
+            np.concatenate([np.empty(0), *(b.seconds for b in batches)]),
+        )
 
 
 def find_certain(
@@ -102,11 +128,68 @@ def find_certain(
     Raises:
         ContradictionError: All parts are possible, and not together; names tables, and the link.
     """
-    return _Places(joint, parts, options, quarantine).settled()
+    geoids = pl.concat([part.geoids for part in parts]).unique().sort()
+    status = _asked(parts, geoids)
+    region = parts[0].made.plan.release.region
+    watched = BatchQuarantine(quarantine, geoids, region.enclosing(geoids).fill_null(""))
+    columns = np.cumsum([0, *(len(part.histogram.of_cell) for part in parts)])
+    cells = np.cumsum([0, *(len(part.histogram.unit) for part in parts)])
+    found = []
+    for batch in _batches(parts, geoids):
+        asked = _Asked(batch, geoids[batch], status[batch], watched, columns, cells)
+        found.append(_Places(joint, parts, options, asked).settled())
+    return JointCertainty.of(found, len(parts))
+
+
+def _asked(parts: Sequence[Part], geoids: pl.Series) -> IntArray:
+    """For each place `PROVEN` until something else is known, or why nothing is asked about it.
+
+    One part lacks it, or counts do not bound all records.
+    """
+    status = np.full(len(geoids), PROVEN, dtype=np.int64)
+    for part in parts:
+        at = geoids.search_sorted(part.geoids).cast(pl.Int64).to_numpy()
+        apart = np.ones(len(geoids), dtype=bool)
+        apart[at] = False
+        status[at[~part.is_bounded]] = OPEN
+        status[apart] = APART
+    return status
+
+
+def _batches(parts: Sequence[Part], geoids: pl.Series) -> Iterator[slice]:
+    """Neighbouring places with so many candidates together that memory is bounded."""
+    size = np.zeros(len(geoids), dtype=np.int64)
+    for part in parts:
+        at = geoids.search_sorted(part.geoids).cast(pl.Int64).to_numpy()
+        size[at] += np.bincount(part.system.candidates.unit, minlength=len(at))
+    number = np.maximum(np.cumsum(size) - 1, 0) // _BATCH
+    ends = np.flatnonzero(np.diff(number, append=-1)) + 1
+    for first, last in pairwise([0, *ends.tolist()]):
+        yield slice(first, last)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Some places.
+
+    Attributes:
+        batch: Which of all.
+        status: For each the place in `STATUSES`: `PROVEN` where something is asked about it.
+        watched: Of all places.
+        first_column: Of each part, among the candidates of all.
+        first_cell: Of each part, among the histogram cells of all.
+    """
+
+    batch: slice
+    geoids: pl.Series
+    status: IntArray
+    watched: BatchQuarantine
+    first_column: IntArray
+    first_cell: IntArray
 
 
 class _Places:
-    """The program of all places, and what is known so far.
+    """The program of some places, and what is known so far.
 
     Columns are the candidates of all parts, one part after the other, and so are cells.
     """
@@ -116,52 +199,44 @@ class _Places:
         joint: JointRelease,
         parts: Sequence[Part],
         options: JointOptions,
-        quarantine: Quarantine,
+        asked: _Asked,
     ) -> None:
-        self.joint, self.parts, self.options = joint, parts, options
-        self.geoids = pl.concat([part.geoids for part in parts]).unique().sort()
-        self.status = np.full(len(self.geoids), PROVEN, dtype=np.int64)
-        self._set_aside()
+        self.joint, self.options, self.asked = joint, options, asked
+        self.plans = [part.made.plan for part in parts]
+        self.geoids, self.status = asked.geoids, asked.status.copy()
         self.seconds = np.zeros(len(self.geoids))
-        region = parts[0].made.plan.release.region
-        self.watched = BatchQuarantine(
-            quarantine, self.geoids, region.enclosing(self.geoids).fill_null("")
-        )
-        widths = [len(part.histogram.of_cell) for part in parts]
+        self.parts = [part.within(self.geoids, self.status == PROVEN) for part in parts]
+        widths = [len(part.of_cell) for part in self.parts]
         self.part: IntArray = np.repeat(np.arange(len(parts)), widths)
-        self.first_cell = np.cumsum([0, *(len(part.histogram.unit) for part in parts)])
-        self.of_cell: IntArray = self._all(lambda part: part.histogram.of_cell)
+        self.first_cell = np.cumsum([0, *(part.cells for part in self.parts)])
+        self.of_cell: IntArray = self._all(lambda part: part.of_cell)
         self.of_cell += self.first_cell[self.part]
-        unit = self._all(lambda part: part.numbered(self.geoids))
-        self.unit: IntArray = np.where((unit >= 0) & (self.status[unit] == PROVEN), unit, -1)
-        self.columns = np.flatnonzero(self.unit >= 0)
-        self.label: IntArray = self.unit[self.columns]
-        units = np.split(self.unit, np.cumsum(widths)[:-1])
-        self.links: LinkRows = link_rows(
-            joint.links, [part.linked(mine) for part, mine in zip(parts, units, strict=True)]
-        )
+        unit = self._all(lambda part: part.place)
+        self.columns = np.flatnonzero(unit >= 0)
+        self.label: IntArray = unit[self.columns]
+        self.links: LinkRows = link_rows(joint.links, [part.linked for part in self.parts])
         self.own = self._own_rows()
+        lower, upper = (self._all(lambda part: part.lower), self._all(lambda part: part.upper))
         self.alone_bounds = Bounds(
-            self._all(lambda part: part.bounds.lower)[self.columns],
-            self._all(lambda part: part.bounds.upper)[self.columns],
+            lower[self.columns],
+            upper[self.columns],
             np.zeros(len(self.columns), dtype=bool),
             np.zeros(self.own.A.shape[0], dtype=bool),
         )
         self.rows = stacked(self.own, self._linking(np.arange(len(self.links.unit))))
         self.bounds = self._propagated()
-        self.alone: IntArray = self._by_cell(
-            np.arange(len(self.part)), self._all(lambda part: part.bounds.lower)
-        )
+        self.alone: IntArray = self._by_cell(np.arange(len(self.part)), lower)
         least = self._by_cell(self.columns, self.bounds.lower)
         self.together: IntArray = np.maximum(self.alone, least)
         self.fixed: IntArray = self._by_cell(
             self.columns, np.where(self.bounds.free, 0, self.bounds.lower)
         )
-        self.values: IntArray = self._all(lambda part: part.bounds.lower)
+        self.confirmed: IntArray = np.zeros_like(self.together)
+        self.values: IntArray = lower.copy()
         self.values[self.columns] = self.bounds.lower
         self.known: dict[int, _Solved] = {}
 
-    def _all(self, of: Callable[[Part], IntArray]) -> IntArray:
+    def _all(self, of: Callable[[PlacesOfPart], IntArray]) -> IntArray:
         """What each part says of its columns or rows, one after the other."""
         found: IntArray = np.concatenate([of(part) for part in self.parts])
         return found
@@ -169,15 +244,6 @@ class _Places:
     def _by_cell(self, columns: IntArray, values: IntArray) -> IntArray:
         """Sums of some columns' values by histogram cell."""
         return np.bincount(self.of_cell[columns], values, self.first_cell[-1]).astype(np.int64)
-
-    def _set_aside(self) -> None:
-        """The places that one part lacks, or where counts do not bound all records."""
-        for part in self.parts:
-            at = self.geoids.search_sorted(part.geoids).cast(pl.Int64).to_numpy()
-            apart = np.ones(len(self.geoids), dtype=bool)
-            apart[at] = False
-            self.status[at[~part.is_bounded]] = OPEN
-            self.status[apart] = APART
 
     def _own_rows(self) -> LinearConstraints:
         """The parts' own rows of the columns in question."""
@@ -209,7 +275,7 @@ class _Places:
         link = np.flatnonzero(self.links.unit == unit)
         return joint_contradiction(
             self.joint,
-            [part.made.plan for part in self.parts],
+            self.plans,
             self.geoids[unit],
             JointRows(
                 rows_within(self.own, here),
@@ -225,12 +291,12 @@ class _Places:
         return digest_seed(self.options.seed, purpose, self.geoids[unit])
 
     def settled(self) -> JointCertainty:
-        """All places."""
+        """All of them."""
         for component in split_components(
             self.rows, self.bounds, self.label, targets=self.label, pack=1
         ):
             unit = int(self.label[component.columns[0]])
-            if self.watched.admits(np.array([unit])):
+            if self.asked.watched.admits(np.array([self.asked.batch.start + unit])):
                 self._settle_together(unit, component)
             else:
                 self.status[unit] = QUARANTINED
@@ -241,25 +307,51 @@ class _Places:
             unit = int(self.label[component.columns[0]])
             if self.status[unit] in (PROVEN, BOUNDED):
                 self._settle_alone(unit, component)
-        alone, together = (
+        alone, together, confirmed = (
             tuple(np.split(each, self.first_cell[1:-1]))
-            for each in (np.minimum(self.alone, self.together), self.together)
+            for each in (np.minimum(self.alone, self.together), self.together, self.confirmed)
         )
         records = np.zeros((len(self.parts), len(self.geoids)), dtype=np.int64)
         at = self.part[self.columns], self.label
         np.add.at(records, at, self.values[self.columns])
-        part, cell = self.part[self.columns], self.of_cell[self.columns]
-        program = JointProgram(
-            self.columns, part, self.label, cell, self.own, self.rows, self.bounds
-        )
         return JointCertainty(
-            program, self.geoids, self.status, records, alone, together, self.seconds
+            self._programs(),
+            self.geoids,
+            self.status,
+            records,
+            alone,
+            together,
+            confirmed,
+            self.seconds,
         )
+
+    def _programs(self) -> tuple[JointProgram, ...]:
+        """The program, where compositions will be asked for; it is large."""
+        if not self.options.compositions:
+            return ()
+        part, cell = self.part[self.columns], self.of_cell[self.columns]
+        first_column, first_cell = self.asked.first_column, self.asked.first_cell
+        starts = np.cumsum([0, *(len(each.of_cell) for each in self.parts)])
+        in_part, cell_in_part = self.columns - starts[part], cell - self.first_cell[part]
+        inside = [(each.first_column, each.first_cell) for each in self.parts]
+        column_here, cell_here = np.array(inside, dtype=np.int64).T
+        program = JointProgram(
+            np.arange(self.asked.batch.start, self.asked.batch.stop),
+            first_column[part] + column_here[part] + in_part,
+            part,
+            self.asked.batch.start + self.label,
+            first_cell[part] + cell_here[part] + cell_in_part,
+            self.own,
+            self.rows,
+            self.bounds,
+        )
+        return (program,)
 
     def _settle_together(self, unit: int, component: Component) -> None:
         """A joint solution of a place, and the least of each record that it has."""
         seed = self._seed("joint", unit)
-        solution = solve_program(component.program, seed)
+        found = first_solution(component.program, Effort(seed, self.options.unit_seconds))
+        solution = found.solution
         self.seconds[unit] += solution.deterministic_time
         if solution.outcome is Feasibility.INFEASIBLE:
             raise self._contradiction(unit)
@@ -272,8 +364,10 @@ class _Places:
         cells = np.unique(self.of_cell[columns])
         cells = cells[cells < self.first_cell[_TOLD]]
         if len(cells):
-            ledger = self._least(unit, component, cells, known, seed)
+            effort = Effort(seed, self.options.unit_seconds - solution.deterministic_time)
+            ledger = self._least(unit, component, cells, Start(known, found.likely), effort)
             self.together[cells] = self.fixed[cells] + ledger.lower
+            self.confirmed[cells] = _confirmed(ledger)
             known = ledger.known
         self.known[unit] = _Solved(columns, known)
 
@@ -284,14 +378,20 @@ class _Places:
         cells = cells[self.together[cells] > self.alone[cells]]
         cells = cells[cells < self.first_cell[_TOLD]]
         if len(cells):
-            seed, known = self._seed("alone", unit), self._known(unit, columns)
-            lowest = self.alone[cells]
-            ledger = self._least(unit, component, cells, known, seed)
+            effort = Effort(self._seed("alone", unit), self.options.unit_seconds)
+            known, lowest = self._known(unit, columns), self.alone[cells]
+            start = Start(known, np.empty(0, dtype=np.int64))
+            ledger = self._least(unit, component, cells, start, effort)
             sums = ledger.functionals @ component.program.lower
             self.alone[cells] = lowest - sums + ledger.lower
 
     def _least(
-        self, unit: int, component: Component, cells: IntArray, known: list[IntArray], seed: int
+        self,
+        unit: int,
+        component: Component,
+        cells: IntArray,
+        start: Start,
+        effort: Effort,
     ) -> Ledger:
         """The least of each of some histogram cells in a component."""
         of_column = self.of_cell[self.columns[component.columns]]
@@ -299,8 +399,7 @@ class _Places:
         inside = np.flatnonzero(cells[place] == of_column)
         ones = np.ones(len(inside), dtype=np.int64)
         sums = sparse.csr_array((ones, (place[inside], inside)), shape=(len(cells), len(of_column)))
-        effort = Effort(seed, self.options.unit_seconds)
-        ledger = least_records(component.program, sums, known, effort)
+        ledger = least_records(component.program, sums, start, effort)
         self.seconds[unit] += ledger.effort
         if ledger.is_open_below.any():
             self.status[unit] = BOUNDED
@@ -328,39 +427,23 @@ class _Solved:
     known: list[IntArray]
 
 
-def least_records(
-    program: IntegerProgram, sums: sparse.csr_array, known: list[IntArray], effort: Effort
-) -> Ledger:
-    """The least of each sum of variables, as far as the effort goes.
+def _confirmed(ledger: Ledger) -> IntArray:
+    """For each least value how much of it rests on the word of two engines alone.
 
-    Vertices at which many sums are small refute most; duals prove most of what is left, one sum at
-    a time, and two engines the rest.
+    Every other proof is added up once more, in whole numbers of any length.
 
-    Args:
-        program: Of a place.
-        sums: Sparse (sums × variables).
-        known: Solutions, at least one.
-        effort: Its limit is for everything together.
+    Raises:
+        ValueError: A proof does not come to what it is there for.
     """
-    ledger = Ledger(program, sums, known)
-    search = EndSearch(ledger, effort)
-    _refute(search)
-    for k in np.flatnonzero(ledger.is_open_below).tolist():
-        if ledger.is_open(k, 1) and search.left > 0:
-            search.bound(np.array([k]), np.array([1]))
-    search.tighten(np.flatnonzero(ledger.is_open_below), Ends.LOWER)
-    return ledger
-
-
-def _refute(search: EndSearch) -> None:
-    """Look for solutions that lack as many of the open records as possible."""
-    ledger, dry = search.ledger, 0
-    while dry < _DRY and search.left > 0 and ledger.is_open_below.any():
-        wanted = ledger.is_open_below.astype(np.float64)
-        noise = _NOISE * search.random.random(ledger.program.shape[1])
-        wanted *= search.random.random(len(wanted))
-        _, is_new = search.vertex(ledger.functionals.T @ wanted + noise)
-        dry = 0 if is_new else dry + 1
+    program, confirmed = ledger.program, np.zeros_like(ledger.lower)
+    given: IntArray = ledger.functionals @ program.lower
+    for k in np.flatnonzero(ledger.lower > given).tolist():
+        end, functional = ledger.end(k, 1), ledger.coefficients(k)
+        if end.why is None or isinstance(end.why, Confirmation):
+            confirmed[k] = end.proven - given[k]
+        elif end.why.bound(program, functional) < end.proven:
+            raise ValueError(f"sum {k}: its rows do not add up to {end.proven}")
+    return confirmed
 
 
 def certain_records(part: Part, alone: IntArray, together: IntArray) -> Iterator[pl.DataFrame]:

@@ -82,16 +82,18 @@ def reconstruct(
         ContradictionError: No records have these counts; names the cells.
         SourceError: A unit lacks the coarser geounit that the tables need.
     """
-    plan = plan_for(release, published, tables)
+    plan = plan_for(release, tables, published.coverage, is_exact=published.is_exact)
     return reconstruct_plan(
         plan, published, seed=seed, objective=objective, on_progress=on_progress
     )
 
 
-def plan_for(release: Release, published: Publication, tables: Sequence[Table]) -> Plan:
+def plan_for(
+    release: Release, tables: Sequence[Table], coverage: Coverage, *, is_exact: bool
+) -> Plan:
     """The plan that all partitions of a publication share."""
-    make = make_plan if published.is_exact else make_interval_plan
-    return make(release, tables, published.coverage)
+    make = make_plan if is_exact else make_interval_plan
+    return make(release, tables, coverage)
 
 
 def reconstruct_plan(
@@ -203,8 +205,8 @@ class ReconstructionQuestion(PlannedQuestion):
         verify: bool,
     ) -> Self:
         """For some tables."""
-        make = make_plan if is_exact else make_interval_plan
-        return cls(make(release, tables, coverage), seed, objective, verify)
+        plan = plan_for(release, tables, coverage, is_exact=is_exact)
+        return cls(plan, seed, objective, verify)
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``microdata/`` and ``blocks/``.

@@ -7,12 +7,11 @@ import polars as pl
 from recon_cli.cli._output import seconds, show, show_table, title_of
 from recon_cli.frontier.release import OPTIMUM
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.stages import CAPACITY, FRONTIER, RISK
 from recon_cli.plurals import plural
 from recon_cli.stages.capacity import PAGE as CAPACITY_PAGE
-from recon_cli.stages.capacity import read_capacity_table
-from recon_cli.stages.frontier_page import PAGE as FRONTIER_PAGE
-from recon_cli.stages.frontier_page import read_errors
-from recon_cli.stages.risk import read_summary
+from recon_cli.stages.frontier import PAGE as FRONTIER_PAGE
+from recon_cli.stages.result_tables import read_table
 
 
 def capacity(run: Run, outcome: StageOutcome) -> None:
@@ -26,7 +25,7 @@ def capacity(run: Run, outcome: StageOutcome) -> None:
             ("seconds", seconds(manifest.run.wall_seconds)),
         ],
     )
-    noise = read_capacity_table(run.work, "noise").with_columns(
+    noise = read_table(run.work, CAPACITY, "noise").with_columns(
         (pl.col("parameter") * 100).round().cast(pl.Int64)
     )
     show_table(noise, ["noise against", "counts", "at most, %", "sd"])
@@ -42,7 +41,9 @@ def frontier(run: Run, outcome: StageOutcome) -> None:
             ("page", str(run.work / "frontier" / FRONTIER_PAGE)),
         ],
     )
-    errors = read_errors(run.work).filter(pl.col("split") == OPTIMUM, pl.col("is_best"))
+    errors = read_table(run.work, FRONTIER, "errors").filter(
+        pl.col("split") == OPTIMUM, pl.col("is_best")
+    )
     largest = max(errors["epsilon"].to_list())
     rows = errors.filter(pl.col("epsilon") == largest).select(
         "level", "table", "strategy", pl.col("share") * 100, "rmse"
@@ -62,7 +63,7 @@ def risk(run: Run, outcome: StageOutcome) -> None:
             ("seconds", seconds(outcome.manifest.run.wall_seconds, totals["people"], people)),
         ],
     )
-    summary = read_summary(run.work).select(
+    summary = read_table(run.work, RISK, "summary").select(
         pl.col("adversary").str.replace("_", " "),
         *(_decimals(name) for name in ("prior", "posterior", "ratio", "correct", "tied")),
         "over_posterior",

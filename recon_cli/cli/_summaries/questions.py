@@ -14,11 +14,10 @@ from recon_cli.evaluate.findings import shown_parts
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.pipeline.stages import RECONSTRUCT, SLIVERS
+from recon_cli.pipeline.stages import CONTRIBUTIONS, RECONSTRUCT, SLIVERS
 from recon_cli.plurals import plural
 from recon_cli.stages.audit_summary import read_audit
-from recon_cli.stages.contributions import read_contributions
-from recon_cli.stages.result_tables import read_disclosures, read_tenths
+from recon_cli.stages.result_tables import read_disclosures, read_table, read_tenths
 from recon_cli.store import Manifest, open_folder
 
 
@@ -180,7 +179,7 @@ def contributions(run: Run, outcome: StageOutcome) -> None:
     columns = ["left_out", "certain_added", "disclosed_added", "claims_added"]
     if notes["orders"]:
         columns += ["certain_shapley", "disclosed_shapley", "claims_shapley"]
-    table = read_contributions(run.work).select(columns).head(_PARTS_SHOWN)
+    table = read_table(run.work, CONTRIBUTIONS, "contributions").select(columns).head(_PARTS_SHOWN)
     show_table(table, [name.replace("_", " ") for name in columns])
 
 

@@ -25,9 +25,8 @@ from recon_cli.report.rates import brief, table_title
 from recon_cli.score.sizes import ALL
 from recon_cli.score.tables import TABLES
 from recon_cli.stages.leave_one_out_scores import read_differences
-from recon_cli.stages.run_words import words_of_run
+from recon_cli.stages.run_words import with_labels, words_of_run
 from recon_cli.stages.score import read_rates
-from recon_cli.stages.source_labels import with_labels
 from recon_cli.store import open_folder
 
 #: What is printed without being asked for.

@@ -27,8 +27,7 @@ from recon_cli.stage import load
 from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.report import page_of
 from recon_cli.stages.result_tables import read_variability_by_size
-from recon_cli.stages.run_words import words_of_run
-from recon_cli.stages.source_labels import with_labels
+from recon_cli.stages.run_words import with_labels, words_of_run
 
 #: Tables that a warning names.
 _NAMED = 4

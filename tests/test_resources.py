@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recon_cli.errors import MemoryShortage, SourceError
-from recon_cli.memory_shortage import as_shortage
+from recon_cli.resources import as_shortage
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
 
@@ -57,7 +57,7 @@ def test_a_panic_of_a_library_at_the_cap_is_told_in_one_line(
         raise PanicException("OS can't spawn worker thread")
 
     monkeypatch.setattr("recon_cli.stages.ingest.ingest", starved)
-    monkeypatch.setattr("recon_cli.memory_shortage._is_at_cap", lambda: True)
+    monkeypatch.setattr("recon_cli.resources._is_at_cap", lambda: True)
     done = recon("run", "-c", CLINIC, "--work", tmp_path / "work", code=11)
     assert done.stderr.startswith("error: memory ran out; finished partitions are kept")
 

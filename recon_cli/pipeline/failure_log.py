@@ -1,17 +1,18 @@
-"""Of counts that contradict each other a proof is kept, for anybody to check."""
+"""What is kept of a failure: the proof of a contradiction, the model that engines disagree on."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from recon_cli.attack.question import Question, RegionData
-from recon_cli.errors import ContradictionError
+from recon_cli.errors import ContradictionError, DisagreementError
 from recon_cli.stage import load
 from recon_cli.store.files import write_bytes
-from recon_cli.store.recipe import CONTRADICTIONS
+from recon_cli.store.recipe import CONTRADICTIONS, DISAGREEMENTS
 
 #: Deterministic seconds to look for one.
 _SECONDS: Final = 10.0
@@ -19,7 +20,7 @@ _SECONDS: Final = 10.0
 
 @contextmanager
 def log_contradictions(work: Path, question: Question, part: RegionData) -> Iterator[None]:
-    """Write the proof of a contradiction to ``<work>/contradictions/``, and say where.
+    """Write the proof of a contradiction to ``<work>/contradictions/``, or its page, and say where.
 
     Args:
         question: The one that is asked; proven is what `recon reconstruct` refuses.
@@ -31,6 +32,10 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
     try:
         yield
     except ContradictionError as error:
+        if error.page:
+            page = work / CONTRADICTIONS / f"{error.region}.md"
+            write_bytes(page, error.page.encode())
+            raise ContradictionError(f"{error}; {page} shows them", error.region) from error
         asked = load("recon_cli.attack.reconstruction.question:ReconstructionQuestion")
         if not error.region or not isinstance(question, asked):
             raise
@@ -54,3 +59,20 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
         if found.changed is not None:
             proof += f"; {error.region}.changed.tables has one, its proof records with those counts"
         raise ContradictionError(f"{error}; {proof}", error.region) from error
+
+
+@contextmanager
+def log_disagreements(work: Path) -> Iterator[None]:
+    """Write the model of a disagreement to ``<work>/disagreements/`` and say where.
+
+    Raises:
+        DisagreementError: As raised inside, with the file's name in the message.
+    """
+    try:
+        yield
+    except DisagreementError as error:
+        folder = work / DISAGREEMENTS
+        name = hashlib.sha256(error.model.encode()).hexdigest()[:16]
+        path = folder / f"{name}.json"
+        write_bytes(path, error.model.encode())
+        raise DisagreementError(f"{error}; the model is kept in {path}", error.model) from error

@@ -1,0 +1,177 @@
+"""Time and memory of this process: what work costs, what is held, and what means it ran out."""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from recon_cli.errors import MemoryShortage, ReconError
+
+#: Bytes below its cap at which a process may have been refused more, whatever the error says.
+_NEAR: Final = 64 << 20
+#: Below such a cap polars and OpenBLAS, with two threads, end the process while they are loaded, in
+#: words of their own; measured, and more threads need more.
+_LEAST: Final = 1_000 << 20
+#: Seconds that a figure of memory stays good for: looking costs a file a process.
+_FRESH: Final = 1.0
+#: New containers that a search for garbage waits for. Python's own 700 take a tenth of a short run:
+#: what start-up makes (modules, schemas, plans) stays, and every search walks through it.
+_NEW_CONTAINERS: Final = 100_000
+
+
+def collect_seldom() -> None:
+    """Let this process search for garbage less often; for processes that are our own.
+
+    At its end Python searches twice more, for what the system frees anyway: not at all.
+    """
+    gc.set_threshold(_NEW_CONTAINERS)
+    atexit.register(gc.freeze)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a piece of work cost, as manifests record it."""
+
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_mb: float = 0.0
+
+
+def peak_mb() -> float:
+    """Peak resident memory of this process so far, in MB; 0 where the system tells nothing."""
+    kilobytes = _kilobytes("VmHWM")  # getrusage would count what the process was before exec, too
+    return round((_recorded_peak_mb() or 0.0) if kilobytes is None else kilobytes / 1024, 1)
+
+
+class Memory:
+    """Resident memory, looked up at most once a second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._looked: float | None = None
+        self._mb: float | None = None
+
+    def mb(self) -> float | None:
+        """MB, workers included where the system tells; None if it tells nothing."""
+        now = self._clock()
+        if self._looked is None or now - self._looked >= _FRESH:
+            self._looked = now
+            self._mb = resident_mb()
+        return self._mb
+
+
+def resident_mb() -> float | None:
+    """MB that this process and its descendants hold; its own peak where there is no ``/proc``."""
+    if Path("/proc/self/statm").exists():
+        return sum(_held(pid) for pid in _family(os.getpid()))
+    return _recorded_peak_mb()
+
+
+def _family(pid: int) -> list[int]:
+    """A process and its descendants, as far as the system lists children."""
+    found = [pid]
+    for parent in found:
+        for thread in Path(f"/proc/{parent}/task").glob("*/children"):
+            found += [int(child) for child in _text(thread).split()]
+    return found
+
+
+def _held(pid: int) -> float:
+    fields = _text(Path(f"/proc/{pid}/statm")).split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") / 1024**2 if fields else 0.0
+
+
+def _text(path: Path) -> str:
+    """A file of ``/proc``; empty when its process has just ended."""
+    try:
+        return path.read_text(encoding="ascii")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return ""
+
+
+def _recorded_peak_mb() -> float | None:
+    try:
+        import resource  # noqa: PLC0415 - Windows has none
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 if os.uname().sysname == "Linux" else 1024**2)
+
+
+def _kilobytes(field: str) -> int | None:
+    """A figure of ``/proc/self/status``; None where the system has none."""
+    try:
+        text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    found = (line.split()[1] for line in text.splitlines() if line.startswith(f"{field}:"))
+    return next(map(int, found), None)
+
+
+def require_room() -> None:
+    """Pass silently if the process may have the memory that libraries need to be loaded.
+
+    Raises:
+        MemoryShortage: It is capped below.
+    """
+    cap = _cap()
+    if cap is not None and cap < _LEAST:
+        raise MemoryShortage(
+            f"memory is capped at {cap >> 20:,} MB (ulimit -v), and libraries need "
+            f"{_LEAST >> 20:,} MB to be loaded at all; allow more"
+        )
+
+
+def as_shortage(error: BaseException) -> MemoryShortage | None:
+    """The shortage that an error stands for, if it does.
+
+    Libraries raise whatever they like where there is no room for a thread, a module or a frame, and
+    what we make of it may accuse a file that is right: so near to the cap of the process, every
+    error of theirs is taken for a shortage. A refusal of our own alone never is.
+    """
+    if isinstance(error, MemoryShortage):
+        return error
+    chain = list(_chain(error))
+    is_foreign = not all(isinstance(each, ReconError) for each in chain)
+    if any(map(_is_shortage, chain)) or (is_foreign and _is_at_cap()):
+        return MemoryShortage(
+            "memory ran out; finished partitions are kept, the same command resumes; allow more, "
+            "or take fewer --workers or a lower ingest.piece_people"
+        )
+    return None
+
+
+def _is_shortage(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    return isinstance(error, MemoryError | MemoryShortage)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    at: BaseException | None = error
+    while at is not None:
+        yield at
+        at = at.__cause__ or at.__context__
+
+
+def _cap() -> int | None:
+    """Bytes of address space that this process may have; None without a limit."""
+    try:
+        import resource  # noqa: PLC0415 - Windows has none
+    except ImportError:
+        return None
+    cap = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if cap == resource.RLIM_INFINITY else cap
+
+
+def _is_at_cap() -> bool:
+    """Whether this process has, or had, nearly all the address space that it may have."""
+    cap, peak = _cap(), _kilobytes("VmPeak")
+    return cap is not None and peak is not None and peak * 1024 > cap - _NEAR
