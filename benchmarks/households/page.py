@@ -46,7 +46,8 @@ The second study behind this project (Generate-then-Verify) asked which claims "
 have these values on these columns" a block's published tables prove. Here its 628 queries are made
 of a synthetic nation of 500,000 people, for blocks of a size, and every claim of every number of
 columns is verified. *Rules* are the structural zeros that `dhc_2020_households` assumes; without
-them there is only what the tables say, as in the study.
+them there is only what the tables say, as in the study. The nation is that of before 25 November
+2026, whose neighbours were more alike in age; measuring it again is outstanding.
 """
 WHY = """
 Why ours differ. The study's truth are the 2010 microdata, ours a synthetic population. Its blocks
