@@ -44,7 +44,7 @@ def joint_details(located: Located) -> list[Detail]:
             place == located.geoid, proof="joint"
         )
         details += _records(located.release, rows.drop(located.release.geoid_column, "proof"))
-        if folder.manifest.notes["compositions"]:
+        if folder.manifest.notes.get("compositions"):
             members = located.work.open(JOINT, JOINT_MEMBERS)
             rows = members.read(located.partition, located.span).filter(place == located.geoid)
             details += live_together(located.release, rows)
