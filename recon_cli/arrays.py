@@ -16,5 +16,6 @@ WordArray = npt.NDArray[np.uint64]
 
 def ranges(starts: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> IntArray:
     """The whole numbers of several ranges, one range after the other."""
-    before = np.cumsum(sizes) - sizes
-    return np.arange(int(np.sum(sizes)), dtype=np.int64) + np.repeat(starts - before, sizes)
+    first = starts - (np.cumsum(sizes) - sizes)
+    listed: IntArray = np.arange(int(np.sum(sizes)), dtype=np.int64) + np.repeat(first, sizes)
+    return listed

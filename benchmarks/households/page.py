@@ -46,8 +46,7 @@ The second study behind this project (Generate-then-Verify) asked which claims "
 have these values on these columns" a block's published tables prove. Here its 628 queries are made
 of a synthetic nation of 500,000 people, for blocks of a size, and every claim of every number of
 columns is verified. *Rules* are the structural zeros that `dhc_2020_households` assumes; without
-them there is only what the tables say, as in the study. The nation is that of before 25 November
-2026, whose neighbours were more alike in age; measuring it again is outstanding.
+them there is only what the tables say, as in the study.
 """
 WHY = """
 Why ours differ. The study's truth are the 2010 microdata, ours a synthetic population. Its blocks
@@ -66,12 +65,13 @@ agrees. `vacancy` is the same for all occupied homes, which lifts every number o
 LARGER = """
 ## Larger blocks
 
-A block of 33 housing units has some 1,500 kinds of units left by tables and rules, and 15,000 by
-tables alone. With rules every group of it was decided, in 1.5 CPU seconds. On tables alone the
-default budget (`claims.unit_seconds: 2`) ended first: 7,866 groups stayed undecided, and the
-vertices of its relaxation are mostly fractional, so that few solutions refute what is false before
-duals are asked for one group at a time. What is claimed of such a block is proven all the same; it
-is `partial`, and `rests_on: tables and rules` then also stands where tables alone might have been
+A block of 33 housing units (of the nation of before 25 November 2026, whose neighbours were more
+alike in age) has some 1,500 kinds of units left by tables and rules, and 15,000 by tables alone.
+With rules every group of it was decided, in 1.5 CPU seconds. On tables alone the default budget
+(`claims.unit_seconds: 2`) ended first: 7,866 groups stayed undecided, and the vertices of its
+relaxation are mostly fractional, so that few solutions refute what is false before duals are
+asked for one group at a time. What is claimed of such a block is proven all the same; it is
+`partial`, and `rests_on: tables and rules` then also stands where tables alone might have been
 enough.
 """
 

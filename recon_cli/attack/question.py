@@ -10,23 +10,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
 from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.unit_status import MISSING
 from recon_cli.model.ledger import Arrays
 from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
-
-#: Workers died on it, so it was not solved.
-QUARANTINED: Final = "quarantined"
-#: Within the effort neither a solution was found nor a proof that there is none.
-UNDECIDED: Final = "undecided"
-#: People of these units are missing from the records.
-MISSING: Final = (QUARANTINED, UNDECIDED)
 
 
 class Checkpoint:

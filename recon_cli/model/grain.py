@@ -130,8 +130,8 @@ class RowGroup:
 
     def holds(self, atoms: AtomArray) -> BoolArray:
         """Which histogram cells are in some row."""
-        held: BoolArray = (self.layers >= 0).any(axis=0)[self.codes(atoms)]
-        return held
+        is_in_row: BoolArray = np.any(self.layers >= 0, axis=0)
+        return is_in_row[self.codes(atoms)]
 
 
 def unravel(codes: IntArray, sizes: Sequence[int]) -> AtomArray:

@@ -211,7 +211,7 @@ class _Changes:
         sizes = self.rows.indptr[others + 1] - starts
         ends = np.cumsum(sizes)
         entry = ranges(starts, sizes)
-        rows = self.rows.indices[entry]
+        rows = self.rows.indices[entry].astype(np.int64)
         more = self._missed(rows, moved[rows] + self.rows.data[entry]) - missed[rows]
         return np.add.reduceat(more, ends - sizes), int(ends[-1])
 

@@ -21,7 +21,7 @@ from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_with
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 
 #: Variables for each row, time after time, and the share of the effort that each time is given.
-_TIMES = ((2, 0.1), (4, 0.2), (8, 0.4))
+_TIMES = ((2, 0.2), (4, 0.5), (8, 0.7))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.attack.question import MISSING
+from recon_cli.attack.unit_status import MISSING
 from recon_cli.config.sections.attribute import Attribute
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.evaluate.disclosing import attributed, labelled, possible_cells

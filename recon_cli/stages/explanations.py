@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
-from recon_cli.attack.question import MISSING
+from recon_cli.attack.unit_status import MISSING
 from recon_cli.errors import ConfigError
 from recon_cli.explain.counterexamples import Claim
 from recon_cli.explain.facts import (

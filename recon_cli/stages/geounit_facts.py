@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.attack.question import QUARANTINED, UNDECIDED
+from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.coverage import UNLISTED
 from recon_cli.evaluate.checked import UNCHECKED, proof_basis
 from recon_cli.evaluate.proven import proof_conditions

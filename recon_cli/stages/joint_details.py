@@ -53,7 +53,7 @@ def joint_details(located: Located) -> list[Detail]:
 
 def live_together(release: Release, members: pl.DataFrame) -> list[Detail]:
     """Households of several people that are certain with every member, the largest first."""
-    say_kind = load("recon_cli.report.unit_kinds:say_kind")
+    say_kind = load("recon_cli.report.geounit:say_kind")
     said = [
         say_kind(release, tuple(row.get(name) for name in release.histogram))
         for row in members.iter_rows(named=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from recon_cli.attack.question import QUARANTINED, UNDECIDED
+from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.evaluate.checked import proof_basis
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import known_columns, proof_conditions

@@ -85,7 +85,8 @@ def test_cases_prove_the_least_value_or_refute_more(seed: int) -> None:
 
 
 def test_a_gap_that_duals_leave_is_closed_by_cases_and_checked() -> None:
-    odd = LinearConstraints(sparse.csr_array([[2, 2, 2, 1]]), np.array([3]), np.array([3]))
+    row = sparse.csr_array(np.array([[2, 2, 2, 1]]))
+    odd = LinearConstraints(row, np.array([3]), np.array([3]))
     program = IntegerProgram(odd, np.zeros(4, np.int64), np.ones(4, np.int64))
     functional = np.array([0, 0, 0, 1])
     found = prove_by_cases(program, functional, 1, 10.0)

@@ -145,7 +145,7 @@ def test_a_contradiction_of_both_releases_is_on_a_page_of_the_work_folder(
     config = tmp_path / "other" / "persons.yaml"
     recon("run", "-c", config, "--until", "ingest", "-q")
     homes = pl.read_parquet(tmp_path / "other" / "households.parquet")
-    block = homes["geoid_block"].max()
+    block = str(homes["geoid_block"].max())
     here = (pl.col("geoid_block") == block) & (pl.col("vacancy") == "occupied")
     other = pl.col("householder_origin").replace_strict(
         {"hispanic": "not_hispanic", "not_hispanic": "hispanic"}, default=None

@@ -21,7 +21,8 @@ from recon_cli.attack.claims.trivial import TrivialGroups
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import ClaimOptions
-from recon_cli.attack.question import UNDECIDED, Answer, Question, RegionData, count_statuses
+from recon_cli.attack.question import Answer, Question, RegionData, count_statuses
+from recon_cli.attack.unit_status import UNDECIDED
 from recon_cli.attack.variability.histogram import (
     histogram_masks,
     histogram_of,

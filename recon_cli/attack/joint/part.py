@@ -131,10 +131,8 @@ class Part:
             geoids: Of the places, rising.
             is_asked: Which of them are asked about.
         """
-        first, last = (
-            int(self.geoids.search_sorted(geoids[at], side))
-            for at, side in ((0, "left"), (-1, "right"))
-        )
+        first = self.geoids.search_sorted(geoids[0], "left")
+        last = self.geoids.search_sorted(geoids[-1], "right")
         place = geoids.search_sorted(self.geoids.slice(first, last - first))
         of_unit = place.cast(pl.Int64).to_numpy()
         of_unit = np.where(is_asked[of_unit], of_unit, -1)

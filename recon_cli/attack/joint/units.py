@@ -107,12 +107,12 @@ class JointCertainty:
             np.concatenate(
                 [np.zeros((parts, 0), dtype=np.int64), *(b.records for b in batches)], axis=1
             ),
-            *(
-                tuple(
-                    np.concatenate([nothing, *(getattr(b, name)[part] for b in batches)])
-                    for part in range(parts)
-                )
-                for name in ("alone", "together", "confirmed")
+            tuple(np.concatenate([nothing, *(b.alone[p] for b in batches)]) for p in range(parts)),
+            tuple(
+                np.concatenate([nothing, *(b.together[p] for b in batches)]) for p in range(parts)
+            ),
+            tuple(
+                np.concatenate([nothing, *(b.confirmed[p] for b in batches)]) for p in range(parts)
             ),
             np.concatenate([np.empty(0), *(b.seconds for b in batches)]),
         )

@@ -12,8 +12,6 @@ import polars as pl
 from recon_cli import verification
 from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.question import (
-    QUARANTINED,
-    UNDECIDED,
     Answer,
     PlannedQuestion,
     RegionData,
@@ -22,6 +20,7 @@ from recon_cli.attack.question import (
 )
 from recon_cli.attack.reconstruction.person_records import histogram_resolved, person_records
 from recon_cli.attack.reconstruction.solution import BatchSolution, solve_system
+from recon_cli.attack.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.coverage import Coverage
 from recon_cli.errors import VerificationError
 from recon_cli.frames import is_place

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.question import UNDECIDED
+from recon_cli.attack.unit_status import UNDECIDED
 from recon_cli.attack.variability.batch import BatchVariability
 from recon_cli.attack.variability.distance import Distances
 from recon_cli.attack.variability.histogram import HistogramCells, histogram_schema, with_open_ends
