@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recon_cli.cli._output import console, duration
-from recon_cli.pipeline.execution import PlannedStage
+from recon_cli.pipeline.run_stages import PlannedStage
 from recon_cli.store import StageStatus, State
 
 

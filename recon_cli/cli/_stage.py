@@ -19,8 +19,8 @@ from recon_cli.cli._options import (
 )
 from recon_cli.config import SECTIONS
 from recon_cli.config.keys import meanings_of
-from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.protections import PROTECTIONS
 from recon_cli.stage import Stage, load

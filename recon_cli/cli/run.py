@@ -17,9 +17,9 @@ from recon_cli.cli._options import (
 )
 from recon_cli.cli._run_log import RunLog, log_to
 from recon_cli.cli._stage import run_and_print
-from recon_cli.pipeline.execution import plan, run_stages
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.run_stages import plan, run_stages
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.progress import JsonLinesReporter
 from recon_cli.stage import load

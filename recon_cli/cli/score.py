@@ -15,7 +15,7 @@ from recon_cli.cli._options import (
     run_options,
 )
 from recon_cli.cli._summaries.scores import print_facts, print_tables
-from recon_cli.pipeline.execution import run_stage
+from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import SCORE
 from recon_cli.stages.score import read_rates
 from recon_cli.stages.scores_page import write_page

@@ -19,7 +19,7 @@ from recon_cli.config.protecting import ProtectingByChance
 from recon_cli.config.sections.account import Account
 from recon_cli.execute import OnProgress, Results
 from recon_cli.noise.account import Spend
-from recon_cli.pipeline.declaration import OpenedStage
+from recon_cli.pipeline.opened_stage import OpenedStage
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.plurals import plural

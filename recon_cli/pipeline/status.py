@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recon_cli.errors import ReconError, StageError
-from recon_cli.pipeline.execution import preview
 from recon_cli.pipeline.order import dependencies, in_order, stages_of
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.run_stages import preview
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.stage import PRIVATE
 from recon_cli.store import Manifest, Stage, StageStatus, State

@@ -1,4 +1,4 @@
-"""Protection of records before they are published: household swapping."""
+"""Protections of records and of their counts, before they are published."""
 
 from recon_cli.protect.settings import Experimental, Swap, Targeted, load_swap, packaged_swaps
 

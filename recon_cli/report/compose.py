@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
 
 from recon_cli.evaluate.findings import (
     AuditFindings,
@@ -16,42 +15,8 @@ from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.answers import make_answers
 from recon_cli.report.document import KeyFigure, ReportDocument, ReportSection, Term
 from recon_cli.report.headline import make_headline
-from recon_cli.report.sections import (
-    Section,
-    attack,
-    audit,
-    certain,
-    confidence,
-    contributions,
-    disclosure,
-    joint,
-    leave_one_out,
-    places,
-    provenance,
-    risk,
-    slivers,
-    uniqueness,
-    variability,
-)
+from recon_cli.report.sections import SECTIONS
 from recon_cli.report.words import Words, agreement_of, percentage, words_of
-
-SECTIONS: Final[tuple[Section[Any], ...]] = (
-    places.SECTION,
-    audit.SECTION,
-    disclosure.SECTION,
-    uniqueness.SECTION,
-    variability.SECTION,
-    certain.SECTION,
-    joint.SECTION,
-    contributions.SECTION,
-    slivers.SECTION,
-    confidence.SECTION,
-    attack.SECTION,
-    leave_one_out.SECTION,
-    risk.SECTION,
-    provenance.PROOFS,
-    provenance.SECTION,
-)
 
 
 def compose_report(

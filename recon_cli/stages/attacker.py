@@ -12,7 +12,7 @@ from recon_cli.arrays import IntArray
 from recon_cli.config.sections.synth import Synth
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import ATTACKER, SYNTH
 from recon_cli.schema import Release

@@ -26,8 +26,8 @@ from recon_cli.explain.facts import (
 )
 from recon_cli.explain.minimal_explanation import SearchEffort, find_exclusion, find_explanation
 from recon_cli.frames import OPEN
-from recon_cli.pipeline.declaration import MadeStage
 from recon_cli.pipeline.failure_log import log_disagreements
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import ATTRIBUTE, SOLVAR
 from recon_cli.report.geounit import kind_masks

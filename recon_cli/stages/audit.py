@@ -5,7 +5,7 @@ from __future__ import annotations
 from recon_cli.attack.options import AuditOptions
 from recon_cli.config.sections.audit import Audit
 from recon_cli.coverage import select
-from recon_cli.pipeline.declaration import MadeStage, QuestionStage
+from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT
 from recon_cli.stages.reconstruct import input_digests, shared_digests

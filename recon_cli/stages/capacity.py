@@ -5,7 +5,7 @@ from __future__ import annotations
 from recon_cli.config.sections.capacity import Capacity
 from recon_cli.coverage import select
 from recon_cli.errors import SourceError
-from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CAPACITY
 from recon_cli.stage import load

@@ -16,9 +16,9 @@ from recon_cli.config.sections.solvar import Solvar
 from recon_cli.errors import ContradictionError
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.execute.limited import results_until
-from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import AUDIT, SOLVAR
 from recon_cli.plurals import plural
 from recon_cli.rules.evidence import Before, Evidence

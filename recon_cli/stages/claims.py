@@ -5,7 +5,7 @@ from __future__ import annotations
 from recon_cli.attack.claims.groups import claim_columns, require_columns
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.claims import Claims
-from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CLAIMS
 from recon_cli.stage import load

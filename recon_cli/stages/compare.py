@@ -12,7 +12,7 @@ from typing import Any
 
 from recon_cli.config.sections.compare import Compare
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.declaration import OpenedStage
+from recon_cli.pipeline.opened_stage import OpenedStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import COMPARE
 from recon_cli.stage import load

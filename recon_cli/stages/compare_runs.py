@@ -12,9 +12,9 @@ from recon_cli.config import RunConfig
 from recon_cli.config.sections.compare import Compare
 from recon_cli.errors import ReconError, StageError
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
-from recon_cli.pipeline.execution import plan, run_stages
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.run_stages import plan, run_stages
 from recon_cli.progress import Reporter, SilentReporter, Task
 from recon_cli.protections import PROTECTIONS
 from recon_cli.resources import Usage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recon_cli.attack.options import ConfidenceOptions
 from recon_cli.config.sections.confidence import Confidence
-from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CONFIDENCE
 from recon_cli.stages.reconstructed import open_reconstructed

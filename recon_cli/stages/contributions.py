@@ -14,7 +14,7 @@ from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.contributions import Contributions
 from recon_cli.coverage import select
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.progress import Task

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recon_cli.config.sections.estimate import Estimate
-from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import ESTIMATE
 from recon_cli.stages.reconstruct import input_digests, shared_digests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recon_cli.config.sections.frontier import Frontier
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import FRONTIER
 from recon_cli.stage import load

@@ -9,7 +9,7 @@ from typing import Any
 from recon_cli.config import Ingest
 from recon_cli.coverage import PROTECTION, UNIT_LIST
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.stage import load
 from recon_cli.store import (

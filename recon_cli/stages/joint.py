@@ -10,7 +10,7 @@ from recon_cli.config import load_config
 from recon_cli.config.sections.joint import Joint
 from recon_cli.coverage import select
 from recon_cli.errors import StageError
-from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import JOINT
 from recon_cli.schema import Release, Table

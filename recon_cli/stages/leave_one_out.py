@@ -10,7 +10,7 @@ from recon_cli.attack.options import LeaveOneOutOptions
 from recon_cli.config.sections.leave_one_out import LeaveOneOut
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.schema import Release

@@ -20,7 +20,7 @@ from recon_cli.attack.linkage.specification import (
 from recon_cli.config.sections.link import Link
 from recon_cli.errors import SourceError, UnknownValueError
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LINK
 from recon_cli.seeding import digest_seed

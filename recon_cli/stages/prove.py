@@ -7,7 +7,7 @@ from typing import Any
 
 from recon_cli.config.sections.prove import Prove
 from recon_cli.evaluate.fresh import WorkFolder
-from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, SOLVAR
 from recon_cli.stage import load

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from recon_cli.config import Reconstruct
 from recon_cli.coverage import Coverage, select
-from recon_cli.pipeline.declaration import ChosenStage, QuestionStage
+from recon_cli.pipeline.opened_stage import ChosenStage, QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Table

@@ -45,7 +45,7 @@ class Reconstructed:
 
     def records(self) -> Any:
         """What reads the records of a piece."""
-        reader = load("recon_cli.pipeline.asking:ReconstructedRecords")
+        reader = load("recon_cli.pipeline.question_worker:ReconstructedRecords")
         return reader(self.microdata, self.blocks)
 
     def require_exact(self, command: str, instead: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import StageError
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in

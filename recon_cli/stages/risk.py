@@ -16,7 +16,7 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.execute import OnProgress
 from recon_cli.frames import UNREADABLE
 from recon_cli.noise.budget import exact, prior_of
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RISK
 from recon_cli.risk.release import (

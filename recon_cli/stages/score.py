@@ -14,7 +14,7 @@ from recon_cli.attack.linkage.specification import CEF, HDF
 from recon_cli.config.sections.score import Score
 from recon_cli.errors import ConfigError
 from recon_cli.evaluate.fresh import made_from, own_source
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CONFIDENCE, LINK, RECONSTRUCT, SCORE, SOLVAR
 from recon_cli.progress import Task

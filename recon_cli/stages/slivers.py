@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recon_cli.config.sections.slivers import Slivers
 from recon_cli.coverage import select
-from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import SLIVERS
 from recon_cli.stages.reconstruct import input_digests, shared_digests

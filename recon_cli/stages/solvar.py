@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recon_cli.attack.options import VariabilityOptions
 from recon_cli.config.sections.solvar import Solvar
-from recon_cli.pipeline.declaration import QuestionStage
+from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import SOLVAR
 from recon_cli.stages.reconstructed import open_reconstructed

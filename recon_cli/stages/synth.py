@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from recon_cli.config.sections.synth import Synth
 from recon_cli.execute import OnProgress
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import SYNTH
 from recon_cli.store import Manifest, Piece, Staging, Transaction

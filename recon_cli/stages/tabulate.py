@@ -16,7 +16,7 @@ from recon_cli import sources, tabulation
 from recon_cli.config import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.frames import UNREADABLE
-from recon_cli.pipeline.declaration import MadeStage
+from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT, TABULATE
 from recon_cli.progress import Task

@@ -1,6 +1,6 @@
 """What the members of a household answer about race and ethnicity.
 
-The householder's origin is drawn where the household age_sex. Partners mostly share it, children
+The householder's origin is drawn where the household lives. Partners mostly share it, children
 tick the races of their parents, of whom one may live elsewhere, a few members answer otherwise,
 lodgers come from the block.
 """

@@ -1,4 +1,4 @@
-"""Group quarters: who age_sex in them, and where."""
+"""Group quarters: who lives in them, and where."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ class AnswerModel:
         Args:
             origin: Of the person's household.
             answers: What the household would answer.
-            local: Shares of origins where the person age_sex.
+            local: Shares of origins where the person lives.
             rng: Source of chance.
         """
         rare = rng.random(len(origin)) < np.array(self.origins.dissent)[origin]

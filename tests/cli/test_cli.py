@@ -22,7 +22,7 @@ from recon_cli.cli import main
 from recon_cli.cli._group import Commands
 from recon_cli.cli._output import TableColumn, fitted_table, share
 from recon_cli.config import SECTIONS, load_config
-from recon_cli.pipeline import asking
+from recon_cli.pipeline import question_worker
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.publication import GeounitBatch
@@ -116,7 +116,7 @@ def test_an_interrupted_reconstruction_goes_on(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recon("ingest", "-c", config)
-    real, seen = asking.ask_piece, []
+    real, seen = question_worker.ask_piece, []
 
     def interrupted(job: Any, piece: Piece, tick: Any) -> None:
         seen.append(piece)
@@ -124,7 +124,7 @@ def test_an_interrupted_reconstruction_goes_on(
             raise KeyboardInterrupt
         real(job, piece, tick)
 
-    monkeypatch.setattr(asking, "ask_piece", interrupted)
+    monkeypatch.setattr(question_worker, "ask_piece", interrupted)
     stopped = recon("reconstruct", "-c", config, "--workers", 1, code=130)
     assert "interrupted; finished partitions are kept" in stopped.stderr
     assert not (work(config) / "microdata").exists()

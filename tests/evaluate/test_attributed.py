@@ -14,9 +14,9 @@ from benchmarks.soundness.releases import NAMES, TinyRelease, make_release
 from benchmarks.soundness.words import Possible
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
-from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.run_stages import run_stage
 from tests.support.enumeration import all_records
 from tests.support.properties import SEEDS, examples
 

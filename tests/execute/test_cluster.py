@@ -26,7 +26,7 @@ from distributed import Client, LocalCluster
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, ContradictionError, WorkerError
 from recon_cli.execute import DaskWorkers, connection, remote, run_items
-from recon_cli.pipeline import asking
+from recon_cli.pipeline import question_worker
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
 from tests.support import shards
@@ -323,7 +323,7 @@ def test_stages_make_the_same_files_wherever_they_run(
         work = Path(shutil.copytree(tmp_path / "ingested", tmp_path / name))
         if name == "cluster":  # a worker of each stage is killed while it is at a solver
             monkeypatch.setenv(shards.LIVES, "1")
-            monkeypatch.setattr(asking, "ask_piece", shards.ask_or_die)
+            monkeypatch.setattr(question_worker, "ask_piece", shards.ask_or_die)
         for stage in (reconstruct, solvar):
             monkeypatch.setenv(shards.DEATHS, str(tmp_path / f"{name}-{stage.__name__}"))
             stage(run(work, *settings, workers=workers))

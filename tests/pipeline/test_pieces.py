@@ -15,7 +15,7 @@ from recon_cli.cli._options import RunOptions
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, StageError, Unpublished, WorkerError
 from recon_cli.execute import Results, WorkItem
-from recon_cli.pipeline import asking
+from recon_cli.pipeline import question_worker
 from recon_cli.pipeline.quarantine import QuarantineOnDeath
 from recon_cli.pipeline.run import ALL_PIECES, NO_PIECES, Run, Shard
 from recon_cli.pipeline.stages import RECONSTRUCT
@@ -177,7 +177,7 @@ def test_a_worker_that_dies_once_changes_nothing(
 ) -> None:
     monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
     monkeypatch.setenv(shards.LIVES, "1")
-    monkeypatch.setattr(asking, "ask_piece", shards.reconstruct_or_die)
+    monkeypatch.setattr(question_worker, "ask_piece", shards.reconstruct_or_die)
     manifest = reconstruct(run(in_pieces, workers=2)).manifest
     assert (tmp_path / "deaths").read_text().count("\n") == 1
     assert set(manifest.statuses) == {"unique", "solved"}
@@ -190,7 +190,7 @@ def test_what_kills_the_solver_is_quarantined_and_bounded(
 ) -> None:
     monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
     monkeypatch.setenv(shards.LIVES, "1000")
-    monkeypatch.setattr(asking, "ask_piece", shards.reconstruct_or_die)
+    monkeypatch.setattr(question_worker, "ask_piece", shards.reconstruct_or_die)
     manifest = reconstruct(run(in_pieces, workers=2)).manifest
     # twice at the region, once more at the part of it that is to blame
     assert (tmp_path / "deaths").read_text().count("\n") == 3
@@ -228,7 +228,7 @@ def test_solvar_goes_on_without_what_kills_it(
     work = Path(shutil.copytree(whole, tmp_path / "work"))
     monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
     monkeypatch.setenv(shards.LIVES, "1000")
-    monkeypatch.setattr(asking, "ask_piece", shards.measure_or_die)
+    monkeypatch.setattr(question_worker, "ask_piece", shards.measure_or_die)
     ingest(run(work, "ingest.piece_people=1"))
     reconstruct(run(work))
     solvar(run(work, workers=2, force=True))
@@ -245,7 +245,7 @@ def test_solvar_goes_on_without_what_kills_it(
 def test_a_piece_that_dies_before_any_solver_is_given_up(
     in_pieces: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "ask_piece", shards.die_at_once)
+    monkeypatch.setattr(question_worker, "ask_piece", shards.die_at_once)
     with pytest.raises(WorkerError, match="died"):
         reconstruct(run(in_pieces, workers=2))
 

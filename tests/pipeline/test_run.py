@@ -21,7 +21,7 @@ from recon_cli import __version__
 from recon_cli.cli._stage import summary_of
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.errors import ConfigError
-from recon_cli.pipeline import asking
+from recon_cli.pipeline import question_worker
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.stage import load
@@ -234,7 +234,7 @@ def test_make_has_a_target_for_every_stage() -> None:
 
 def test_a_dry_run_knows_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clinic(tmp_path, "--until", "reconstruct")
-    real, seen = asking.ask_piece, list[str]()
+    real, seen = question_worker.ask_piece, list[str]()
 
     def interrupted(*arguments: object) -> None:
         seen.append("")
@@ -242,7 +242,7 @@ def test_a_dry_run_knows_what_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
             raise KeyboardInterrupt
         real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(asking, "ask_piece", interrupted)
+    monkeypatch.setattr(question_worker, "ask_piece", interrupted)
     clinic(tmp_path, "--only", "solvar", "--workers", 1, code=130)
     done = "8 of 12 clinics decided; 2 of 3 partitions"
     shown = clinic(tmp_path, "--only", "solvar", "--dry-run").stdout

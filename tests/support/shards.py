@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from recon_cli.errors import ContradictionError, ReconError
 from recon_cli.execute import DaskWorkers, OnProgress, WorkItem, remote, run_items
-from recon_cli.pipeline.asking import Asked, ask_piece
+from recon_cli.pipeline.question_worker import Asked, ask_piece
 
 if TYPE_CHECKING:  # workers start in a fraction of the time without these
     from recon_cli.store import Piece

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import stage_named
 
 

@@ -24,8 +24,8 @@ from recon_cli.lab.calibration.measures import judge, measure
 from recon_cli.lab.calibration.page import calibration_page
 from recon_cli.lab.calibration.study import load_study
 from recon_cli.lab.calibration.zero import zero_solvar
-from recon_cli.pipeline.execution import run_stage
 from recon_cli.pipeline.run import Run, pieces_of
+from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import ATTACKER, SYNTH, stage_named
 from recon_cli.schema import Release
 from recon_cli.stages.attacker import age_bins

@@ -15,7 +15,7 @@ from recon_cli.evaluate.fresh import Missing
 from recon_cli.report.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel, dots, rates
 from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.report.rates import looks_of, rate_sheet, reading, sizes_of
-from recon_cli.report.sections import Section
+from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count, enumerate_words, percent
 from recon_cli.score.gains import PANELS
 from recon_cli.score.sizes import ALL

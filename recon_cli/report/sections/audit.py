@@ -6,7 +6,7 @@ import polars as pl
 
 from recon_cli.evaluate.findings import AuditFindings, Findings
 from recon_cli.report.document import ReportSection, ResultTable, result_table
-from recon_cli.report.sections import Section
+from recon_cli.report.section import Section
 from recon_cli.report.view import meaning_of
 from recon_cli.report.words import Words, count, percentage, stopped_words
 from recon_cli.schema import Release

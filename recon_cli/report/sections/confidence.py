@@ -8,7 +8,7 @@ from recon_cli.evaluate.findings import Findings
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.pipeline.stages import CONFIDENCE, SCORE
 from recon_cli.report.document import ReportSection, result_table
-from recon_cli.report.sections import Section, folder_of
+from recon_cli.report.section import Section, folder_of
 from recon_cli.report.words import Words, count, percent
 from recon_cli.score.confidence import CALIBRATION, count_tenths
 from recon_cli.store import Folder

@@ -8,7 +8,7 @@ from recon_cli.attack.contributions.ranking import MEASURES, NOTHING, WHOLE
 from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.report.document import ReportSection, ResultTable, result_table
-from recon_cli.report.sections import Section, folder_of
+from recon_cli.report.section import Section, folder_of
 from recon_cli.report.words import Words, count
 from recon_cli.store import Folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recon_cli.evaluate.findings import ClaimFindings, Findings
 from recon_cli.report.document import ReportSection, ResultTable, result_table
-from recon_cli.report.sections import Section
+from recon_cli.report.section import Section
 from recon_cli.report.words import (
     Words,
     capitalized,

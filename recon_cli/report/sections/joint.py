@@ -9,7 +9,7 @@ from recon_cli.evaluate.findings import COUNTED, JOINT_UNITS, SOLVED, Findings, 
 from recon_cli.plurals import plural
 from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
-from recon_cli.report.sections import Section
+from recon_cli.report.section import Section
 from recon_cli.report.words import Words, capitalized, percent, percent_of, percentage, size_label
 
 _KEY = "joint"

@@ -7,7 +7,7 @@ import polars as pl
 from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.report.document import ReportSection, ResultTable, result_table
-from recon_cli.report.sections import Section, folder_of
+from recon_cli.report.section import Section, folder_of
 from recon_cli.report.words import Words, capitalized, count, percent, size_label
 from recon_cli.score.leave_one_out import DIFFERENCE
 from recon_cli.score.sizes import ALL

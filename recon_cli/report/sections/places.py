@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recon_cli.evaluate.findings import Findings, Place
 from recon_cli.report.document import ReportSection, ResultTable
-from recon_cli.report.sections import Section
+from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count
 
 _KEY = "places"

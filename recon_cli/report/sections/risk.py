@@ -8,7 +8,7 @@ from recon_cli.evaluate.findings import Findings
 from recon_cli.pipeline.stages import RISK
 from recon_cli.report.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel
 from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
-from recon_cli.report.sections import Section
+from recon_cli.report.section import Section
 from recon_cli.report.words import Words, count
 from recon_cli.store import Folder
 

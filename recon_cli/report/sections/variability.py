@@ -22,7 +22,7 @@ from recon_cli.report.document import (
     by_size_words,
     result_table,
 )
-from recon_cli.report.sections import Section
+from recon_cli.report.section import Section
 from recon_cli.report.words import (
     Words,
     capitalized,

@@ -52,8 +52,8 @@ class QuestionStage(OpenedStage):
         geounits: ``geounits/``, which says how partitions are cut into pieces.
         question: ``module:class`` of the `recon_cli.attack.question.Question`.
         arguments: Gives what its ``of`` makes it from.
-        records: Makes what reads them, see `recon_cli.pipeline.asking.Records`, where the question
-            starts from records.
+        records: Makes what reads them, see `recon_cli.pipeline.question_worker.Records`, where the
+            question starts from records.
         notes: What else the manifest says.
         grain: People that are worth starting a process for.
         pieces: What is worked on at a time; default the pieces that ``geounits/`` was cut into.
@@ -80,7 +80,7 @@ class QuestionStage(OpenedStage):
 
     def make(self, stage: Transaction) -> Manifest:
         """Ask every piece that is not finished, and publish; when stopped, what is decided."""
-        asking = importlib.import_module("recon_cli.pipeline.asking")
+        asking = importlib.import_module("recon_cli.pipeline.question_worker")
         kind, run, label = load(self.question), self.run, self.recipe.stage.name
 
         @cache

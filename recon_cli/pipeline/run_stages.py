@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from recon_cli.errors import StageError
-from recon_cli.pipeline.declaration import OpenedStage
+from recon_cli.pipeline.opened_stage import OpenedStage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.resources import require_room
