@@ -46,6 +46,19 @@ def test_what_is_named_exists(name: str) -> None:
             thing = getattr(thing, attribute)
 
 
+def loaded_names() -> list[str]:
+    """What is named as ``module:name`` and imported where there is work to do."""
+    texts = (path.read_text() for path in sorted(PACKAGE.rglob("*.py")))
+    named = (name for text in texts for name in re.findall(r'"(recon_cli(?:\.\w+)+:\w+)"', text))
+    return list(dict.fromkeys(named))
+
+
+@pytest.mark.parametrize("name", loaded_names())
+def test_what_is_loaded_by_name_exists(name: str) -> None:
+    module, _, attribute = name.partition(":")
+    assert hasattr(importlib.import_module(module), attribute)
+
+
 def terms() -> set[str]:
     """Terms of the glossary: the first column of its tables, a term for each comma."""
     rows = re.findall(r"^\| ([^|]+?) \| .* \|$", GLOSSARY.read_text(), re.MULTILINE)
