@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 import recon_cli as recon
-from recon_cli.lab.calibration.study import load_study
+from recon_cli.lab.calibration.measures import load_study
 from recon_cli.markdown import markdown_table
 from recon_cli.score.sizes import Sizes
 from recon_cli.stages.attacker import age_bins

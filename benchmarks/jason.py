@@ -12,8 +12,12 @@ from scipy.optimize import brentq, isotonic_regression
 from scipy.special import ndtri
 
 from recon_cli.frontier.bounded_count import fair, fair_rows, rightest, truncated_geometric
-from recon_cli.frontier.hierarchy import hierarchy_variances, level_variances
-from recon_cli.frontier.matrix_mechanism import STRATEGIES, strategy_error
+from recon_cli.frontier.matrix_mechanism import (
+    STRATEGIES,
+    hierarchy_variances,
+    level_variances,
+    strategy_error,
+)
 from recon_cli.lab.dinur_nissim.closed_form import (
     noisy_share,
     normal_queries,

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from recon_cli.noise.density import discrete_gaussian
-from recon_cli.risk.one_level import log_odds, posterior
+from recon_cli.risk.log_odds import log_odds, posterior
 from recon_cli.risk.two_levels import TwoLevels, two_level
 
 BLOCK = 2.56 * 165 / 4099 * 3945 / 4097

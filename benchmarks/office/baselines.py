@@ -20,13 +20,12 @@ from scipy import sparse
 
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.ends import DistinctFunctionals
-from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.bounds import Bounds, propagate, propagate_signed
 from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.program import IntegerProgram
-from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.model.system import build_system
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, load_release

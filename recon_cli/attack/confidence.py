@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import ConfidenceOptions
+from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.attack.question import Answer, PlannedQuestion, RegionData
 from recon_cli.attack.sampling import between_vertices, sample_batch
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_of, histogram_schema

@@ -18,13 +18,13 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
+from recon_cli.attack.quarantine import BatchQuarantine, Quarantine
 from recon_cli.attack.question import RegionData
 from recon_cli.errors import DisagreementError, SolverError, StageError
 from recon_cli.model.candidates import Candidates, find_unmentioned
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
+from recon_cli.model.program import LinearConstraints
 from recon_cli.model.system import System
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.quarantine import Quarantine
 from recon_cli.attack.unit_status import MISSING
 from recon_cli.model.ledger import Arrays
 from recon_cli.model.plan import Plan

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import IntArray
-from recon_cli.attack.excluded_units import BatchQuarantine
+from recon_cli.attack.quarantine import BatchQuarantine
 from recon_cli.errors import SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import IntArray
-from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.quarantine import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.errors import ContradictionError
 from recon_cli.frames import OPEN

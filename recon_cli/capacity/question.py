@@ -13,7 +13,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.quarantine import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.capacity.indistinguishable import Farthest, farthest_records
 from recon_cli.capacity.rank import design_matrix, matrix_rank

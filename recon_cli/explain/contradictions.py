@@ -24,10 +24,10 @@ from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ContradictionError, SolverError
 from recon_cli.explain.facts import PublishedCell
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import Grain, enumerate_domain, group_rows, refine
 from recon_cli.model.plan import Plan
+from recon_cli.model.program import LinearConstraints
 from recon_cli.plurals import plural
 from recon_cli.publication import Publication
 from recon_cli.solve.correction import min_l1_correction

@@ -21,9 +21,9 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.explain.facts import EVERYWHERE, Facts, RecordCounts
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import Grain, enumerate_domain, refine
 from recon_cli.model.predicates import Masks
+from recon_cli.model.program import LinearConstraints
 from recon_cli.schema import Release, bits
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import min_l1_repair

@@ -182,7 +182,7 @@ def frontier(
 
     The budget is divided among all tables of all levels: evenly, or so that the weighted sum of
     mean squared errors is least, each table by its best strategy. Levels are measured apart; what
-    least squares over levels would gain is in `recon_cli.frontier.hierarchy`.
+    least squares over levels would gain is in `recon_cli.frontier.matrix_mechanism`.
 
     Args:
         tables: Those in use.

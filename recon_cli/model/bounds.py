@@ -1,5 +1,9 @@
 """Feasibility intervals by bounds propagation (the shuttle algorithm; iterated Fréchet bounds).
 
+Where coefficients have both signs, as in a row of separators, which takes one table from another,
+an upper end of one cell raises the lower end of another. An end that nothing bounds stays open: it
+is no number, and nothing follows from it.
+
 See *bounds propagation* in docs/glossary.md.
 """
 
@@ -12,8 +16,10 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.program import LinearConstraints
 
+#: Valid at every sweep; the limit only stops systems that creep by one person a sweep.
+_SWEEPS = 500
 #: Valid at every sweep; the limit only stops systems that creep by one person a sweep.
 _SWEEPS = 500
 
@@ -103,3 +109,156 @@ def _first_upper(
             need = np.maximum(need, held)
         upper = np.where(is_open, np.maximum(need, 0), upper)
     return upper, is_open
+
+
+@dataclass(frozen=True)
+class SignedBounds:
+    """Intervals that contain every solution.
+
+    Attributes:
+        lower: The least value of each column.
+        upper: The greatest, `OPEN` where nothing bounds it.
+        steps: The rows that narrowed a column, in order: whoever takes them one by one narrows
+            no less.
+        conflict: Rows that cannot be met within the bounds; then there is no solution.
+    """
+
+    lower: IntArray
+    upper: IntArray
+    steps: IntArray
+    conflict: BoolArray
+
+    @property
+    def free(self) -> BoolArray:
+        """Columns with more than one possible value."""
+        return self.lower < self.upper
+
+
+def propagate_signed(rows: LinearConstraints, upper: IntArray) -> SignedBounds:
+    """Tighten ``0 <= x <= upper`` under rows of either sign to a fixed point: Eq. (signed).
+
+    Args:
+        rows: With greatest values of `OPEN` where there is none.
+        upper: Of each column, `OPEN` where there is none.
+
+    Returns:
+        Bounds; on a conflict they are those of the sweep that met it.
+    """
+    matrix = _Signed.of(rows)
+    lower, upper = np.zeros_like(upper), upper.copy()
+    steps = [np.empty(0, dtype=np.int64)]
+    for _ in range(_SWEEPS if len(upper) else 0):
+        ceiling, floor = matrix.implied(lower, upper)
+        raised, tighter = matrix.narrowed(lower, upper, floor, ceiling)
+        moved = (raised > lower) | (tighter < upper)
+        if not moved.any():
+            break
+        steps.append(matrix.rows_that_reach(moved, raised, tighter, floor, ceiling))
+        lower, upper = raised, tighter
+        if (lower > upper).any():
+            break
+    least, greatest = matrix.activity(lower, upper)
+    conflict = (least > rows.most) | (greatest < rows.least)
+    crossed = np.flatnonzero((lower > upper)[matrix.column])
+    conflict[matrix.row[crossed]] = True
+    return SignedBounds(lower, upper, np.concatenate(steps), conflict)
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """The entries of rows, column by column, and the rows' positive and negative parts."""
+
+    rows: LinearConstraints
+    positive: sparse.csr_array
+    negative: sparse.csr_array
+    row: IntArray
+    column: IntArray
+    coefficient: IntArray
+    first: IntArray
+    has_rows: BoolArray
+
+    @classmethod
+    def of(cls, rows: LinearConstraints) -> _Signed:
+        A = rows.A
+        columns = sparse.csc_array(A)
+        width = np.diff(columns.indptr)
+        positive = sparse.csr_array((np.maximum(A.data, 0), A.indices, A.indptr), shape=A.shape)
+        negative = sparse.csr_array((np.minimum(A.data, 0), A.indices, A.indptr), shape=A.shape)
+        return cls(
+            rows=rows,
+            positive=positive,
+            negative=negative,
+            row=columns.indices.astype(np.int64),
+            column=np.repeat(np.arange(A.shape[1]), width),
+            coefficient=columns.data.astype(np.int64),
+            first=columns.indptr[:-1][width > 0].astype(np.int64),
+            has_rows=width > 0,
+        )
+
+    def activity(self, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
+        """The least and greatest of each row, ``-OPEN`` and `OPEN` where there is none."""
+        is_open = (upper == OPEN).astype(np.int64)
+        finite = np.where(upper == OPEN, 0, upper)
+        least = self.positive @ lower + self.negative @ finite
+        greatest = self.positive @ finite + self.negative @ lower
+        least[(self.negative @ is_open) < 0] = -OPEN
+        greatest[(self.positive @ is_open) > 0] = OPEN
+        return least, greatest
+
+    def implied(self, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
+        """For each entry the greatest and the least value of its column that its row allows."""
+        is_open = upper == OPEN
+        finite = np.where(is_open, 0, upper)
+        row, column, a = self.row, self.column, self.coefficient
+        least = self.positive @ lower + self.negative @ finite
+        greatest = self.positive @ finite + self.negative @ lower
+        rises = a > 0
+        at_lower, at_upper = a * lower[column], a * finite[column]
+        room = self.rows.most[row] - (least[row] - np.where(rises, at_lower, at_upper))
+        need = self.rows.least[row] - (greatest[row] - np.where(rises, at_upper, at_lower))
+        size = np.abs(a)
+        ceiling = np.where(rises, room, -need) // size
+        floor = -(np.where(rises, -need, room) // size)
+        has_room, has_need = self._known_sides(is_open)
+        ceiling = np.where(np.where(rises, has_room, has_need), ceiling, OPEN)
+        floor = np.where(np.where(rises, has_need, has_room), floor, 0)
+        return ceiling, floor
+
+    def _known_sides(self, is_open: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """For each entry whether the row's greatest, and its least, bounds it: nothing is open."""
+        row, rises = self.row, self.coefficient > 0
+        has_room: BoolArray = self.rows.most[row] < OPEN
+        if not is_open.any():
+            return has_room, np.ones(len(row), dtype=bool)
+        own = is_open[self.column]
+        entries = np.bincount(row[own & rises], minlength=len(self.rows.most))
+        falling = np.bincount(row[own & ~rises], minlength=len(self.rows.most))
+        has_room &= falling[row] == (own & ~rises)
+        has_need: BoolArray = entries[row] == (own & rises)
+        return has_room, has_need
+
+    def narrowed(
+        self, lower: IntArray, upper: IntArray, floor: IntArray, ceiling: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """The ends of columns after all rows have been taken once."""
+        raised, tighter = lower.copy(), upper.copy()
+        has = self.has_rows
+        if len(self.first):
+            raised[has] = np.maximum(lower[has], np.maximum.reduceat(floor, self.first))
+            tighter[has] = np.minimum(upper[has], np.minimum.reduceat(ceiling, self.first))
+        return raised, tighter
+
+    def rows_that_reach(
+        self,
+        moved: BoolArray,
+        raised: IntArray,
+        tighter: IntArray,
+        floor: IntArray,
+        ceiling: IntArray,
+    ) -> IntArray:
+        """Rows that gave the new ends of the columns that moved, rising."""
+        entry = np.flatnonzero(moved[self.column])
+        column = self.column[entry]
+        reaches = (floor[entry] == raised[column]) | (ceiling[entry] == tighter[column])
+        rows: IntArray = np.unique(self.row[entry[reaches]])
+        return rows

@@ -22,12 +22,12 @@ from scipy import sparse
 
 from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import enumerate_domain
 from recon_cli.model.junction_tree import JunctionTree, Separator
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.predicates import Masks
+from recon_cli.model.program import LinearConstraints
 from recon_cli.model.strata import find_strata
 
 #: Cells of a unit's clique tables, up to which all of them are held.

@@ -17,9 +17,9 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.program import (
     IntegerProgram,
+    LinearConstraints,
     Subprogram,
     activity_bounds,
     connected_parts,

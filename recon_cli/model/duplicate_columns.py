@@ -15,8 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 
 @dataclass(frozen=True)

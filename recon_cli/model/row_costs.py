@@ -17,8 +17,7 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.statement.costs import REACH, SCALE, CountCosts
 
 #: What each record costs, in 1/`SCALE`: of solutions that are about as likely, the one with the

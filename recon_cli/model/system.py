@@ -14,9 +14,9 @@ from scipy import sparse
 from recon_cli.arrays import AtomArray, BoolArray, IntArray
 from recon_cli.errors import SolverError
 from recon_cli.model.candidates import Candidates, ListingLimit, find_candidates
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
+from recon_cli.model.program import LinearConstraints
 from recon_cli.model.strata import (
     Stratum,
     bounded_units,

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import FloatArray
-from recon_cli.noise.sensitivity import table_sensitivity
-from recon_cli.noise.strategy import Measurement, Strategy
+from recon_cli.noise.strategy import Measurement, Strategy, table_sensitivity
 from recon_cli.schema import Feature
 from recon_cli.statement.noise import Gaussian
 

@@ -6,7 +6,8 @@ for, in what order and how often, no word serves two cells.
 A draw inverts the law's distribution in integers. 64 uniform bits u stand for a number U from
 u/2⁶⁴ to (u + 1)/2⁶⁴. Thresholds are P(Z ≤ z)·2⁶⁴ rounded down; where u is none of them, all such U
 give the same draw, which bisection finds. Else, in one of 10¹⁷ draws, more bits and more digits
-decide. So a draw has exactly the law, given uniform bits.
+decide. So a draw has exactly the law, given uniform bits. Noise from OpenDP is for use beyond
+study: its random source cannot be repeated.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from recon_cli.arrays import IntArray, WordArray
 from recon_cli.chance import WORD, KeyedChance
+from recon_cli.errors import ConfigError
 from recon_cli.noise.strategy import Measurement, Query
 from recon_cli.statement.noise import Gaussian, Geometric
 
@@ -132,3 +135,37 @@ def _thresholds(law: Gaussian | Geometric, bits: int) -> Thresholds:
 
 def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def opendp_noise(law: Gaussian | Geometric, shape: tuple[int, ...]) -> IntArray:
+    """Draw integer noise with OpenDP.
+
+    Args:
+        law: Whose noise.
+        shape: How much.
+
+    Raises:
+        ConfigError: OpenDP is not installed.
+    """
+    measurement = opendp_measurement(law)
+    return np.array(measurement([0] * math.prod(shape)), dtype=np.int64).reshape(shape)
+
+
+def opendp_measurement(law: Gaussian | Geometric) -> Any:
+    """The noise of a list of counts in OpenDP; its ``map`` says what a sensitivity spends.
+
+    Raises:
+        ConfigError: OpenDP is not installed.
+    """
+    try:
+        import opendp.prelude as dp  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ConfigError(
+            "noise.source: opendp is not installed (pip install 'recon-cli[dp]')"
+        ) from error
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    if isinstance(law, Gaussian):
+        scale = math.sqrt(law.variance)
+        return dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+    return dp.m.make_geometric(domain, dp.l1_distance(T="i64"), scale=float(1 / law.epsilon))

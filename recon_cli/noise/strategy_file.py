@@ -13,8 +13,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.noise.budget import as_written, exact
-from recon_cli.noise.sensitivity import ONE_CHANGE, ONE_RECORD, table_sensitivity
-from recon_cli.noise.strategy import Measurement, Mechanism, Neighbours, Pass, Query, Strategy
+from recon_cli.noise.strategy import (
+    ONE_CHANGE,
+    ONE_RECORD,
+    Measurement,
+    Mechanism,
+    Neighbours,
+    Pass,
+    Query,
+    Strategy,
+    table_sensitivity,
+)
 from recon_cli.schema import Feature, Recode, Release
 from recon_cli.schema.load import build_recode
 from recon_cli.schema.spec import RecodeSpec

@@ -57,8 +57,8 @@ class QuestionStage(OpenedStage):
         notes: What else the manifest says.
         grain: People that are worth starting a process for.
         pieces: What is worked on at a time; default the pieces that ``geounits/`` was cut into.
-        partners: Makes what reads further releases, see `recon_cli.pipeline.partner.Partner`, where
-            the question is about several.
+        partners: Makes what reads further releases, see
+            `recon_cli.pipeline.question_worker.Partner`, where the question is about several.
         beside: Writes what lies beside the answers of all pieces, and gives further notes.
     """
 

@@ -1,4 +1,7 @@
-"""Asking a question of every piece: reading, quarantine and writing, once for all questions."""
+"""Asking a question of every piece: reading, quarantine and writing, once for all questions.
+
+A question may be about several releases of the same places: then further runs are read, too.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ from recon_cli.attack.question import Checkpoint, Question, RegionData, missing_
 from recon_cli.execute import OnProgress, ignore_progress
 from recon_cli.pipeline.checkpoint import PieceCheckpoint
 from recon_cli.pipeline.failure_log import log_contradictions, log_disagreements
-from recon_cli.pipeline.partner import Partner
 from recon_cli.pipeline.quarantine import traced_quarantine
+from recon_cli.publication import Publication
+from recon_cli.schema import Release
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Folder, Piece, Staging
 from recon_cli.store.protection import read_published
@@ -122,3 +126,19 @@ def write_tables(
         for name, table in tables.items():
             data = csv_bytes(table, 4)
             staging.write_extra(folder, f"{name}.csv", data)
+
+
+@dataclass(frozen=True)
+class Partner:
+    """A run that has ingested another release.
+
+    Attributes:
+        work: Its work folder.
+    """
+
+    work: Path
+    release: Release
+
+    def read(self, piece: Piece) -> Publication:
+        """What is published of the places of a piece."""
+        return read_published(self.work, self.release, piece.partition, piece.span)

@@ -18,10 +18,9 @@ from scipy import sparse
 
 from recon_cli import reconcheck
 from recon_cli.arrays import IntArray
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.grain import Grain
 from recon_cli.model.plan import Plan
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.proofs.derivation import MULTIPLES, Budget, ScopeProver, Terms
 from recon_cli.proofs.scope_rows import OPEN, RowSource
 from recon_cli.proofs.tables import PublishedTables, grain_lines, within_region

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.proofs.scope_rows import OPEN, RowSource, ScopeRows
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 

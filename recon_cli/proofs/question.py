@@ -16,7 +16,7 @@ from recon_cli import reconcheck
 from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.attack.audit.left_out import coverage_with_left_out, with_left_out
 from recon_cli.attack.audit.witnesses import WitnessOptions, cells_of_batch, differing_records
-from recon_cli.attack.excluded_units import Quarantine
+from recon_cli.attack.quarantine import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.question import make_variability_plan
 from recon_cli.coverage import Coverage

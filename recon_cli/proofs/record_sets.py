@@ -17,9 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.predicates import Masks
-from recon_cli.model.program import IntegerProgram, with_rows
+from recon_cli.model.program import IntegerProgram, LinearConstraints, with_rows
 from recon_cli.proofs.derivation import ScopeProver
 from recon_cli.proofs.scope_rows import OPEN
 from recon_cli.reconcheck import Proof, Refused

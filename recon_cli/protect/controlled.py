@@ -17,9 +17,8 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.errors import SolverError
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.margins import cells_of, count_matrix, relations_of
-from recon_cli.model.program import IntegerProgram, with_variables
+from recon_cli.model.program import IntegerProgram, LinearConstraints, with_variables
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize

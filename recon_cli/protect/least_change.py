@@ -22,8 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: More people than any cell changes by.

@@ -18,12 +18,12 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.clique_ends import AskedCounts
 from recon_cli.frames import STATEMENTS
+from recon_cli.model.bounds import propagate_signed
 from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.program import connected_parts
-from recon_cli.model.signed_bounds import propagate_signed
 from recon_cli.model.system import build_system, whole_regions_of
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table

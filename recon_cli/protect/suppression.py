@@ -22,10 +22,9 @@ import polars as pl
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.errors import SolverError
 from recon_cli.frames import OPEN
-from recon_cli.model.bounds import Bounds
+from recon_cli.model.bounds import Bounds, propagate_signed
 from recon_cli.model.components import split_components
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.signed_bounds import propagate_signed
+from recon_cli.model.program import LinearConstraints
 from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.protect.complementary import choose_complementary
 from recon_cli.protect.counts import PROTECTED

@@ -69,7 +69,7 @@ class Frontiers:
     Attributes:
         errors: From `recon_cli.frontier.release.frontier`.
         one: From `recon_cli.frontier.release.one_count`.
-        levels: From `recon_cli.frontier.hierarchy.hierarchy_errors`.
+        levels: From `recon_cli.frontier.matrix_mechanism.hierarchy_errors`.
         budget: The best ε at the officer's price, where one is given.
         exact: What exact counts cost, where some are named.
         bounded: A count with a public bound, where one is given.

@@ -18,8 +18,14 @@ from recon_cli.risk.expectation import (
     expected_known_siblings,
     expected_two_level,
 )
-from recon_cli.risk.levels import MeasuredLevel, chain_log_odds
-from recon_cli.risk.one_level import compose, log_odds, posterior, unique_log_odds
+from recon_cli.risk.log_odds import (
+    MeasuredLevel,
+    chain_log_odds,
+    compose,
+    log_odds,
+    posterior,
+    unique_log_odds,
+)
 from recon_cli.risk.postprocessing import postprocessed, projection
 from recon_cli.risk.siblings import each_sibling_evidence
 from recon_cli.risk.two_levels import Flat, Poisson, TwoLevels, Uniform, two_level

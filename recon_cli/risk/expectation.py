@@ -11,13 +11,13 @@ import numpy as np
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.noise.density import NEGLIGIBLE, discrete_gaussian, reach
-from recon_cli.risk.one_level import TIE, log_odds, posterior, require_positive
-from recon_cli.risk.published_sampler import published_log_odds
+from recon_cli.risk.log_odds import TIE, log_odds, posterior, require_positive
 from recon_cli.risk.two_levels import (
     SiblingPrior,
     TwoLevels,
     known_siblings_evidence,
     known_upper_evidence,
+    published_log_odds,
 )
 
 #: Joint values of the noises whose log-odds are in memory at a time, and all there may be.

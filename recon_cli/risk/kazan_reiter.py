@@ -22,10 +22,16 @@ from recon_cli.risk.expectation import (
     expected_published_sampler,
     expected_two_level,
 )
-from recon_cli.risk.one_level import log_odds, posterior
+from recon_cli.risk.log_odds import log_odds, posterior
 from recon_cli.risk.postprocessing import postprocessed, projection
-from recon_cli.risk.published_sampler import published_log_odds, published_upper_law
-from recon_cli.risk.two_levels import Flat, TwoLevels, Uniform, two_level
+from recon_cli.risk.two_levels import (
+    Flat,
+    TwoLevels,
+    Uniform,
+    published_log_odds,
+    published_upper_law,
+    two_level,
+)
 
 #: Share of the level and of its detailed query in the 2020 redistricting data's ρ of 2.56.
 SHARES: Final = {

@@ -9,7 +9,7 @@ import numpy as np
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.noise.density import discrete_gaussian
 from recon_cli.risk.expectation import ExpectedRisk, summarize
-from recon_cli.risk.one_level import logit
+from recon_cli.risk.log_odds import logit
 
 #: A geounit's noisy count and its siblings' noisy sum → the geounit's published count.
 Process = Callable[[IntArray, IntArray], IntArray]

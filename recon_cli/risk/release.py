@@ -15,14 +15,14 @@ import polars as pl
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.errors import SourceError
-from recon_cli.risk.one_level import TIE, evidence, log_odds, logit, posterior
-from recon_cli.risk.published_sampler import published_log_odds
+from recon_cli.risk.log_odds import TIE, evidence, log_odds, logit, posterior
 from recon_cli.risk.siblings import EachSibling
 from recon_cli.risk.two_levels import (
     SiblingPrior,
     TwoLevels,
     known_siblings_evidence,
     known_upper_evidence,
+    published_log_odds,
 )
 from recon_cli.schema import Level
 

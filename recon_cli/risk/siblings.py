@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.noise.density import reach
-from recon_cli.risk.one_level import require_positive
+from recon_cli.risk.log_odds import require_positive
 from recon_cli.risk.two_levels import Poisson, Uniform
 
 

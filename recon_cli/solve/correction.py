@@ -13,8 +13,7 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.errors import SolverError
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram, with_rows
+from recon_cli.model.program import IntegerProgram, LinearConstraints, with_rows
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.dual_bounds import least_value

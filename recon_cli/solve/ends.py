@@ -22,11 +22,11 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination, Confirmation, Grounds, Ledger, Witness
 from recon_cli.model.program import (
     ConnectedParts,
     IntegerProgram,
+    LinearConstraints,
     connected_parts,
     connected_subset,
     with_rows,

@@ -17,8 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram, fix_others, with_rows
+from recon_cli.model.program import IntegerProgram, LinearConstraints, fix_others, with_rows
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, maximize
 from recon_cli.solve.dual_bounds import WeightedRows, whole_weights

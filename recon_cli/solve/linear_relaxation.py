@@ -23,8 +23,7 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 #: Deterministic seconds for one non-zero coefficient in one pivot, about as CP-SAT counts.
 _PIVOT = 1e-9

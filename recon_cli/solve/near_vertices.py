@@ -17,9 +17,8 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination
-from recon_cli.model.program import IntegerProgram, activity_bounds
+from recon_cli.model.program import IntegerProgram, LinearConstraints, activity_bounds
 from recon_cli.solve.dual_bounds import FREE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 

@@ -14,8 +14,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram, activity_bounds, with_rows, with_variables
+from recon_cli.model.program import (
+    IntegerProgram,
+    LinearConstraints,
+    activity_bounds,
+    with_rows,
+    with_variables,
+)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 
 #: Elements of which every choice is tried.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from recon_cli.config.sections.frontier import ExactCounts, Frontier
 from recon_cli.frontier import release as core
 from recon_cli.frontier.bounded_count import bounded_count, count_intervals
-from recon_cli.frontier.hierarchy import hierarchy_errors
 from recon_cli.frontier.invariant import bits_by_level, posterior_by_feature
+from recon_cli.frontier.matrix_mechanism import hierarchy_errors
 from recon_cli.frontier.release import best_epsilon
 from recon_cli.noise.strategy import NATION
 from recon_cli.noise.strategy_file import load_strategy

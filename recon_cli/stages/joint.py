@@ -70,7 +70,7 @@ def joint(run: Run) -> QuestionStage:
             "options": JointOptions(seed, config.unit_seconds, config.compositions),
         },
         partners=lambda: [
-            load("recon_cli.pipeline.partner:Partner")(*each)
+            load("recon_cli.pipeline.question_worker:Partner")(*each)
             for each in zip(works[1:], releases[1:], strict=True)
         ],
         notes={

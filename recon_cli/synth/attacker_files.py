@@ -15,8 +15,8 @@ import polars as pl
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.schema import Feature, Recode, bits
 from recon_cli.synth.ages import ADULT, OLDEST
+from recon_cli.synth.geography import class_of
 from recon_cli.synth.parameters import Nation
-from recon_cli.synth.sizes import class_of
 
 #: Keys from here up belong to nobody in the nation.
 STRANGERS = 1_000_000_000

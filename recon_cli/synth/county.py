@@ -10,17 +10,17 @@ import polars as pl
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.seeding import generator
-from recon_cli.synth.ages import AgeSex, draw_age_sex
-from recon_cli.synth.answers import HouseholdAnswers
+from recon_cli.synth.ages import AgeSex, GroupQuartersResidents, draw_age_sex, draw_group_quarters
 from recon_cli.synth.geography import County
-from recon_cli.synth.group_quarters import GroupQuartersResidents, draw_group_quarters
 from recon_cli.synth.households import RELATIONSHIPS, CountyHouseholds, draw_households
-from recon_cli.synth.origins import AnswerModel, block_mixes, draw
+from recon_cli.synth.origins import AnswerModel, HouseholdAnswers, block_mixes, draw
 from recon_cli.synth.parameters import Nation
-from recon_cli.synth.person_keys import assign_person_keys, duplicate_households, duplicate_sources
 from recon_cli.synth.units import (
     FEATURES,
     TYPES,
+    assign_person_keys,
+    duplicate_households,
+    duplicate_sources,
     in_words,
     living_of_members,
     occupied_units,

@@ -2,7 +2,8 @@
 
 Every feature of an occupied unit is computed from its members, so that the two never disagree. The
 words are those of the packaged schemas of households; the Census unit file's column is named with
-each.
+each. Person keys are here, too: who has one, who is duplicated in a block, and which record the key
+is for.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import IntArray
+from recon_cli.seeding import digest_seed
 from recon_cli.synth.ages import ADULT
-from recon_cli.synth.households import RELATIVES, Role
-from recon_cli.synth.parameters import Units
+from recon_cli.synth.households import RELATIVES, CountyHouseholds, Role
+from recon_cli.synth.parameters import Nation, PersonKeys, Units
 
 #: From this age on a child goes to school.
 SCHOOL = 6
@@ -23,7 +25,6 @@ SCHOOL = 6
 LARGEST = 7
 #: Lower ages at which the shares of owners change.
 _OWNER_AGES = (15, 25, 30, 35, 40, 45, 50, 55, 60, 65, 75, 85)
-
 #: VACS
 VACANCY = (
     "occupied", "for_rent", "rented_not_occupied", "for_sale", "sold_not_occupied", "seasonal",
@@ -68,7 +69,6 @@ RELATED_CHILDREN = (
     "related_under_6_and_6_to_17",
 )  # fmt: skip
 NONRELATIVES = ("no_nonrelatives", "nonrelatives")
-
 #: Feature → its words by code; none where it is a number.
 FEATURES: dict[str, tuple[str, ...]] = {
     "vacancy": VACANCY,
@@ -86,6 +86,10 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "related_children": RELATED_CHILDREN,
     "nonrelatives": NONRELATIVES,
 }
+#: A prime above the number of people in any nation: keys are a permutation of what is below it.
+KEYS = 999_999_937
+#: What a repeated household has in common with its original.
+_COPIED = ("male", "age", "race", "hispanic", "role", "relationship")
 
 
 def features_of_members(persons: pl.DataFrame) -> pl.DataFrame:
@@ -242,3 +246,86 @@ def vacant_units(
     block = np.repeat(np.arange(len(occupied)), count)
     weights = np.array(units.vacancy) / sum(units.vacancy)
     return block, 1 + rng.choice(len(weights), len(block), p=weights)
+
+
+def duplicate_sources(
+    linkage: PersonKeys, homes: CountyHouseholds, persons: int, rng: np.random.Generator
+) -> IntArray:
+    """For each person the row whose record is duplicated: their own, for nearly all.
+
+    A whole household can be duplicated in its block, in place of a neighbour of the same size.
+
+    Args:
+        linkage: Parameters.
+        homes: Households; their members are the first rows.
+        persons: Number of persons, group quarters included.
+        rng: Source of chance.
+    """
+    source = np.arange(persons)
+    order = np.lexsort((rng.random(homes.count), homes.size, homes.block))
+    one, two = order[:-1], order[1:]
+    alike = (homes.block[one] == homes.block[two]) & (homes.size[one] == homes.size[two])
+    chosen = alike & (rng.random(len(one)) < linkage.duplicates)
+    chosen[1:] &= ~chosen[:-1]  # an original is not itself a repetition
+    shift = np.zeros(homes.count, np.int64)
+    shift[two[chosen]] = homes.first[one[chosen]] - homes.first[two[chosen]]
+    source[: len(homes.household)] += shift[homes.household]
+    return source
+
+
+def duplicate_households(persons: pl.DataFrame, source: IntArray) -> pl.DataFrame:
+    """Give duplicated households the answers of their originals."""
+    return persons.with_columns(persons[name].gather(source) for name in _COPIED)
+
+
+def assign_person_keys(
+    nation: Nation,
+    persons: pl.DataFrame,
+    *,
+    source: IntArray,
+    first_person: int,
+    seed: int,
+    rng: np.random.Generator,
+) -> pl.DataFrame:
+    """Add ``pik``, ``data_defined``, ``r_keep`` and ``r``.
+
+    Args:
+        nation: Parameters.
+        persons: With ``block`` and ``size``, the population of the block.
+        source: From `duplicate_sources`.
+        first_person: Number of people in the nation before these.
+        seed: Of the nation.
+        rng: Source of chance.
+
+    Returns:
+        The frame with ``pik`` (null without a key; unique in the nation but for repeated
+        households), ``data_defined`` (the record has a key and, of those in the block that share
+        it, the smallest ``r_keep``), and two uniform numbers: ``r_keep`` decides among
+        repetitions, ``r`` orders records when they are linked.
+    """
+    count = len(persons)
+    has = rng.random(count) < nation.geography.at_size(
+        nation.linkage.pik, persons["size"].to_numpy()
+    )
+    factor = 1 + digest_seed(seed, "synth", "piks", "factor") % (KEYS - 1)
+    offset = digest_seed(seed, "synth", "piks", "offset") % KEYS
+    pik = ((first_person + np.arange(count)) * factor + offset) % KEYS
+    keyed = persons.with_columns(
+        pik=pl.when(pl.Series(has[source])).then(pl.Series(pik[source])),
+        r_keep=pl.Series(rng.random(count)),
+        r=pl.Series(rng.random(count)),
+    )
+    repeated = pl.Series(np.bincount(source, minlength=count)[source] > 1)
+    twins = (
+        keyed.lazy()
+        .with_row_index("row")
+        .filter(repeated & pl.col("pik").is_not_null())
+        .sort("r_keep")
+        .filter(~pl.struct("block", "pik").is_first_distinct())
+        .select("row")
+        .collect()["row"]
+        .to_numpy()
+    )
+    defined = has[source]
+    defined[twins] = False
+    return keyed.with_columns(data_defined=pl.Series(defined))

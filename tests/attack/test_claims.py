@@ -22,9 +22,8 @@ from recon_cli.attack.claims.settle import Sets, SettledSets, settle
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.attack.reconstruction.question import reconstruct
 from recon_cli.attack.variability.histogram import HistogramCells
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination, Grounds
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.solve.cp_sat import Effort

@@ -26,8 +26,8 @@ from benchmarks.office.publication import (
 )
 from recon_cli.attack.audit import joint_ends, question
 from recon_cli.attack.audit.question import AuditQuestion
-from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.options import AuditOptions
+from recon_cli.attack.quarantine import Quarantine
 from recon_cli.attack.question import RegionData
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.planning import make_interval_plan

@@ -9,8 +9,7 @@ import pytest
 from scipy import sparse
 
 from recon_cli.attack.audit.ends import DistinctFunctionals
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 
 def random_counts(seed: int) -> tuple[IntegerProgram, sparse.csr_array]:

@@ -20,8 +20,7 @@ from recon_cli.attack.variability.distance import (
 )
 from recon_cli.attack.variability.largest_distance import LargestDistances
 from recon_cli.attack.variability.unit_search import EffortAccount, EffortBudget
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.objectives import LinearFunctionals
 
 # Rows of one person each. Without the one of unit 0, three halves of a person are nearest, and

@@ -8,8 +8,7 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.person_moves import PersonMoves, Spans
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 #: Two units of three kinds: rows are each kind's number, each unit's people, and all people.
 A = sparse.csr_array(

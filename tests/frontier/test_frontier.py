@@ -14,17 +14,15 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
 from recon_cli.arrays import FloatArray
-from recon_cli.frontier.hierarchy import (
-    hierarchy_errors,
-    hierarchy_variances,
-    level_variances,
-)
 from recon_cli.frontier.matrix_mechanism import (
     STRATEGIES,
     SpanError,
     _p_identity,
     haar,
+    hierarchy_errors,
+    hierarchy_variances,
     identity,
+    level_variances,
     optimised,
     strategy_error,
     tree,

@@ -13,7 +13,7 @@ from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
-from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.program import LinearConstraints
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.solve.feasibility import Feasibility, solve_program
 

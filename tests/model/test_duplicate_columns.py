@@ -9,9 +9,8 @@ from hypothesis import given
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.duplicate_columns import merge_duplicate_columns
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from tests.support.properties import SEEDS, examples
 
 

@@ -10,9 +10,15 @@ import pytest
 
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
-from recon_cli.noise.draws import _thresholds, cells_of, draw_noise, measurement_noise
-from recon_cli.noise.opendp_source import opendp_measurement, opendp_noise
-from recon_cli.noise.sensitivity import table_sensitivity
+from recon_cli.noise.draws import (
+    _thresholds,
+    cells_of,
+    draw_noise,
+    measurement_noise,
+    opendp_measurement,
+    opendp_noise,
+)
+from recon_cli.noise.strategy import table_sensitivity
 from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.schema import load_release
 from recon_cli.statement.noise import Gaussian, Geometric

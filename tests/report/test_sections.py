@@ -9,9 +9,9 @@ import pytest
 
 from recon_cli.evaluate.findings import Findings, Rule
 from recon_cli.evaluate.fresh import Missing, WorkFolder
-from recon_cli.report.compose import SECTIONS
 from recon_cli.report.document import ReportSection
-from recon_cli.report.sections import Section
+from recon_cli.report.section import Section
+from recon_cli.report.sections import SECTIONS
 from recon_cli.report.words import words_of
 from recon_cli.schema import load_release
 from tests.support.paths import ROOT

@@ -27,10 +27,15 @@ from recon_cli.risk.expectation import (
     expected_two_level,
     summarize,
 )
-from recon_cli.risk.levels import MeasuredLevel, chain_log_odds
-from recon_cli.risk.one_level import compose, log_odds, posterior, unique_log_odds
+from recon_cli.risk.log_odds import (
+    MeasuredLevel,
+    chain_log_odds,
+    compose,
+    log_odds,
+    posterior,
+    unique_log_odds,
+)
 from recon_cli.risk.postprocessing import postprocessed, projection
-from recon_cli.risk.published_sampler import published_log_odds, published_upper_law
 from recon_cli.risk.release import Adversaries, KnownUpper, add_evidence
 from recon_cli.risk.siblings import each_sibling_evidence
 from recon_cli.risk.two_levels import (
@@ -40,6 +45,8 @@ from recon_cli.risk.two_levels import (
     Uniform,
     known_siblings_evidence,
     log_theta,
+    published_log_odds,
+    published_upper_law,
     two_level,
 )
 

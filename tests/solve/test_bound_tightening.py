@@ -10,9 +10,8 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.errors import DisagreementError
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import GROUNDS, Confirmation, Grounds, Ledger
-from recon_cli.model.program import IntegerProgram, activity_bounds
+from recon_cli.model.program import IntegerProgram, LinearConstraints, activity_bounds
 from recon_cli.solve import certificates, ends
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort

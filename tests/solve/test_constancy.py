@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import ConnectedParts, IntegerProgram
+from recon_cli.model.program import ConnectedParts, IntegerProgram, LinearConstraints
 from recon_cli.solve.constancy import combinations, prove_constant
 from recon_cli.solve.dual_bounds import WeightedRows
 from recon_cli.solve.linear_relaxation import LinearRelaxation

@@ -12,9 +12,8 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.ends import find_ends
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Combination, Confirmation, Grounds, Ledger
-from recon_cli.model.program import ConnectedParts, IntegerProgram
+from recon_cli.model.program import ConnectedParts, IntegerProgram, LinearConstraints
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import EndSearch
 from tests.solve.test_constancy import random_program

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, find_feasible
 from recon_cli.solve.interruption import is_engine_left

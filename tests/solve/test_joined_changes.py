@@ -9,9 +9,8 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Ledger
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.joined_changes import BlockChanges
 
 UNITS, CELLS = 3, 2

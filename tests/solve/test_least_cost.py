@@ -10,8 +10,7 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve import least_cost as module
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.least_cost import least_cost

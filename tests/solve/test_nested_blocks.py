@@ -13,9 +13,8 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Arrays, Combination, Ledger, Witness
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve import nested_blocks
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility, solve_nested

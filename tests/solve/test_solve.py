@@ -17,8 +17,7 @@ from recon_cli.arrays import IntArray
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import split_components
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import IntegerProgram, fix_others, relax_others
+from recon_cli.model.program import IntegerProgram, LinearConstraints, fix_others, relax_others
 from recon_cli.solve import dual_bounds, feasibility
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.correction import min_l1_correction

@@ -12,8 +12,7 @@ from ortools.sat.python import cp_model_helper
 from scipy import sparse
 
 from recon_cli.errors import DisagreementError
-from recon_cli.model.constraints import LinearConstraints
-from recon_cli.model.program import ConnectedParts, IntegerProgram
+from recon_cli.model.program import ConnectedParts, IntegerProgram, LinearConstraints
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.dual_bounds import SCALE, WeightedRows

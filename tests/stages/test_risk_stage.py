@@ -11,7 +11,7 @@ from scipy.stats import poisson
 
 from recon_cli.noise.density import discrete_gaussian
 from recon_cli.risk.expectation import expected, expected_known_upper
-from recon_cli.risk.one_level import log_odds
+from recon_cli.risk.log_odds import log_odds
 from recon_cli.risk.siblings import each_sibling_evidence
 from recon_cli.risk.two_levels import TwoLevels, two_level
 from tests.support.command_line import recon

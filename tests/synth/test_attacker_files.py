@@ -15,10 +15,9 @@ from recon_cli.lab.calibration.blocks import (
     count_blocks,
     with_bins,
     with_nonmodal,
+    zero_solvar,
 )
-from recon_cli.lab.calibration.measures import judge, measure
-from recon_cli.lab.calibration.study import load_study
-from recon_cli.lab.calibration.zero import zero_solvar
+from recon_cli.lab.calibration.measures import judge, load_study, measure
 from recon_cli.schema import load_release
 from recon_cli.seeding import generator
 from recon_cli.stages.attacker import age_bins

@@ -19,12 +19,11 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.audit.cells import CountEnds, EndsSoFar, OnEnds, StatedCounts
 from recon_cli.attack.audit.ends import FindEnds, SummedEnds
 from recon_cli.frames import OPEN
-from recon_cli.model.bounds import Bounds
+from recon_cli.model.bounds import Bounds, SignedBounds, propagate_signed
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.program import activity_bounds
-from recon_cli.model.signed_bounds import SignedBounds, propagate_signed
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility, solve_nested

@@ -25,13 +25,12 @@ from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.frames import OPEN
 from recon_cli.model.candidates import Candidates
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.dense_domain import DenseDomain
 from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table

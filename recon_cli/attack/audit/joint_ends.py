@@ -12,9 +12,9 @@ import polars as pl
 from recon_cli.attack.audit.cells import CountEnds, IntervalCells, OnEnds
 from recon_cli.attack.audit.clique_ends import AskedEnds, Follow, is_among
 from recon_cli.attack.audit.ends import SummedEnds, find_ends, find_settled
-from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.known_batch import errors_naming
 from recon_cli.attack.options import AuditOptions
+from recon_cli.attack.quarantine import BatchQuarantine
 from recon_cli.attack.reconstruction.solution import BatchSolution
 from recon_cli.frames import OPEN
 from recon_cli.model.components import split_components

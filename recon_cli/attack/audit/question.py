@@ -22,8 +22,8 @@ from recon_cli.attack.audit.clique_ends import AskedEnds, clique_ends
 from recon_cli.attack.audit.joint_ends import joint_ends
 from recon_cli.attack.audit.left_out import coverage_with_left_out, left_out_counts, with_left_out
 from recon_cli.attack.audit.statuses import OF_NO_INTEREST, AuditProgress, Withheld, statuses
-from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.options import AuditOptions
+from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.attack.question import (
     Answer,
     Checkpoint,

@@ -20,7 +20,7 @@ from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.cells import IntervalCells
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.person_moves import PersonMoves, Spans
-from recon_cli.attack.excluded_units import NO_QUARANTINE
+from recon_cli.attack.quarantine import NO_QUARANTINE
 from recon_cli.attack.reconstruction.person_records import person_records
 from recon_cli.attack.reconstruction.solution import (
     BatchSolution,
@@ -28,11 +28,16 @@ from recon_cli.attack.reconstruction.solution import (
     solve_system,
 )
 from recon_cli.model.components import Component, split_components
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan
-from recon_cli.model.program import ConnectedParts, IntegerProgram, deviation_program, with_rows
+from recon_cli.model.program import (
+    ConnectedParts,
+    IntegerProgram,
+    LinearConstraints,
+    deviation_program,
+    with_rows,
+)
 from recon_cli.model.system import System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table

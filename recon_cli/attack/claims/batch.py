@@ -23,14 +23,14 @@ from recon_cli.attack.claims.groups import (
     make_groups,
 )
 from recon_cli.attack.claims.settle import Sets, SettledSets, greatest, settle
-from recon_cli.attack.excluded_units import BatchQuarantine
 from recon_cli.attack.options import ClaimOptions
+from recon_cli.attack.quarantine import BatchQuarantine
 from recon_cli.attack.variability.histogram import HistogramCells
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import Component, split_components
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.duplicate_columns import MergedProgram, merge_duplicate_columns
+from recon_cli.model.program import LinearConstraints
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 

@@ -18,9 +18,9 @@ from recon_cli.attack.claims.frames import BatchFrames, claim_schema, disclosure
 from recon_cli.attack.claims.groups import claim_columns
 from recon_cli.attack.claims.surprise import count_records, with_surprise
 from recon_cli.attack.claims.trivial import TrivialGroups
-from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import ClaimOptions
+from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData, count_statuses
 from recon_cli.attack.unit_status import UNDECIDED
 from recon_cli.attack.variability.histogram import (
@@ -30,10 +30,10 @@ from recon_cli.attack.variability.histogram import (
 )
 from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place
-from recon_cli.model.constraints import relax
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_relaxed_plan
+from recon_cli.model.program import relax
 from recon_cli.model.system import build_systems
 from recon_cli.plurals import plural
 from recon_cli.progress import OnProgress, ignore_progress

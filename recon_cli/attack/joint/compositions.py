@@ -26,7 +26,7 @@ from recon_cli.attack.joint.household_links import (
     member_codes,
 )
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
+from recon_cli.model.program import LinearConstraints
 
 #: Households begun for each composition that may be listed.
 _BEGUN = 5

@@ -13,10 +13,9 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.joint.part import stacked
 from recon_cli.errors import ContradictionError
 from recon_cli.markdown import markdown_table
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.schema.joint import JointRelease, Link
 from recon_cli.solve.feasibility import Feasibility, solve_program
 

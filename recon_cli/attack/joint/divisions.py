@@ -31,11 +31,10 @@ from recon_cli.attack.joint.units import (
 )
 from recon_cli.attack.options import JointOptions
 from recon_cli.errors import ContradictionError
-from recon_cli.model.bounds import Bounds
+from recon_cli.model.bounds import Bounds, propagate_signed
 from recon_cli.model.components import split_components
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.links import LinkCodes, link_codes
-from recon_cli.model.signed_bounds import propagate_signed
+from recon_cli.model.program import LinearConstraints
 from recon_cli.schema.joint import JointRelease
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort

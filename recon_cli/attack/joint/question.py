@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.joint.divisions import certain_households, find_divisions, told_divisions
 from recon_cli.attack.joint.part import Part, PartInput, PartPlan
 from recon_cli.attack.joint.units import (
@@ -20,6 +19,7 @@ from recon_cli.attack.joint.units import (
     find_certain,
 )
 from recon_cli.attack.options import JointOptions
+from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.schema import Release

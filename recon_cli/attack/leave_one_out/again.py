@@ -19,7 +19,6 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.excluded_units import NO_QUARANTINE
 from recon_cli.attack.leave_one_out.batch import (
     BatchComparison,
     Conclusions,
@@ -44,6 +43,7 @@ from recon_cli.attack.leave_one_out.reference import (
 )
 from recon_cli.attack.linkage.key_encoding import column_codes
 from recon_cli.attack.options import LeaveOneOutOptions
+from recon_cli.attack.quarantine import NO_QUARANTINE
 from recon_cli.attack.sampling import SampledSolutions, sample_batch, vertices
 from recon_cli.attack.variability.histogram import HistogramCells, histogram_of
 from recon_cli.attack.variability.question import make_variability_plan

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import IntArray
-from recon_cli.attack.excluded_units import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.attack.known_batch import encode_incumbent, errors_naming
 from recon_cli.attack.leave_one_out.batch import BatchComparison, compare_batch
 from recon_cli.attack.leave_one_out.reference import (
@@ -25,6 +24,7 @@ from recon_cli.attack.leave_one_out.reference import (
 )
 from recon_cli.attack.linkage.baselines import most_frequent
 from recon_cli.attack.options import LeaveOneOutOptions
+from recon_cli.attack.quarantine import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.attack.question import Answer, PlannedQuestion, RegionData, count_statuses
 from recon_cli.attack.sampling import sample_batch, vertices
 from recon_cli.attack.variability.histogram import (

@@ -16,13 +16,13 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.measurements.measurements import (
     LevelMeasurements,
     Measurements,
     chain,
     read_measurements,
 )
+from recon_cli.attack.quarantine import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.frames import is_place
 from recon_cli.histogram.least_squares import StoppingRule, descend

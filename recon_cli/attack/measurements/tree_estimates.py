@@ -21,13 +21,13 @@ import polars as pl
 from scipy.special import ndtri
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.measurements.measurements import (
     LevelMeasurements,
     Measurements,
     read_measurements,
 )
 from recon_cli.attack.measurements.symmetry import MatrixBlock, SymmetricBasis, symmetric_basis
+from recon_cli.attack.quarantine import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.errors import SourceError
 from recon_cli.histogram.hierarchy import Hierarchy

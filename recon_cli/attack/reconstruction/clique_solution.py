@@ -16,13 +16,17 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.reconstruction.priced import PricedSolution
 from recon_cli.frames import OPEN
+from recon_cli.model.bounds import SignedBounds, propagate_signed
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, glue, nested_blocks
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.priced_rows import kinds_of_nodes
-from recon_cli.model.program import IntegerProgram, connected_parts, connected_subset
+from recon_cli.model.program import (
+    IntegerProgram,
+    LinearConstraints,
+    connected_parts,
+    connected_subset,
+)
 from recon_cli.model.row_costs import RECORD, RowCosts, cost_program, row_costs
-from recon_cli.model.signed_bounds import SignedBounds, propagate_signed
 from recon_cli.seeding import generator
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility, solve_nested

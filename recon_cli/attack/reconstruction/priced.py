@@ -19,9 +19,8 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from recon_cli.attack.reconstruction.neighbourhoods import meet_shared_rows
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.priced_rows import PricedRows
-from recon_cli.model.program import IntegerProgram, with_rows
+from recon_cli.model.program import IntegerProgram, LinearConstraints, with_rows
 from recon_cli.model.row_costs import RECORD
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.solve.certificates import confirm_infeasible

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli import verification
-from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
+from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.attack.question import (
     Answer,
     PlannedQuestion,
@@ -52,7 +52,7 @@ class Reconstruction:
             proven; ``open``: the tables in use do not bound the number of people, so there may be
             more; ``undecided``: neither a solution was found in time nor a proof that there is
             none, so that people are missing; ``quarantined``: no solver was started on it,
-            likewise, see `recon_cli.attack.excluded_units`), ``method`` (``propagation``,
+            likewise, see `recon_cli.attack.quarantine`), ``method`` (``propagation``,
             ``solver``) and ``seconds``, the solver's deterministic effort.
     """
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.excluded_units import BatchQuarantine, Quarantine
 from recon_cli.attack.known_batch import encode_incumbent, errors_naming
+from recon_cli.attack.quarantine import BatchQuarantine, Quarantine
 from recon_cli.attack.reconstruction.clique_solution import solve_by_cliques
 from recon_cli.attack.reconstruction.priced import PricedSolution, solve_priced
 from recon_cli.errors import ContradictionError

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.excluded_units import BatchQuarantine
+from recon_cli.attack.quarantine import BatchQuarantine
 from recon_cli.attack.variability.distance import (
     DIAMETER,
     FROM_INCUMBENT,
@@ -45,8 +45,8 @@ from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.cliques import nested_blocks
 from recon_cli.model.components import Component, split_components
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Arrays, Confirmation, Ledger
+from recon_cli.model.program import LinearConstraints
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.ends import tighten_bounds
 from recon_cli.solve.nested_blocks import reach_in_blocks

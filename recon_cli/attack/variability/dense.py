@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import AtomArray, BoolArray, IntArray
-from recon_cli.attack.excluded_units import BatchQuarantine
+from recon_cli.attack.quarantine import BatchQuarantine
 from recon_cli.attack.variability.batch import BatchVariability, CellIntervals
 from recon_cli.attack.variability.distance import Distances
 from recon_cli.attack.variability.histogram import HistogramCells
@@ -25,14 +25,13 @@ from recon_cli.errors import StageError
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.candidates import Candidates
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
 from recon_cli.model.dense_domain import DenseDomain, require_room
 from recon_cli.model.grain import unravel
 from recon_cli.model.ledger import Arrays, Ledger
 from recon_cli.model.plan import Plan
 from recon_cli.model.priced_rows import PricedRows
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.model.system import System
 from recon_cli.solve.column_pricing import OpenUnits, certified_least, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize

@@ -12,9 +12,9 @@ from typing import Self
 
 import polars as pl
 
-from recon_cli.attack.excluded_units import NO_QUARANTINE, Quarantine
 from recon_cli.attack.known_batch import KnownBatch
 from recon_cli.attack.options import Mode, VariabilityOptions
+from recon_cli.attack.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.attack.question import Answer, PlannedQuestion, RegionData, Rows, count_statuses
 from recon_cli.attack.variability.frames import REGIONS, interval_schema, narrow, unit_schema
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_masks

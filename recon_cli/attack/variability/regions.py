@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.excluded_units import Quarantine
 from recon_cli.attack.known_batch import KnownBatch, people_in_candidates
 from recon_cli.attack.options import VariabilityOptions
+from recon_cli.attack.quarantine import Quarantine
 from recon_cli.attack.question import KeptSearch, RegionData
 from recon_cli.attack.variability.batch import SolutionSpace, measure_batch
 from recon_cli.attack.variability.dense import DenseRegion
@@ -20,10 +20,10 @@ from recon_cli.attack.variability.frames import BatchFrames
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_masks, histogram_of
 from recon_cli.attack.variability.unit_search import EffortBudget, UnitSearch
 from recon_cli.frames import OPEN
-from recon_cli.model.constraints import relax
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import plan_of_units
+from recon_cli.model.program import relax
 from recon_cli.model.system import System, build_system
 from recon_cli.progress import ProgressSoFar, ignore_progress
 from recon_cli.seeding import digest_seed

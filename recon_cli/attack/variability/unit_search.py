@@ -10,9 +10,8 @@ import numpy as np
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.question import Checkpoint, KeptSearch
 from recon_cli.attack.variability.distance import Distances
-from recon_cli.model.constraints import LinearConstraints
 from recon_cli.model.ledger import Arrays
-from recon_cli.model.program import IntegerProgram
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.cp_sat import Effort, SolveResult, find_feasible, maximize
 from recon_cli.solve.dual_bounds import feasibility_cut
 from recon_cli.solve.feasibility import PumpResult, pump

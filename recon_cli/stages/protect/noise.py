@@ -15,8 +15,7 @@ from recon_cli.config.sections.noise import Noise
 from recon_cli.execute import OnProgress
 from recon_cli.frames import COUNTS
 from recon_cli.noise.account import Spend, spends_of
-from recon_cli.noise.draws import cells_of, measurement_noise
-from recon_cli.noise.opendp_source import opendp_noise
+from recon_cli.noise.draws import cells_of, measurement_noise, opendp_noise
 from recon_cli.noise.strategy import Strategy
 from recon_cli.noise.strategy_file import load_strategy, read_strategy
 from recon_cli.pipeline.protecting import Fact
