@@ -42,7 +42,8 @@ home, *commands = str(Path(recon_cli.__file__).parent), *sys.argv[1:]
 called = {}
 def follow(frame, event, argument):
     code = frame.f_code
-    if event == "call" and code.co_filename.startswith(home) and code.co_name[0] != "<":
+    is_function = code.co_flags & 1 and code.co_name[0] != "<"  # not the body of a class
+    if event == "call" and is_function and code.co_filename.startswith(home):
         called.setdefault((code.co_filename, code.co_qualname))
 sys.setprofile(follow)
 for command in commands:
