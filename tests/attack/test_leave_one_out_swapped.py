@@ -83,14 +83,14 @@ def test_without_swaps_it_is_the_attack_without_them(tmp_path: Path) -> None:
     )
     people = persons()
     found = recon.leave_one_out_swapped(
-        SF1, people, chance=CHANCE, setting=str(none), tables="block", within=people[PLACE][0][:11]
+        SF1, people, chance=CHANCE, setting=str(none), tables="block", within=people[PLACE][0][:12]
     )
     plain = recon.leave_one_out(
         SF1,
         publish_records(SF1, people, people[PLACE].unique()),
         people,
         tables="block",
-        within=people[PLACE][0][:11],
+        within=people[PLACE][0][:12],
     )
     assert (found["units_changed"] == 1).all()
     for name in COMPARED:

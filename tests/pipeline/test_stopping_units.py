@@ -142,7 +142,7 @@ def claims_stand(begun: Path, undisturbed: Path, undecided: set[str]) -> None:
 def test_inside_units_that_are_measured_together(tmp_path: Path) -> None:
     """An exact region: its units' distances come first, then the ends of its histogram cells."""
     begun, undisturbed = tmp_path / "begun", tmp_path / "undisturbed"
-    write(replace(SCHOOLS, units=12), begun)
+    write(replace(SCHOOLS, units=9), begun)
     config = begun / "recon.yaml"
     config.write_text(config.read_text() + "solvar: {mode: exact}\n")
     for stage in ("ingest", "reconstruct"):
@@ -150,11 +150,11 @@ def test_inside_units_that_are_measured_together(tmp_path: Path) -> None:
     shutil.copytree(begun, undisturbed)
     asked(undisturbed, "solvar", "-q")
     reached = list[float]()
-    for writes in (3, 40):
+    for writes in (3, 16):
         with ended_after(writes, KeyboardInterrupt()):
             said = asked(begun, "solvar", code=130)
         undecided = set(rows(begun, "solvar").filter(status="undecided")[PLACE])
-        assert f"{12 - len(undecided)} of 12 units decided" in said
+        assert f"{9 - len(undecided)} of 9 units decided" in said
         solvar_stands(begun, undisturbed, undecided)
         reached.append(float(rows(begun, "solvar")["solvar_pct"].to_numpy().sum()))
     assert reached[0] < reached[1], "distances of units that are not done are published"
