@@ -46,8 +46,9 @@ def measure_confidence(
 
     Returns:
         The records in their order: the unit's geoid, the histogram columns that the tables tell
-        apart, ``certain`` (propagation shows that it is in every solution) and ``confidence``,
-        null where it is certain or nothing was sampled.
+        apart, ``certain`` (propagation shows that it is in every solution; a reconstruction, whose
+        grain is coarser, may show it of more) and ``confidence``, null where it is certain or
+        nothing was sampled.
 
     Raises:
         SourceError: The counts are not exact.

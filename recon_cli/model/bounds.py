@@ -20,8 +20,6 @@ from recon_cli.model.program import LinearConstraints
 
 #: Valid at every sweep; the limit only stops systems that creep by one person a sweep.
 _SWEEPS = 500
-#: Valid at every sweep; the limit only stops systems that creep by one person a sweep.
-_SWEEPS = 500
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from recon_cli.solve.linear_relaxation import solve_relaxation
 SCALE = 2520
 #: Sums below this are exact in 64 bits, whatever their order.
 SAFE = 2.0**60
-#: Farther than any number: where nothing ends a row or a variable, from which nothing follows.
+#: Where nothing ends a row or a variable: no number, and nothing follows from it.
 FREE = 2**40
 #: Whole numbers below it are exact as doubles.
 EXACT = 2.0**53
@@ -66,7 +66,7 @@ class WeightedRows:
         self._sides = _size(rows.least, rows.most) + abs(rows.A).astype(np.float64) @ self._ends
 
     def has_room(self, functional: IntArray, weights: IntArray, scale: int = SCALE) -> bool:
-        """Whether every sum is exact in 64 bits, with whatever signs; over ends below `FREE`."""
+        """Whether every sum is exact in 64 bits, with whatever signs; over ends but `FREE`."""
         of_rows = np.abs(weights.astype(np.float64)) @ self._sides
         of_variables = np.abs(functional.astype(np.float64)) @ self._ends
         return bool(of_rows + scale * of_variables < SAFE)
@@ -96,14 +96,14 @@ class WeightedRows:
             weights: For each row any integer, in units of 1/`SCALE`.
         """
         if not self.has_room(functional, weights):
-            weights = np.zeros_like(weights)
+            return self.least(np.zeros_like(weights), functional)
         return -(-self.least(weights, self.rest(functional, weights)) // SCALE)
 
 
 def _size(below: IntArray, above: IntArray) -> FloatArray:
     """The larger absolute value of each two ends that are numbers."""
     ends = np.abs(np.stack([below, above]).astype(np.float64))
-    size: FloatArray = np.where(ends < FREE, ends, 0).max(axis=0)
+    size: FloatArray = np.where(ends == FREE, 0, ends).max(axis=0)
     return size
 
 

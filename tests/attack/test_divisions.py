@@ -9,19 +9,31 @@ import numpy as np
 import pytest
 
 from recon_cli.attack.joint.household_links import HouseholdLinks
+from recon_cli.attack.joint.part import PartInput
+from recon_cli.attack.joint.question import JointQuestion
+from recon_cli.attack.options import JointOptions
+from recon_cli.attack.question import Answer, RegionData
 from recon_cli.errors import ConfigError
-from recon_cli.schema.joint import LinkKind
+from recon_cli.schema import Release, parse_release
+from recon_cli.schema.joint import JointRelease, LinkKind, parse_joint
 from tests.support.joint_worlds import (
+    HOMES,
+    HOUSEHOLD,
+    LINKS,
+    OTHER,
+    PEOPLE,
     UNIT,
     ask,
     check_households,
     compositions,
     published,
+    records,
     releases,
     told_households,
     true_households,
     with_members,
 )
+from tests.support.populations import publish
 
 #: More compositions than any of these towns has.
 ALL = 10_000
@@ -67,6 +79,68 @@ def test_the_truth_has_what_is_claimed_of_larger_towns(seed: int) -> None:
     town = [(UNIT, every[int(rng.integers(len(every)))]) for _ in range(5)]
     answer = ask(*published(town, quarters=int(rng.integers(3))), listed=ALL)
     assert not told_households(answer)[UNIT] - true_households(town)[UNIT], "no claim is false"
+
+
+#: Counts of couples and families alone: nobody says how many live alone in a block.
+COUPLES = """families:
+  - levels: [block]
+    cells: [{where: {home: couple}, cells: [{by: role, cells: [{by: age}]}]},
+            {where: {home: family}}, {where: {home: quarters}}]
+    tables: {P1: {code: "P1-#"}}
+  - levels: [town]
+    cells: [total, {by: age}, {by: home}]
+    tables: {P2: {code: "P2-#"}}
+"""
+COUPLED_HOMES = """families:
+  - levels: [block]
+    cells: [{by: kind, cells: [total, {by: size}]}]
+    tables: {H1: {code: "H1-#", universe: {kind: [couple, family]}}}
+  - levels: [town]
+    cells: [total, {by: kind}, {by: vacancy}]
+    tables: {H2: {code: "H2-#"}}
+"""
+
+
+def test_a_division_with_room_for_further_households_is_not_unique() -> None:
+    couple = (("holder", "adult"), ("spouse", "adult"))
+    town = [(UNIT, couple), (OTHER, (("holder", "old"),))]
+    releases_ = [
+        parse_release(text.split("families:")[0] + families, source="test")
+        for text, families in ((PEOPLE, COUPLES), (HOMES, COUPLED_HOMES))
+    ]
+    joint = parse_joint(LINKS, releases_, source="test")
+    answer = _asked(releases_, joint, town)
+    units = answer.frames["joint_units"].filter(geoid_block=UNIT)
+    assert units.select("certain_with_members", "is_division_unique").row(0) == (1, False)
+
+
+def test_households_of_nobody_have_a_division() -> None:
+    couple = (("holder", "adult"), ("spouse", "adult"))
+    people, homes, _ = releases()
+    sized = "{vacancy: occupied}}, size: size, top: 3,\n     by: {home: kind}}"
+    assert sized in LINKS
+    joint = parse_joint(
+        LINKS.replace(sized, "{}}, size: size, top: 3}"), [people, homes], source="test"
+    )
+    answer = _asked([people, homes], joint, [(UNIT, couple), (UNIT, ()), (OTHER, ())])
+    units = answer.frames["joint_units"].sort("geoid_block")
+    asked = units.select("certain_with_members", "is_division_unique", "division").rows()
+    assert asked == [(2, True, "proven"), (1, True, "proven")]
+
+
+def _asked(
+    releases_: list[Release], joint: JointRelease, town: list[tuple[str, HOUSEHOLD]]
+) -> Answer:
+    published_ = [
+        publish(release, rows, (UNIT, OTHER))
+        for release, rows in zip(releases_, records(town), strict=True)
+    ]
+    parts = [
+        PartInput(release, release.tables, each.coverage)
+        for release, each in zip(releases_, published_, strict=True)
+    ]
+    question = JointQuestion.of(joint, parts, JointOptions(1, 20.0, ALL))
+    return question.ask(RegionData(published_[0], partners=(published_[1],), partition="S"))
 
 
 def test_nothing_is_told_if_nobody_asks() -> None:

@@ -15,7 +15,7 @@ from recon_cli.errors import DisagreementError
 from recon_cli.model.program import ConnectedParts, IntegerProgram, LinearConstraints
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, maximize
-from recon_cli.solve.dual_bounds import SCALE, WeightedRows
+from recon_cli.solve.dual_bounds import SCALE, WeightedRows, least_value
 
 
 def one_number(coefficient: int, least: int, most: int, upper: int) -> IntegerProgram:
@@ -70,3 +70,13 @@ def test_weights_whose_sums_do_not_fit_prove_nothing() -> None:
     rows, functional = WeightedRows(program, ConnectedParts.whole(program)), np.array([1, 1])
     assert rows.bounds(functional, np.array([SCALE, 0])).tolist() == [2**31]
     assert rows.bounds(functional, np.array([2**40, -(2**40)])).tolist() == [0]
+
+
+def test_ends_whose_sums_do_not_fit_prove_nothing() -> None:
+    """What 2,520 times 2^57 wraps to is no bound."""
+    program = one_number(-1, -(2**57), -(2**57) + 2, 2**57)
+    functional = np.array([-1])
+    assert least_value(program, functional, 1.0).bound == -(2**57)
+    rows = WeightedRows(program)
+    assert rows.bounds(functional, np.array([5_000])).tolist() == [-(2**57)]
+    assert not rows.has_room(functional, np.array([1]))

@@ -200,9 +200,7 @@ class _Pattern:
         Raises:
             _TooManyError: They are too many.
         """
-        if not self.groups:
-            return
-        inside = np.concatenate(self.groups)
+        inside = np.concatenate([self.households[:0], *self.groups])
         rows = np.flatnonzero(self.place.uses[inside].any(axis=0))
         begun = _Begun(self.place.uses[:, rows], self.place.room[rows])
         nothing = np.zeros(len(self.least), dtype=np.int64)

@@ -10,7 +10,7 @@ See *composition* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -33,11 +33,13 @@ from recon_cli.attack.options import JointOptions
 from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import Bounds, propagate_signed
 from recon_cli.model.components import split_components
+from recon_cli.model.ledger import Ledger
 from recon_cli.model.links import LinkCodes, link_codes
-from recon_cli.model.program import LinearConstraints
+from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.schema.joint import JointRelease
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.ends import Ends, EndSearch
 from recon_cli.solve.feasibility import Feasibility, solve_within
 
 #: The parts of which records are told, as in `recon_cli.attack.joint.units`.
@@ -68,21 +70,22 @@ class PlaceDivision:
         status: What is known, as of places in `recon_cli.attack.joint.units.STATUSES`, or
             `NOT_ASKED`.
         compositions: How many were listed.
-        households: Households with members in a division; −1 where none was found.
+        most: No division has more households with members; −1 where that is not asked, as a
+            division has one that is not certain.
         certain: Those that are in every one.
         seconds: Deterministic seconds.
     """
 
     status: str
     compositions: int = 0
-    households: int = -1
+    most: int = -1
     certain: tuple[CertainHousehold, ...] = ()
     seconds: float = 0.0
 
     @property
     def is_unique(self) -> bool:
         """Whether there is one division only, and somebody to be divided."""
-        return 0 < self.households == sum(each.number for each in self.certain)
+        return 0 < self.most == sum(each.number for each in self.certain)
 
 
 def find_divisions(
@@ -204,14 +207,37 @@ class _Search:
             least += ledger.lower - own @ solution.values
             seconds += ledger.effort
             status = BOUNDED if ledger.is_open_below.any() else PROVEN
-        households = int((E @ values)[self.is_household].sum())
+        households: IntArray = self.is_household.astype(np.int64) @ E
+        most = -1
+        if (number := int(households @ values)) == least.sum():
+            # Others may have these and more: not all counts say how many there are.
+            most = number
+            if open_ is not None and (here := households[open_.columns]).any():
+                ledger = self._greatest(open_.program, here, solution.values, seconds)
+                most += int(ledger.upper[0]) - int(here @ solution.values)
+                seconds += ledger.effort
         return PlaceDivision(
             STATUSES[status if listing.is_complete else BOUNDED],
             listing.compositions,
-            households,
+            most,
             tuple(self._certain(told, least)),
             seconds,
         )
+
+    def _greatest(
+        self, program: IntegerProgram, count: IntArray, known: IntArray, spent: float
+    ) -> Ledger:
+        """The greatest value of a count, or what none is above where the effort ends before.
+
+        Args:
+            spent: Deterministic seconds.
+        """
+        ledger = Ledger(program, sparse.csr_array(count[None]), [known])
+        search = EndSearch(ledger, replace(self.effort, limit=self.effort.limit - spent))
+        search.bound(np.array([0]), np.array([-1]))
+        if ledger.is_open(0, -1):
+            search.tighten(np.array([0]), Ends.UPPER)
+        return ledger
 
     def _most(self) -> IntArray:
         """The most of each variable that its candidates allow."""
