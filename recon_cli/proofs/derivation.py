@@ -16,6 +16,7 @@ import numpy.typing as npt
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.proofs.scope_rows import OPEN, RowSource, ScopeRows
+from recon_cli.solve.dual_bounds import whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
 #: Multiples of the goal, so that the weights of duals are whole.
@@ -255,7 +256,7 @@ class ScopeProver:
 
     def weighted(self, duals: npt.NDArray[np.float64], multiple: int) -> list[tuple[int, int]]:
         """Rows with whole weights that add up to no less than ``multiple`` times a cost."""
-        weights = -np.rint(multiple * duals).astype(np.int64)
+        weights = -whole_weights(duals, multiple)
         has_end = np.where(weights > 0, self.rows.most < OPEN, self.rows.least >= 0)
         used = np.flatnonzero((weights != 0) & has_end)
         return list(zip(weights[used].tolist(), used.tolist(), strict=True))

@@ -1,8 +1,7 @@
 """What weighted sums of rows prove, added up in integers: bounds, sums of equations, cuts.
 
 The linear relaxation only proposes the weights. Any weights give a valid bound, so that rounding
-them costs no rigour: Eq. (dual) of docs/method.md. Duals of a program are rounded here, by
-`whole_weights`.
+them costs no rigour: Eq. (dual) of docs/method.md. Duals are rounded by `whole_weights`.
 
 See *dual*, *certificate* and *feasibility cut* in docs/glossary.md.
 """
