@@ -14,6 +14,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -132,6 +133,20 @@ class Commands(click.Group):
             return made
         return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the first word.
+
+        Raises:
+            UsageError: There is none; with what may have been meant, in whatever group it is.
+        """
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            near = _near(error.command_name)
+            raise click.UsageError(error.message + near, ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands, first sentences whole; click cuts them off to fit one line."""
         for title, names in self.sections(self.list_commands(ctx)).items():
@@ -221,6 +236,25 @@ def _command_names(package: str) -> tuple[str, ...]:
     modules = pkgutil.iter_modules(sys.modules[package].__path__)
     names = (module.name for module in modules if not module.name.startswith("_"))
     return tuple(sorted(name.replace("_", "-") for name in names))
+
+
+def _near(name: str) -> str:
+    """What to type in place of a name that is no command here."""
+    longest_first = sorted(_typed(main), key=lambda words: -len(words.split()))
+    typed = {words.split()[-1]: words for words in longest_first}
+    close = [name] if name in typed else get_close_matches(name, typed, n=1)
+    return f" Did you mean `recon {typed[close[0]]}`?" if close else ""
+
+
+def _typed(group: click.Group, path: str = "") -> Iterator[str]:
+    """What is typed after ``recon`` for every command, those of groups included."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        words = f"{path} {name}".strip()
+        yield words
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _typed(command, words)
 
 
 def _say(ctx: click.Context, text: str) -> None:

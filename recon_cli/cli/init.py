@@ -129,7 +129,7 @@ def command(
             )
     for path, text in drafts.items():
         write_named(path, text.encode())
-    show(f"init: wrote {to}", _facts(found))
+    show(f"init: wrote {to}", _facts(found, to))
     chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"
     click.echo(f"next: recon run{chosen}")
 
@@ -156,8 +156,10 @@ def _names(names: Mapping[str, str]) -> str:
     return csv_bytes(table).decode()
 
 
-def _facts(found: RecognisedFiles) -> list[Fact]:
-
+def _facts(found: RecognisedFiles, to: Path) -> list[Fact]:
+    law = f"{protection_file(to)}, a draft" if found.needs_law else None
+    if found.protection is not None:
+        law = f"{found.protection}, as it is there"
     about = list(found.about[:3])
     drafted = found.mapping if found.draft is not None else {}
     grid = list(grid_lines(drafted, found.schema))
@@ -168,6 +170,6 @@ def _facts(found: RecognisedFiles) -> list[Fact]:
         ("release", f"{found.release} ({found.schema.title})"),
         *(("about" if not i else "", line) for i, line in enumerate(about)),
         *(("read as" if not i else "", line) for i, line in enumerate(grid)),
-        *([] if found.protection is None else [("law", f"{found.protection}, as it is there")]),
+        *([] if law is None else [("law", law)]),
         *(("not told" if not i else "", line) for i, line in enumerate(found.doubts)),
     ]

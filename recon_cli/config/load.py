@@ -94,15 +94,18 @@ def _read(path: Path | None, has_settings: bool) -> tuple[YamlDocument, str, Pat
             if has_settings:
                 return YamlDocument({}), "--set", Path()
             raise ConfigError(
-                f"no config: give --config FILE, or start from a folder with a {DEFAULT_FILE}"
+                f"no config: give --config FILE, or start from a folder with a {DEFAULT_FILE}; "
+                "`recon init FILES` writes one for published files"
             )
     source = str(path)
     document = parse_yaml(read_text(path), source=source)
     if document.data is None:
         raise ConfigError(f"{source}: empty; a config starts with `release:` and `work:`")
     if not isinstance(document.data, dict):
-        kind = type(document.data).__name__
-        raise ConfigError(f"{source}: keys and values are expected at the top, found a {kind}")
+        raise ConfigError(
+            f"{source}: is no config: that has keys and values, such as `release: sf1_2010`; "
+            "`recon init FILES` writes one for published files"
+        )
     return document, source, path.parent
 
 

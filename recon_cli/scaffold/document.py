@@ -177,7 +177,8 @@ def _opening(found: RecognisedFiles) -> Iterator[str]:
 def _section(name: str, chosen: Values, *, asked: bool) -> Iterator[str]:
     model = SECTIONS[name]
     about = (sys.modules[model.__module__].__doc__ or "").split("``", 2)[-1]
-    yield from _comment(f"recon {name}:{_plain(about).rstrip()}")
+    said = " ".join(about.partition("Example:")[0].split())
+    yield from _comment(f"recon {name}: {_plain(said)}")
     yield f"{'' if asked else '#'}{name}:"
     yield from _keys(model, chosen, "  ")
 

@@ -103,7 +103,8 @@ def draft_release(
         files = [_with_geoids(file, geoids) for file in files]
     places = pl.concat([file.survey.geoids for file in files]).unique().sort()
     tables, columns = _tables(files, leave_out)
-    title = files[0].path.name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+    first, *others = dict.fromkeys(file.path.name for file in files)
+    title = first + (f" and {len(others)} more" if others else "")
     said = max((file.sheet.levels for file in files), key=len)
     named: dict[int, str] = {}
     if geoids is not None or said:
@@ -323,9 +324,12 @@ def _counts(file: TableFile, leave_out: Collection[str]) -> tuple[CountColumn, .
     for i, each in enumerate(able):
         more = ends.more([i], totals[0])
         if more.sum() == 1 < len(more) - 1:
+            where = file.sheet.sheet.where(int(ends.rows[more.argmax()]), each.at, each.header)
             raise SourceError(
-                f"{file.sheet.sheet.where(int(ends.rows[more.argmax()]), each.at, each.header)}: "
-                f"more than {able[totals[0]].header!r}, and in no other row; {_remedy(each)}"
+                f"{where}: more than {able[totals[0]].header!r}, and in no other row; "
+                f"{_remedy(each)}"
+                if each.header
+                else f"{where}: a number in a column that has no header; mend the row"
             )
         if not more.any():
             fitting.append(each)

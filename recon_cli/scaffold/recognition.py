@@ -139,13 +139,13 @@ def _with_protection(found: RecognisedFiles) -> RecognisedFiles:
     doubts = []
     if found.markers:
         doubts.append(
-            f"by which rule counts are suppressed: in the draft of {PROTECTION} "
+            "by which rule counts are suppressed: in the drafted law "
             f"{drafted_reading(found.markers)}; a narrower rule proves more"
         )
     if found.base is not None:
         doubts.append(
-            f"whether counts are rounded: all are multiples of {found.base}, so the draft of "
-            f"{PROTECTION} says that they are"
+            f"whether counts are rounded: all are multiples of {found.base}, so the drafted law "
+            "says that they are"
         )
     return replace(found, doubts=(*found.doubts, *doubts))
 

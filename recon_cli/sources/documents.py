@@ -36,7 +36,8 @@ _ZIP: Final = b"PK\x03\x04"
 _GZIP: Final = b"\x1f\x8b"
 #: The member that makes a zip a workbook.
 _WORKBOOK: Final = "[Content_Types].xml"
-_START: Final = 1 << 18
+#: What is told of a file is told by so many bytes.
+START: Final = 1 << 18
 #: A zip with more members is unpacked sooner than read: each is opened by itself.
 _MOST_MEMBERS: Final = 1_000
 #: What is held at once is smaller; and no table is packed so much smaller, if it is large.
@@ -80,7 +81,7 @@ class Document:
     def start(self) -> bytes:
         """Its first bytes, enough to tell what it is."""
         with self.open() as file:
-            return file.read(_START)
+            return file.read(START)
 
     def read(self) -> bytes:
         """All its bytes.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,10 @@ def locate(run: Run, place: str) -> Located:
     tables, geounits = open_published(run.work, run.release)
     names = read_names(geounits)
     geoid = run.release.geography.find(_geoid_of(place, names))
-    level = level_of(run.release, geoid)
+    try:
+        level = level_of(run.release, geoid)
+    except ConfigError as error:
+        raise ConfigError(f"{_near_names(place, names)}{error}") from None
     partition = run.release.geography.partition_level.enclosing(geoid)
     if partition not in tables.partitions:
         known = ", ".join(tables.partitions[:_NEAR])
@@ -100,6 +104,16 @@ def _geoid_of(place: str, names: Mapping[str, str]) -> str:
     if len(called) > 1:
         raise ConfigError(f"several places are called {place!r}: {', '.join(called)}; give a geoid")
     return called[0]
+
+
+def _near_names(place: str, names: Mapping[str, str]) -> str:
+    """Of a place that is not known by its name either: those that are called nearly so."""
+    if not names:
+        return ""
+    called = {name.casefold(): name for name in names.values()}
+    near = [called[each] for each in get_close_matches(place.casefold(), called)]
+    known = f" (near it: {', '.join(near)})" if near else ""
+    return f"no place is called {place!r}{known}, and as a geoid "
 
 
 def level_of(release: Release, geoid: str) -> Level:

@@ -311,6 +311,24 @@ def test_usage_names_the_command_that_users_have(config: Path) -> None:
     assert recon("status", "-x", code=2).stderr.startswith("Usage: recon status ")
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("capacity", "recon plan capacity"),
+        ("synth", "recon data synth"),
+        ("plan audit", "recon audit"),
+        ("reconstuct", "recon reconstruct"),
+        ("data tabluate", "recon data tabulate"),
+    ],
+)
+def test_what_is_no_command_is_answered_with_what_to_type(typed: str, meant: str) -> None:
+    refused = recon(*typed.split(), code=2).stderr
+    assert refused.endswith(
+        f"Error: No such command {typed.rpartition(' ')[2]!r}. Did you mean `{meant}`?\n"
+    )
+    assert recon("xyzzy", code=2).stderr.endswith("Error: No such command 'xyzzy'.\n")
+
+
 def test_quiet_says_nothing_and_very_verbose_shows_the_traceback(config: Path) -> None:
     assert recon("ingest", "-c", config, "-q").output == ""
     assert "district 001 done in" in recon("reconstruct", "-c", config, "-v").stderr

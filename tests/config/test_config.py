@@ -113,7 +113,8 @@ def test_an_unknown_section_lists_the_known_ones(tmp_path: Path) -> None:
         (
             GOOD,
             "- release\n",
-            "al.yaml: keys and values are expected at the top, found a list",
+            "al.yaml: is no config: that has keys and values, such as `release: sf1_2010`; "
+            "`recon init FILES` writes one for published files",
         ),
     ],
 )
@@ -179,7 +180,7 @@ def test_a_wrong_setting_is_named(tmp_path: Path, setting: str, message: str) ->
 
 
 def test_the_default_file_is_recon_yaml_here() -> None:
-    with pytest.raises(ConfigError, match=r"no config: give --config FILE, .* a recon\.yaml"):
+    with pytest.raises(ConfigError, match=r"no config: .* a recon\.yaml; `recon init FILES`"):
         load_config()
     Path("recon.yaml").write_text(GOOD)
     assert load_config().work == Path("work/al")

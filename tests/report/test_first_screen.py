@@ -147,6 +147,8 @@ def test_places_are_named_beside_their_codes(tmp_path: Path) -> None:
     assert "region N (North)" in place
     assert "hospital N4 (Moor Cottage)" in recon("show", "N4", "-c", config).output
     assert recon("show", "moor cottage", "-c", config).output.startswith("hospital N4 (Moor")
+    near = recon("show", "Moor Cotage", "-c", config, code=2).stderr
+    assert "no place is called 'Moor Cotage' (near it: Moor Cottage)" in near
     top = recon("show", "-c", config).output
     assert re.search(r"N +North +321", top)
     (tmp_path / "names.csv").write_text("geoid,name\nN4,Moor\nN4,Cottage\n")

@@ -248,6 +248,7 @@ def test_what_does_not_exist_is_said_so(plain: Path, unique: str, tmp_path: Path
     near = recon("show", f"{unique[:-3]}999", *shared, code=2).output
     assert re.search(rf"no block {unique[:-3]}999 .*near it: {unique[:12]}", near)
     assert "no level that can be shown (block 15" in recon("show", "0184", *shared, code=2).output
+    assert "no place is called" not in recon("show", "0184", *shared, code=2).output  # no names
     assert "counties: 01841" in recon("show", "99999", *shared, code=2).output
     bare = tmp_path / "bare"
     early = recon("show", "01841", "-c", TOY, "--work", bare, code=5).output

@@ -38,6 +38,26 @@ def test_one_number_that_is_no_count_is_refused_by_row(wrong: str) -> None:
     assert "4" in recon("ingest").stdout
 
 
+@pytest.mark.parametrize("at", [0, 2, 3])
+def test_a_quote_that_is_not_closed_is_refused_by_row(at: int) -> None:
+    office(*ROWS[:at], f'"{ROWS[at]}', *ROWS[at + 1 :])
+    refused = recon("init", "office.csv", code=4).stderr
+    assert refused == f"error: office.csv: row {at + 2}: a quote is opened and not closed\n"
+
+
+def test_a_row_with_more_fields_than_the_header_is_refused() -> None:
+    office(*ROWS[:2], f"{ROWS[2]},88", ROWS[3])
+    refused = recon("init", "office.csv", code=4).stderr
+    assert "row 4, column 5: a number in a column that has no header; mend the row" in refused
+
+
+def test_the_draft_of_a_law_is_named() -> None:
+    office(*ROWS[:2], "Ash,40,c,c", ROWS[3])
+    shown = recon("init", "office.csv", "--to", "audit.yaml").stdout
+    assert "law       audit.protection.yaml, a draft" in shown
+    assert Path("audit.protection.yaml").is_file()
+
+
 def test_a_column_of_rates_is_left_out_and_named() -> None:
     rows = [f"{row},{rate}" for row, rate in zip(ROWS, ("45.2", "52", "55.0", "41.7"), strict=True)]
     office(*rows, header="School,All pupils,Boys,Girls,Boys per cent")

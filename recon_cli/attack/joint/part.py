@@ -135,7 +135,6 @@ class Part:
         last = self.geoids.search_sorted(geoids[-1], "right")
         place = geoids.search_sorted(self.geoids.slice(first, last - first))
         of_unit = place.cast(pl.Int64).to_numpy()
-        of_unit = np.where(is_asked[of_unit], of_unit, -1)
         candidates, histogram = self.system.candidates, self.histogram
         columns = slice(*np.searchsorted(candidates.unit, [first, last]).tolist())
         cells = slice(*np.searchsorted(histogram.unit, [first, last]).tolist())
@@ -146,6 +145,7 @@ class Part:
             self.made.plan,
             Candidates(unit, candidates.atoms[columns]),
             of_unit[unit],
+            np.where(is_asked[of_unit], of_unit, -1)[unit],
             self.bounds.lower[columns],
             self.bounds.upper[columns],
             LinearConstraints(
@@ -188,7 +188,8 @@ class PlacesOfPart:
     """A part's candidates in some places.
 
     Attributes:
-        place: For each candidate its place, from 0; −1 where nothing is asked about it.
+        of_unit: For each candidate its place, from 0.
+        place: The same; −1 where nothing is asked about it.
         lower: What propagation proves of the part alone.
         upper: Likewise.
         rows: Its relaxed rows there.
@@ -200,6 +201,7 @@ class PlacesOfPart:
 
     plan: Plan
     candidates: Candidates
+    of_unit: IntArray
     place: IntArray
     lower: IntArray
     upper: IntArray

@@ -311,8 +311,7 @@ class _Places:
             for each in (np.minimum(self.alone, self.together), self.together, self.confirmed)
         )
         records = np.zeros((len(self.parts), len(self.geoids)), dtype=np.int64)
-        at = self.part[self.columns], self.label
-        np.add.at(records, at, self.values[self.columns])
+        np.add.at(records, (self.part, self._all(lambda part: part.of_unit)), self.values)
         return JointCertainty(
             self._programs(),
             self.geoids,

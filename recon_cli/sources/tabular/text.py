@@ -11,10 +11,13 @@ from typing import IO, Final
 import polars as pl
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.documents import Document
+from recon_cli.sources.documents import START, Document
 from recon_cli.sources.tabular.sheet import HEAD_ROWS, MOST_COLUMNS, Sheet, with_row_numbers
 
 _CHUNK: Final = 1 << 24
+#: What Python's reader says of a quote that is not closed, and what we do.
+_NO_END: Final = "unexpected end of data"
+_OPEN_QUOTE: Final = "a quote is opened and not closed"
 #: A quote that is opened and not closed within as much is a mistake, not a long text.
 _LONGEST: Final = 1 << 27
 _DELIMITERS: Final = ",\t;|"
@@ -47,6 +50,8 @@ def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
         raise SourceError(f"{document.label}: expected text or a workbook, found other bytes")
     mark = delimiter or _delimiter(sample)
     head = _head(document.label, sample, mark)
+    if len(start) < START:
+        _require_closed_quotes(document.label, sample, mark)
     width = max(map(len, head), default=0)
 
     def batches() -> Iterator[pl.DataFrame]:
@@ -141,6 +146,18 @@ def _head(label: str, sample: str, delimiter: str) -> list[list[str]]:
     return head
 
 
+def _require_closed_quotes(label: str, text: str, delimiter: str) -> None:
+    """Refuse a whole text whose last quote has no end: the rows after it would be one field."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    row = 1
+    try:
+        for _ in reader:
+            row += 1
+    except csv.Error as error:
+        if str(error) == _NO_END:
+            raise SourceError(f"{label}: row {row}: {_OPEN_QUOTE}") from None
+
+
 def _chunks(file: IO[bytes], encoding: str, label: str) -> Iterator[bytes]:
     """UTF-8 in pieces of whole lines."""
     left = b""
@@ -197,5 +214,7 @@ def _first_broken(data: bytes, delimiter: str, width: int, first: int) -> str:
             if len(fields) > width:
                 return f"row {row}: expected {width} fields, found {len(fields)}"
     except csv.Error as error:
+        if str(error) == _NO_END:
+            return f"row {row + 1}: {_OPEN_QUOTE}"
         return f"row {row + 1}: expected fields between {delimiter!r}: {error}"
     return "expected a table of text: a quote stands within a field"
