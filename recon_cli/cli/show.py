@@ -123,7 +123,8 @@ def _details(view: GeounitView) -> RenderableType:
     for each in recovered[:_RECOVERED]:
         nobody = "" if each.least else ": nobody"
         grid.add_row(
-            f"  recovered {each.table} {each.cell}", f"{each.interval}{nobody}{each.reason}"
+            f"  recovered {each.table} {each.cell}",
+            f"{each.words}: {each.interval}{nobody}{each.reason}",
         )
     if len(recovered) > _RECOVERED:
         more = f"{len(recovered) - _RECOVERED:,} more in audit/; --html FILE lists all"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -268,6 +269,11 @@ def tree(paths: Sequence[Path]) -> list[Node]:
 
 
 def slug(text: str) -> str:
-    """A name for a schema: ``Nursing facilities/Skilled`` → ``nursing_facilities_skilled``."""
-    word = re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")[:40].strip("_")
+    """A name for a schema, without accents.
+
+    >>> slug("Nursing facilities/Skilled"), slug("Garçons")
+    ('nursing_facilities_skilled', 'garcons')
+    """
+    bare = re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFKD", text.casefold()))
+    word = re.sub(r"[^a-z0-9]+", "_", bare).strip("_")[:40].strip("_")
     return f"n_{word}" if word[:1].isdigit() else word

@@ -208,7 +208,7 @@ def draft_schema(
     lines = [
         f"# Drafted from {title}. Check it: a wrong schema gives wrong answers.",
         *(f"# Could not be told: {doubt}." for doubt in said),
-        f"release: {release}",
+        f"release: {flow(release)}",
         f"title: {flow(title)}",
         "",
         "features:            # what a record says of a person",

@@ -30,6 +30,8 @@ from recon_cli.store.published import open_published
 
 #: A p-table beside the counts; not ``.csv``, or it would be taken for counts.
 _PERTURBATION_TABLE = "ptable.txt"
+#: Sections of protections that take counts as well as records.
+_OF_COUNTS = ("round", "cellkey", "suppress")
 #: What stands in place of a suppressed count.
 SUPPRESSED = "*"
 
@@ -98,9 +100,14 @@ class Origin:
 
     def _file(self, release: Release) -> RecordFile:
         if not self.records.exists():
+            counts = (
+                "; or the work folder in which `recon ingest` put the true counts, with "
+                f"--set {self.section}.counts=FOLDER"
+            )
             raise ConfigError(
                 f"{self.section}.records: no such file or folder: {self.records}; name the "
-                "records, or ingested exact counts (in round, cellkey, suppress: counts)"
+                f"records, with --set {self.section}.records=FILE"
+                f"{counts if self.section in _OF_COUNTS else ''}"
             )
         return open_records(f"{self.section}.records", self.records, release)
 

@@ -128,6 +128,17 @@ def test_households_of_nobody_have_a_division() -> None:
     assert asked == [(2, True, "proven"), (1, True, "proven")]
 
 
+def test_households_may_be_told_by_their_number_alone() -> None:
+    total = "families:\n  - {levels: [block], cells: [total], tables: {H1: {code: 'H1-#'}}}\n"
+    people = releases()[0]
+    homes = parse_release(HOMES.split("families:")[0] + total, source="test")
+    joint = parse_joint(LINKS, [people, homes], source="test")
+    answer = _asked([people, homes], joint, [(UNIT, (("holder", "old"),))])
+    told = answer.frames["joint_compositions"]
+    assert told.columns == ["geoid_block", "composition", "households"]
+    assert told.rows() == [(UNIT, 1, 1)]
+
+
 def _asked(
     releases_: list[Release], joint: JointRelease, town: list[tuple[str, HOUSEHOLD]]
 ) -> Answer:

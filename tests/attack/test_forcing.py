@@ -140,4 +140,4 @@ def test_show_names_them(tmp_path_factory: pytest.TempPathFactory) -> None:
     for stage in ("ingest", "reconstruct", "audit"):
         command(stage, "-q", *config)
     shown = " ".join(command("show", "N3", *config, "--why", "none").stdout.split())
-    assert "recovered DIAGNOSES 8 2 = DIAGNOSES 7 (10) − DIAGNOSES 9 (8)" in shown
+    assert "recovered DIAGNOSES 8 female, injury: 2 = DIAGNOSES 7 (10) − DIAGNOSES 9 (8)" in shown

@@ -34,6 +34,13 @@ def test_config_and_schema_never_share_a_file(config: str) -> None:
     assert "verified" in recon("run", "-c", config, "--until", "reconstruct").stdout
 
 
+@pytest.mark.parametrize("name", ["true", "no", "null", "2021"])
+def test_a_file_may_be_called_as_a_yaml_value_is(name: str) -> None:
+    Path(f"{name}.csv").write_text("School,Total,Girls,Boys\nOak,40,22,18\nElm,31,14,17\n")
+    recon("init", f"{name}.csv")
+    assert "people" in recon("ingest").stdout
+
+
 def test_nothing_is_written_if_one_of_the_drafts_is_there() -> None:
     Path("houses.csv").write_text(HOUSES)
     Path("recon.yaml").write_text("mine")

@@ -174,6 +174,7 @@ def test_a_p_table_from_a_file_travels_with_the_counts(config: Path) -> None:
         ("cellkey.ptable=none.csv", "ptable is in place of max, variance and never"),
         ("cellkey.counts=exact", "records and counts exclude each other"),
         ("cellkey.records=none.csv", "no such file or folder: none.csv"),
+        ("cellkey.records=none.csv", "with --set cellkey.counts=FOLDER"),
     ],
 )
 def test_what_cannot_be_is_refused(config: Path, setting: str, message: str) -> None:

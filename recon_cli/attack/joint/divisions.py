@@ -318,11 +318,11 @@ def certain_households(
     of_home = every.filter(pl.col("cell") >= first)
     of_people = every.filter(pl.col("cell") < first)
     return (
-        pl.concat([of_home[:, :3], homes[:, 1:][of_home["cell"] - first]], how="horizontal"),
+        pl.concat([of_home[:, :3], homes[of_home["cell"] - first][:, 1:]], how="horizontal"),
         pl.concat(
             [
                 of_people.select(key, "composition", "members"),
-                people[:, 1:][of_people["cell"]],
+                people[of_people["cell"]][:, 1:],
             ],
             how="horizontal",
         ),

@@ -223,10 +223,14 @@ class _Nesting:
                 for k in below:
                     found[k] = (*paths[total], *paths[k])
             of = ", ".join(repr(paths[total][-1]) for total in list(blocks)[:3])
-            notes.append(
-                f"{self.columns.sheet.label}: {of} are taken as places of which others are parts: "
-                "their counts are the sums of the rows beside them"
+            taken = (
+                "are taken as places of which others are parts: their counts are the sums of the "
+                "rows beside them"
+                if len(blocks) > 1
+                else "is taken as a place of which others are parts: its counts are the sums of "
+                "the rows beside it"
             )
+            notes.append(f"{self.columns.sheet.label}: {of} {taken}")
             break
         return found
 
