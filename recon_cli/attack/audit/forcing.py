@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -96,11 +96,19 @@ class EndProof:
 
 @dataclass(frozen=True)
 class RulingZeros:
-    """Finds the zeros of one batch."""
+    """Finds the zeros of one batch.
+
+    Attributes:
+        known: Units last asked about, which the next count of a place asks about again → their
+            cells.
+    """
 
     plan: Plan
     counts: PartitionCounts
     system: System
+    known: dict[tuple[int, ...], tuple[IntervalCells, dict[CellName, int]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def of(
         self, target: CellName, at_least: EndProof, at_most: EndProof
@@ -120,9 +128,8 @@ class RulingZeros:
         ]
         if len(units) * len(self._possible) > _MOST_CELLS:
             return None
-        cells = self._cells_over(units)
-        number = {name: at for at, name in enumerate(self._names(cells))}
-        A = sparse.csr_array(cells.coefficients)
+        cells, number = self._cells_over(tuple(units))
+        A = cells.coefficients
         own = np.asarray(A[[number[target]]].toarray()[0], dtype=np.int64)
         breaking = np.zeros(A.shape[1], dtype=bool)
         for proof, sign in ((at_least, 1), (at_most, -1)):
@@ -137,16 +144,18 @@ class RulingZeros:
         names = list(number)
         return tuple(names[at] for at in np.sort(zeros[chosen]).tolist())
 
-    def _cells_over(self, units: list[int]) -> IntervalCells:
-        """All published cells over every histogram cell of some units that can be."""
-        cell = np.flatnonzero(self._possible)
-        atoms = unravel(cell, self.plan.grain.sizes).astype(np.int16)
-        everyone = Candidates(np.repeat(units, len(cell)), np.tile(atoms, (len(units), 1)))
-        system = replace(self.system, candidates=everyone)
-        return IntervalCells.of(self.plan, self.counts, system, among="all")
-
-    def _names(self, cells: IntervalCells) -> list[CellName]:
-        return cells.names(self.plan, self.counts, self.system).drop("level").rows()
+    def _cells_over(self, units: tuple[int, ...]) -> tuple[IntervalCells, dict[CellName, int]]:
+        """All published cells over every histogram cell of some units that can be; their rows."""
+        if units not in self.known:
+            cell = np.flatnonzero(self._possible)
+            atoms = unravel(cell, self.plan.grain.sizes).astype(np.int16)
+            everyone = Candidates(np.repeat(units, len(cell)), np.tile(atoms, (len(units), 1)))
+            system = replace(self.system, candidates=everyone)
+            cells = IntervalCells.of(self.plan, self.counts, system, among="all")
+            names = cells.names(self.plan, self.counts, self.system).drop("level").rows()
+            self.known.clear()
+            self.known[units] = cells, {name: at for at, name in enumerate(names)}
+        return self.known[units]
 
     @cached_property
     def _units(self) -> list[str]:
@@ -238,12 +247,11 @@ def forcing_counts(
     found = []
     for system in build_systems(plan, counts, must_list=False):
         cells = IntervalCells.of(plan, counts, system, among="all")
-        names = cells.names(plan, counts, system)
+        names: list[CellName] = cells.names(plan, counts, system).drop("level").rows()
         zeros = RulingZeros(plan, counts, system)
-        for number, geoid, table, cell in names.drop("level").with_row_index().rows():
-            name = (geoid, table, cell)
+        for number, name in enumerate(names):
             if name in recovered and cells.is_bounded[number]:
-                proofs = _Proofs(cells, names.drop("level").rows(), number)
+                proofs = _Proofs(cells, names, number)
                 value = recovered[name]
                 low, high = proofs.of(value, 1), proofs.of(value, -1)
                 ruled_out = (
@@ -257,26 +265,26 @@ class _Proofs:
     """Weights on the published cells that share histogram cells with one, directly or not."""
 
     def __init__(self, cells: IntervalCells, names: Sequence[CellName], target: int) -> None:
-        self.A = sparse.csr_array(cells.coefficients)
-        self.target = np.asarray(self.A[[target]].toarray()[0], dtype=np.int64)
-        used = np.flatnonzero(np.diff(self.A.indptr))
+        A = sparse.csr_array(cells.coefficients)
+        self.target = np.asarray(A[[target]].toarray()[0], dtype=np.int64)
+        used = np.flatnonzero(np.diff(A.indptr))
         self.used = used[used != target]
         self.names = names
         self.low, self.high = cells.low[self.used], cells.high[self.used]
         self.raised = np.arange(len(self.used))
         self.lowered = np.flatnonzero(self.high < OPEN)
+        self.rows = sparse.csr_array(A[self.used])
+        weights = sparse.csr_array(self.rows.T)
+        sums = sparse.hstack([weights, -weights[:, self.lowered]])
+        ends = np.concatenate([self.low, -self.high[self.lowered]])[None, :]
+        self.matrix = sparse.csr_array(sparse.vstack([sums, sparse.csr_array(ends)]))
 
     def of(self, value: int, sign: int) -> EndProof | None:
         """A proof that ``sign`` times the count is at least ``sign * value``."""
-        rows = sparse.csr_array(self.A[self.used])
-        weights = sparse.csr_array(rows.T)
-        sums = sparse.hstack([weights, -weights[:, self.lowered]])
-        ends = np.concatenate([self.low, -self.high[self.lowered]])[None, :]
-        matrix = sparse.csr_array(sparse.vstack([sums, sparse.csr_array(ends)]))
-        width = matrix.shape[1]
+        width = self.matrix.shape[1]
         program = IntegerProgram(
             LinearConstraints(
-                matrix,
+                self.matrix,
                 np.append(np.full(len(self.target), -_WIDE), sign * value),
                 np.append(sign * self.target, _WIDE),
             ),
@@ -293,7 +301,7 @@ class _Proofs:
             if np.abs(multiple * exact - whole).max() > _ROUNDING * multiple:
                 continue
             total = int(np.where(whole > 0, self.low, self.high) @ whole)
-            if (rows.T @ whole <= multiple * sign * self.target).all() and (
+            if (self.rows.T @ whole <= multiple * sign * self.target).all() and (
                 -(-total // multiple) == sign * value
             ):
                 return self._proof(whole, multiple, sign, total)

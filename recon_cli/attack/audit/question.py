@@ -110,6 +110,8 @@ class _Partition:
                 continue
             places = np.flatnonzero(counts.pattern == pattern.pattern)
             empty = np.setdiff1d(places, counts.parent[pattern.level])
+            if not len(empty):
+                continue
             low, high = counts.intervals.of(empty)
             for table, number in pattern.margins.columns:
                 cell = plan.columns[table, number]
