@@ -60,15 +60,11 @@ def unions(release: Release) -> list[tuple[np.ndarray, int]]:
         for name in SYSTEMS
         for area in sorted(set(release.geography.by_name[name].enclosing(units).drop_nulls()))
     ]
-    found = []
-    for signs in itertools.product((-1, 0, 1), repeat=len(areas)):
-        total = sum(
-            (s * a.astype(int) for s, a in zip(signs, areas, strict=True) if s),
-            np.zeros(8, dtype=int),
-        )
-        if total.min() >= 0 and total.max() <= 1 and total.any():
-            found.append((total.astype(bool), sum(map(abs, signs))))
-    return found
+    signs = np.array(list(itertools.product((-1, 0, 1), repeat=len(areas))))
+    total = signs @ np.array(areas, dtype=int)
+    kept = (total.min(axis=1) >= 0) & (total.max(axis=1) <= 1) & total.any(axis=1)
+    taken = np.abs(signs).sum(axis=1)
+    return [(total[at].astype(bool), int(taken[at])) for at in np.flatnonzero(kept)]
 
 
 @examples(25)

@@ -130,7 +130,7 @@ def check(
         assert far <= span <= 2 * far
 
 
-@examples(100)
+@examples(50)
 @given(seed=SEEDS, people=st.integers(0, 5), hide=st.booleans())
 def test_exact_equals_enumeration(seed: int, people: int, hide: bool) -> None:
     release, published, every = setup(seed, people, hide=hide)
@@ -166,7 +166,7 @@ def relaxed_histograms(
     }
 
 
-@examples(100)
+@examples(50)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_relaxed_equals_enumeration(seed: int, people: int) -> None:
     release, published, _ = setup(seed, people, hide=False)
@@ -232,7 +232,7 @@ def narrower(release: Release, strong: Variability, weak: Variability) -> None:
         assert high <= most
 
 
-@examples(100)
+@examples(50)
 @given(seed=SEEDS, people=st.integers(0, 5))
 def test_solvar_is_the_same_without_exact_intervals(seed: int, people: int) -> None:
     release, published, _ = setup(seed, people, hide=False)

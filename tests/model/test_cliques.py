@@ -27,7 +27,7 @@ from tests.support.populations import publish, random_records, random_release, r
 from tests.support.protecting import protect
 
 many = settings(
-    max_examples=int(os.environ.get("RECON_EXAMPLES", "40")),
+    max_examples=int(os.environ.get("RECON_EXAMPLES", "25")),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate],
