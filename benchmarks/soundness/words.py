@@ -96,15 +96,20 @@ class Possible:
         """Whether a population fits every count."""
         return all(row.low <= self.count(row, world) <= row.high for row in self.rows)
 
+    @cached_property
+    def _by_unit(self) -> dict[tuple[int, ...], list[Counter[tuple[Any, ...]]]]:
+        return {}
+
     def by_unit(self, columns: tuple[int, ...]) -> list[Counter[tuple[Any, ...]]]:
-        """Of each world the people by unit and some features."""
-        found = []
-        for world in self.worlds:
-            people: Counter[tuple[Any, ...]] = Counter()
-            for (geoid, values), n in world:
-                people[(geoid, *(values[at] for at in columns))] += n
-            found.append(people)
-        return found
+        """Of each world the people by unit and some features; do not write."""
+        if columns not in self._by_unit:
+            found = self._by_unit[columns] = []
+            for world in self.worlds:
+                people: Counter[tuple[Any, ...]] = Counter()
+                for (geoid, values), n in world:
+                    people[(geoid, *(values[at] for at in columns))] += n
+                found.append(people)
+        return self._by_unit[columns]
 
 
 def words_of(tiny: TinyRelease) -> Iterator[Word]:

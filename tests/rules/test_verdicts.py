@@ -7,7 +7,7 @@ import re
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -89,15 +89,15 @@ def test_an_audit_that_ended_early_keeps_no_rule() -> None:
 #: Subjects that every release is asked about, with as many violations as are allowed.
 RULES: list[dict[str, Any]] = [
     *({"recovered": {"from": 1, "below": 3}, "most": most} for most in (0, 4)),
-    *({"recovered": {"from": 0, "below": 9, "published": False}, "most": n} for n in (0, 1, 4)),
-    *({"interval": {"at_least": width}, "most": n} for width in (1, 2, 3) for n in (0, 2, 6)),
+    *({"recovered": {"from": 0, "below": 9, "published": False}, "most": n} for n in (0, 2)),
+    *({"interval": {"at_least": width}, "most": n} for width in (1, 2, 3) for n in (0, 4)),
     *({"certain_records": {}, **limit} for limit in ({"most": 0}, {"most": 1}, {"share": 0.5})),
     *({"geography": {"at_least": n}, "most": most} for n in (2, 4) for most in (0, 2)),
     *(
         {"disclosed": {"kind": kind, "known": known}, "most": most}
         for kind in ("attribute", "identity", "inferential")
         for known in (0, 1)
-        for most in (0, 1, 3)
+        for most in (0, 2)
     ),
 ]
 
@@ -133,6 +133,7 @@ class Violations:
 
     tiny: TinyRelease
     possible: Possible
+    least: dict[tuple[str, ...], dict[Any, int]] = field(default_factory=dict)
 
     def of(self, subject: Subject) -> list[int]:
         """One number a population."""
@@ -171,19 +172,25 @@ class Violations:
         self, columns: tuple[str, ...], sizes: Counter[Any] | None = None, at_least: int = 0
     ) -> int:
         """Certain records; of units with fewer people, if these are given."""
-        groups = self._by(columns)
-        keys = {key for each in groups for key in each}
-        asked = keys if sizes is None else {key for key in keys if sizes[key[:1]] < at_least}
-        return sum(min(each[key] for each in groups) for key in asked)
+        least = self._least(columns)
+        asked = least if sizes is None else {key for key in least if sizes[key[:1]] < at_least}
+        return sum(least[key] for key in asked)
+
+    def _least(self, columns: tuple[str, ...]) -> dict[Any, int]:
+        """The people by unit and columns that live in every population."""
+        if columns not in self.least:
+            groups = self._by(columns)
+            keys = {key for each in groups for key in each}
+            self.least[columns] = {key: min(each[key] for each in groups) for key in keys}
+        return self.least[columns]
 
     def _certain_of(self, column: str) -> int:
         """Certain records with the first value of a column; its totals say that few have it."""
         if column not in self.seen:
             return 0
-        groups, at = self._by(self.seen), 1 + self.seen.index(column)
+        at = 1 + self.seen.index(column)
         first = self.tiny.release.column_groups(column).labels[0]
-        keys = {key for each in groups for key in each if key[at] == first}
-        return sum(min(each[key] for each in groups) for key in keys)
+        return sum(n for key, n in self._least(self.seen).items() if key[at] == first)
 
     def _disclosed(self, rule: Disclosed) -> list[int]:
         """People in groups of which one value is known, whatever population is true."""
@@ -289,7 +296,7 @@ def test_verdicts_agree_with_enumeration() -> None:
         assert said[name, "broken"] > 0, said
 
 
-@examples(6)
+@examples(4)
 @given(seed=SEEDS)
 def test_verdicts_agree_with_enumeration_of_any_release(seed: int) -> None:
     tiny = make_release(seed, seed % len(NAMES))
