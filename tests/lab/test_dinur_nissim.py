@@ -209,7 +209,7 @@ def test_bounded_noise_is_decoded_to_the_centre(
     bits: int, queries: int, most: float, centre: float, vertex: float
 ) -> None:
     noise = AnswerNoise("bounded", most)
-    (shares,) = attack(bits, queries, [noise], decoder="feasible", trials=12, seed=0)
+    (shares,) = attack(bits, queries, [noise], decoder="feasible", trials=768 // bits, seed=0)
     assert abs(shares.mean() - centre) < 0.03
     assert shares.mean() > vertex + 0.03
 

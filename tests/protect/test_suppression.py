@@ -59,7 +59,7 @@ def published(
     return protected, recon.publish(WARDS, tidy_counts(truth, protected), protection=law)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([None, 1, 2]))
 def test_no_primary_cell_is_recovered(seed: int, zeros_hidden: bool, safety: int | None) -> None:
     """Without a range, both ask the same: what the law says."""

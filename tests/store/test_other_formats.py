@@ -78,8 +78,11 @@ def further_column(folder: Path) -> None:
 
 FORMS = (older, newer)
 DATA = (column_missing, another_type, further_column)
-#: Each stage gets one of every kind.
-KINDS = ((older, older, newer), DATA)
+#: Every stage's data are damaged in one way; its manifest, which one function reads, at every third.
+DAMAGED = [
+    *((stage, DATA[at % len(DATA)]) for at, stage in enumerate(STAGES)),
+    *((stage, FORMS[at % len(FORMS)]) for at, stage in enumerate(STAGES[::3])),
+]
 
 
 def commands(stage: Stage, config: Path) -> Iterator[tuple[str, ...]]:
@@ -94,7 +97,7 @@ def commands(stage: Stage, config: Path) -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.parametrize(
     ("stage", "damage"),
-    [(stage, damage[at % len(damage)]) for at, stage in enumerate(STAGES) for damage in KINDS],
+    DAMAGED,
     ids=lambda each: each.short_name if isinstance(each, Stage) else each.__name__,
 )
 def test_a_folder_of_another_form_is_a_sentence_in_every_command(
