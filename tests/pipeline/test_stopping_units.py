@@ -48,8 +48,8 @@ def office(
     write(replace(OFFICES[request.param], units=UNITS[stage]), folder)
     config = folder / "recon.yaml"
     config.write_text(config.read_text() + "solvar:\nclaims:\n")
-    for stage in ("ingest", "reconstruct"):
-        recon(stage, "-q", "-c", config)
+    for first in ("ingest", "reconstruct"):
+        recon(first, "-q", "-c", config)
     return folder
 
 

@@ -78,7 +78,7 @@ def further_column(folder: Path) -> None:
 
 FORMS = (older, newer)
 DATA = (column_missing, another_type, further_column)
-#: Every stage's data are damaged in one way; its manifest, which one function reads, at every third.
+#: The data of every stage in one way; manifests, which one function reads, at every third.
 DAMAGED = [
     *((stage, DATA[at % len(DATA)]) for at, stage in enumerate(STAGES)),
     *((stage, FORMS[at % len(FORMS)]) for at, stage in enumerate(STAGES[::3])),
