@@ -19,7 +19,7 @@ from tests.support.command_line import recon
 #: One region, whose histogram is listed, and one whose is not.
 OFFICES = {"stars": SCHOOLS, "rounded": ROUNDED}
 #: Stage → units of its office: claims are found of 16 at a time.
-UNITS = {"solvar": 8, "claims": 20}
+UNITS = {"solvar": 5, "claims": 20}
 #: The writes after which it is ended.
 WRITES = 3
 PLACE = "geoid_unit"
@@ -146,7 +146,7 @@ def claims_stand(begun: Path, undisturbed: Path, undecided: set[str]) -> None:
 def test_inside_units_that_are_measured_together(tmp_path: Path) -> None:
     """An exact region: its units' distances come first, then the ends of its histogram cells."""
     begun, undisturbed = tmp_path / "begun", tmp_path / "undisturbed"
-    write(replace(SCHOOLS, units=4), begun)
+    write(replace(SCHOOLS, units=3), begun)
     config = begun / "recon.yaml"
     config.write_text(config.read_text() + "solvar: {mode: exact}\n")
     for stage in ("ingest", "reconstruct"):
@@ -154,11 +154,11 @@ def test_inside_units_that_are_measured_together(tmp_path: Path) -> None:
     shutil.copytree(begun, undisturbed)
     asked(undisturbed, "solvar", "-q")
     reached = list[float]()
-    for writes in (3, 12):
+    for writes in (3, 10):
         with ended_after(writes, KeyboardInterrupt()):
             said = asked(begun, "solvar", code=130)
         undecided = set(rows(begun, "solvar").filter(status="undecided")[PLACE])
-        assert f"{4 - len(undecided)} of 4 units decided" in said
+        assert f"{3 - len(undecided)} of 3 units decided" in said
         solvar_stands(begun, undisturbed, undecided)
         reached.append(float(rows(begun, "solvar")["solvar_pct"].to_numpy().sum()))
     assert reached[0] < reached[1], "distances of units that are not done are published"
