@@ -29,7 +29,7 @@ from recon_cli.execute import DaskWorkers, connection, remote, run_items
 from recon_cli.pipeline import question_worker
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
-from tests.support import shards
+from tests.support import deadly_questions, shards
 from tests.support.paths import ROOT
 from tests.support.stages import ingest, reconstruct, solvar
 from tests.support.work_items import ProgressSums, numbers, unit_lists, without_the_first
@@ -322,10 +322,10 @@ def test_stages_make_the_same_files_wherever_they_run(
     ):
         work = Path(shutil.copytree(tmp_path / "ingested", tmp_path / name))
         if name == "cluster":  # a worker of each stage is killed while it is at a solver
-            monkeypatch.setenv(shards.LIVES, "1")
-            monkeypatch.setattr(question_worker, "ask_piece", shards.ask_or_die)
+            monkeypatch.setenv(deadly_questions.LIVES, "1")
+            monkeypatch.setattr(question_worker, "ask_piece", deadly_questions.ask_or_die)
         for stage in (reconstruct, solvar):
-            monkeypatch.setenv(shards.DEATHS, str(tmp_path / f"{name}-{stage.__name__}"))
+            monkeypatch.setenv(deadly_questions.DEATHS, str(tmp_path / f"{name}-{stage.__name__}"))
             stage(run(work, *settings, workers=workers))
         found[name] = files(work)
     for stage in (reconstruct, solvar):

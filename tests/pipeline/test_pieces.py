@@ -24,7 +24,7 @@ from recon_cli.stages.verify import verify
 from recon_cli.store import Piece, Span
 from recon_cli.store.pieces import cut
 from recon_cli.verification import verify as compare
-from tests.support import shards
+from tests.support import deadly_questions, shards
 from tests.support.paths import ROOT
 from tests.support.stages import ingest, reconstruct, solvar
 
@@ -175,9 +175,9 @@ def test_shards_do_not_shut_each_other_out_but_a_run_alone_does(in_pieces: Path)
 def test_a_worker_that_dies_once_changes_nothing(
     whole: Path, in_pieces: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
-    monkeypatch.setenv(shards.LIVES, "1")
-    monkeypatch.setattr(question_worker, "ask_piece", shards.reconstruct_or_die)
+    monkeypatch.setenv(deadly_questions.DEATHS, str(tmp_path / "deaths"))
+    monkeypatch.setenv(deadly_questions.LIVES, "1")
+    monkeypatch.setattr(question_worker, "ask_piece", deadly_questions.reconstruct_or_die)
     manifest = reconstruct(run(in_pieces, workers=2)).manifest
     assert (tmp_path / "deaths").read_text().count("\n") == 1
     assert set(manifest.statuses) == {"unique", "solved"}
@@ -188,9 +188,9 @@ def test_a_worker_that_dies_once_changes_nothing(
 def test_what_kills_the_solver_is_quarantined_and_bounded(
     whole: Path, in_pieces: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
-    monkeypatch.setenv(shards.LIVES, "1000")
-    monkeypatch.setattr(question_worker, "ask_piece", shards.reconstruct_or_die)
+    monkeypatch.setenv(deadly_questions.DEATHS, str(tmp_path / "deaths"))
+    monkeypatch.setenv(deadly_questions.LIVES, "1000")
+    monkeypatch.setattr(question_worker, "ask_piece", deadly_questions.reconstruct_or_die)
     manifest = reconstruct(run(in_pieces, workers=2)).manifest
     # twice at the region, once more at the part of it that is to blame
     assert (tmp_path / "deaths").read_text().count("\n") == 3
@@ -226,9 +226,9 @@ def test_solvar_goes_on_without_what_kills_it(
     whole: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     work = Path(shutil.copytree(whole, tmp_path / "work"))
-    monkeypatch.setenv(shards.DEATHS, str(tmp_path / "deaths"))
-    monkeypatch.setenv(shards.LIVES, "1000")
-    monkeypatch.setattr(question_worker, "ask_piece", shards.measure_or_die)
+    monkeypatch.setenv(deadly_questions.DEATHS, str(tmp_path / "deaths"))
+    monkeypatch.setenv(deadly_questions.LIVES, "1000")
+    monkeypatch.setattr(question_worker, "ask_piece", deadly_questions.measure_or_die)
     ingest(run(work, "ingest.piece_people=1"))
     reconstruct(run(work))
     solvar(run(work, workers=2, force=True))

@@ -1,4 +1,4 @@
-"""Shard functions for test_execute: workers import this module by name."""
+"""Shard functions for test_execute: workers import this module by name, which takes a moment."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recon_cli.errors import ContradictionError, ReconError
 from recon_cli.execute import DaskWorkers, OnProgress, WorkItem, remote, run_items
-from recon_cli.pipeline.question_worker import Asked, ask_piece
-
-if TYPE_CHECKING:  # workers start in a fraction of the time without these
-    from recon_cli.store import Piece
 
 
 class FussyError(ContradictionError):
@@ -152,59 +148,7 @@ def unpicklable_result(shared: None, payload: int, tick: OnProgress) -> object:
     return lambda: payload
 
 
-#: Environment: where deaths are written down, and how many deaths there are to die.
-DEATHS, LIVES = "TESTS_DEATHS", "TESTS_LIVES"
-
-
-def reconstruct_or_die(asked: Asked, piece: Piece, tick: OnProgress) -> None:
-    """The real thing, but one component of one piece kills the worker that reconstructs it."""
-    from recon_cli.attack.reconstruction import solution  # noqa: PLC0415
-    from recon_cli.attack.reconstruction.question import ReconstructionQuestion  # noqa: PLC0415
-
-    if piece.number == 1 and isinstance(asked.question, ReconstructionQuestion):
-        solved: Any = solution
-        solved._solve = _deadly(solved._solve)
-    ask_piece(asked, piece, tick)
-
-
-def measure_or_die(asked: Asked, piece: Piece, tick: OnProgress) -> None:
-    """Likewise for `recon solvar`."""
-    from recon_cli.attack.variability import batch as variability  # noqa: PLC0415
-    from recon_cli.attack.variability.question import VariabilityQuestion  # noqa: PLC0415
-
-    if piece.number == 1 and isinstance(asked.question, VariabilityQuestion):
-        measured: Any = variability._Measurement
-        measured.add = _deadly(measured.add)
-    ask_piece(asked, piece, tick)
-
-
-def ask_or_die(asked: Asked, piece: Piece, tick: OnProgress) -> None:
-    """Either."""
-    from recon_cli.attack.variability.question import VariabilityQuestion  # noqa: PLC0415
-
-    measured = isinstance(asked.question, VariabilityQuestion)
-    (measure_or_die if measured else reconstruct_or_die)(asked, piece, tick)
-
-
-def _deadly(real: Callable[..., Any]) -> Callable[..., Any]:
-    """``real``, but the first component that it ever saw kills: by its first column."""
-    from recon_cli.model.components import Component  # noqa: PLC0415
-
-    path, lives = Path(os.environ[DEATHS]), int(os.environ[LIVES])
-
-    def call(*arguments: Any) -> Any:
-        columns = next(each for each in arguments if isinstance(each, Component)).columns
-        deaths = path.read_text().split() if path.exists() else []
-        if len(deaths) < lives and int((deaths or columns)[0]) in columns:
-            with path.open("a") as stream:
-                stream.write(f"{(deaths or columns)[0]}\n")
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*arguments)
-
-    return call
-
-
-def die_at_once(job: Any, piece: Piece, tick: OnProgress) -> None:
+def die_at_once(job: Any, piece: Any, tick: OnProgress) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
