@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from recon_cli.report.document import Headline, ReportDocument, ReportSection, ResultTable
 from recon_cli.report.page import html_page
-from tests.support.browser import Sight, chromium, needs_browser, opened
+from tests.support.browser import Sight, needs_browser, opened
 
 PLACES = ("Øst", "ward 10", "ward 9", "Å <b>", "ward 1")
 COUNTS = ("12", "1,203", "–", "3 to 5", "0")
@@ -26,12 +25,6 @@ def page_of(rows: tuple[tuple[str, ...], ...]) -> str:
     return html_page(
         ReportDocument("A page", "of lists", Headline(("Yes",), ()), (), (), (section,))
     )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -11,19 +10,13 @@ from playwright.sync_api import Browser, FloatRect, Locator
 
 from recon_cli.report.charts import COLOURS
 from tests.support import reported
-from tests.support.browser import Sight, chromium, needs_browser, opened
+from tests.support.browser import Sight, needs_browser, opened
 
 pytestmark = needs_browser
 
 Scheme = Literal["light", "dark"]
 #: Text on its background, and marks on theirs: WCAG 2.1, level AA.
 _TEXT, _MARK = 4.5, 3.0
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from playwright.sync_api import Browser
 
-from tests.support.browser import chromium, needs_browser, opened
+from tests.support.browser import needs_browser, opened
 from tests.support.command_line import recon
 from tests.support.seven_runs import HOSPITAL, RUNS, run_of, shown
 
@@ -187,9 +188,9 @@ def test_protected_counts_were_what_they_are_called(screen: Screen) -> None:
 
 
 @needs_browser
-def test_nothing_is_wider_than_a_telephone(screen: Screen) -> None:
+def test_nothing_is_wider_than_a_telephone(screen: Screen, browser: Browser) -> None:
     page = screen.work / "report" / "report.html"
-    with chromium() as browser, opened(browser, page, width=390) as sight:
+    with opened(browser, page, width=390) as sight:
         assert sight.overflow() == 0
 
 
