@@ -17,9 +17,7 @@ def violations(page: Page, script: str) -> list[str]:
     """What axe finds on a page, everything that folds opened."""
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     page.evaluate(script)
-    found = page.evaluate(
-        "axe.run({resultTypes: ['violations'], preload: false}).then(result => result.violations.map(each => each.id))"
-    )
+    found = page.evaluate("axe.run(OPTIONS).then(found => found.violations.map(each => each.id))")
     return [str(each) for each in found]
 
 
