@@ -112,6 +112,8 @@ class BatchFrames:
         """The least groups that nobody is in and that no cell of the unit says so of."""
         release, histogram, counts = self.plan.release, self.histogram, self.counts
         recodes = [release.column_groups(name) for name in histogram.columns]
+        if not recodes:  # tables of totals alone
+            return
         labels = [len(each.labels) for each in recodes]
         pattern = counts.pattern[self.system.units]
         stated: dict[int, StatedZeros] = {}
