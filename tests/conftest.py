@@ -10,6 +10,10 @@ from hypothesis import settings
 
 from tests.support.paths import ROOT
 
+# The suite runs in as many processes as there are cores: threads would only wait for each other.
+for library in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(library, "1")
+
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("searching", print_blob=True)
 settings.load_profile("searching" if "RECON_EXAMPLES" in os.environ else "repeatable")
