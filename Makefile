@@ -71,7 +71,7 @@ verify: env          ## compare every published cell of CONFIG again
 	@$(BIN)/recon verify -c $(CONFIG) $(ARGS)
 
 test: dev            ## run all tests, two files at a time
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: dev            ## check style and formatting
 	$(BIN)/ruff check .

@@ -82,15 +82,16 @@ def test_without_swaps_it_is_the_attack_without_them(tmp_path: Path) -> None:
         "pseudo_tract: [1.0, 0.0, 0.0]\n"
     )
     people = persons()
+    block = people[PLACE].mode()[0]
     found = recon.leave_one_out_swapped(
-        SF1, people, chance=CHANCE, setting=str(none), tables="block", within=people[PLACE][0][:12]
+        SF1, people, chance=CHANCE, setting=str(none), tables="block", within=block
     )
     plain = recon.leave_one_out(
         SF1,
         publish_records(SF1, people, people[PLACE].unique()),
         people,
         tables="block",
-        within=people[PLACE][0][:12],
+        within=block,
     )
     assert (found["units_changed"] == 1).all()
     for name in COMPARED:
@@ -99,7 +100,7 @@ def test_without_swaps_it_is_the_attack_without_them(tmp_path: Path) -> None:
     decided = ("settled", "settled_without", "certain", "certain_without")
     both = found.select(*key, *decided).unique()
     both = both.join(plain.select(*key, *decided), on=key, nulls_equal=True)
-    assert both.height == plain.height > 20
+    assert both.height == plain.height > 10
     for name in decided:
         assert both[name].equals(both[f"{name}_right"], check_names=False)
 
