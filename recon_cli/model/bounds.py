@@ -148,6 +148,7 @@ def propagate_signed(rows: LinearConstraints, upper: IntArray) -> SignedBounds:
     for _ in range(_SWEEPS if len(upper) else 0):
         ceiling, floor = matrix.implied(lower, upper)
         raised, tighter = matrix.narrowed(lower, upper, floor, ceiling)
+        raised = np.where(tighter < OPEN, raised, np.minimum(raised, OPEN - 1))
         moved = (raised > lower) | (tighter < upper)
         if not moved.any():
             break
@@ -156,7 +157,8 @@ def propagate_signed(rows: LinearConstraints, upper: IntArray) -> SignedBounds:
         if (lower > upper).any():
             break
     least, greatest = matrix.activity(lower, upper)
-    conflict = (least > rows.most) | (greatest < rows.least)
+    conflict = (least > rows.most) & (rows.most < OPEN)
+    conflict |= (greatest < rows.least) & (greatest < OPEN)
     crossed = np.flatnonzero((lower > upper)[matrix.column])
     conflict[matrix.row[crossed]] = True
     return SignedBounds(lower, upper, np.concatenate(steps), conflict)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.bounds import propagate
+from recon_cli.model.bounds import propagate, propagate_signed
 from recon_cli.model.components import split_components
 from recon_cli.model.program import LinearConstraints
 from recon_cli.solve.cp_sat import Effort, maximize
@@ -94,3 +94,32 @@ def test_sums_beyond_32_bits_do_not_wrap() -> None:
     assert bounds.lower.tolist() == [0, 0, 0]
     assert bounds.upper.tolist() == [huge] * 3
     assert bounds.is_open.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("row", "least", "most"),
+    [([1], 3_000_000_000, OPEN), ([1_000], 4_000_000_000, OPEN), ([1_000, -1], 0, 2_000)],
+)
+def test_sums_beyond_the_open_end_contradict_nothing(row: list[int], least: int, most: int) -> None:
+    rows = LinearConstraints(sparse.csr_array([row]), np.array([least]), np.array([most]))
+    bounds = propagate_signed(rows, np.full(len(row), OPEN))
+    assert not bounds.conflict.any()
+    assert (bounds.lower < bounds.upper).all(), "and settle nothing"
+    assert (bounds.lower <= -(-least // abs(row[0]))).all()
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_rows_of_either_sign_cut_no_solution_off(seed: int) -> None:
+    rng = np.random.default_rng([seed, 5])
+    width = int(rng.integers(1, 4))
+    A = rng.integers(-2, 3, (int(rng.integers(1, 4)), width))
+    least = rng.integers(-4, 5, len(A))
+    most = np.where(rng.random(len(A)) < 0.4, OPEN, least + rng.integers(0, 3, len(A)))
+    rows = LinearConstraints(sparse.csr_array(A), least, most)
+    upper = np.where(rng.random(width) < 0.5, OPEN, rng.integers(0, 5, width))
+    bounds = propagate_signed(rows, upper)
+    for values in solutions(rows):
+        if (values <= upper).all():
+            assert not bounds.conflict.any()
+            assert (values >= bounds.lower).all()
+            assert (values <= bounds.upper).all()
