@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,24 @@ def test_a_sample_is_the_same_for_any_order_of_records() -> None:
     assert 0 < first["people"].sum() < 40
     other = leave_out(release, published, release.tables, records.reverse(), options)
     assert first.equals(other)
+
+
+def test_where_nobody_is_chosen_nothing_is_concluded() -> None:
+    release = random_release(3)
+    units = random_units(release, 3, 3)
+    records = random_records(release, 3, 10, units)
+    columns = histogram_columns(release, release.tables, publish(release, records, units).coverage)
+    options = LeaveOneOutOptions(columns[:1], seed=1, solutions=2, seconds=1.0, share=0.2)
+
+    def published_of(some: pl.DataFrame) -> Publication:
+        return publish(release, some, units)
+
+    some = attack_again(release, release.tables, records, published_of, options)
+    none = attack_again(
+        release, release.tables, records, published_of, replace(options, share=1e-9)
+    )
+    assert none.is_empty()
+    assert none.schema == some.schema
 
 
 def test_records_of_other_counts_are_refused() -> None:

@@ -101,7 +101,7 @@ def test_sums_beyond_32_bits_do_not_wrap() -> None:
     [([1], 3_000_000_000, OPEN), ([1_000], 4_000_000_000, OPEN), ([1_000, -1], 0, 2_000)],
 )
 def test_sums_beyond_the_open_end_contradict_nothing(row: list[int], least: int, most: int) -> None:
-    rows = LinearConstraints(sparse.csr_array([row]), np.array([least]), np.array([most]))
+    rows = LinearConstraints(sparse.csr_array(np.array([row])), np.array([least]), np.array([most]))
     bounds = propagate_signed(rows, np.full(len(row), OPEN))
     assert not bounds.conflict.any()
     assert (bounds.lower < bounds.upper).all(), "and settle nothing"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -152,11 +152,11 @@ class ScratchAttack:
             )
         )
 
-    def compare(self, people: pl.DataFrame, without: Without) -> list[pl.DataFrame]:
-        """What is concluded with each of some people and without.
+    def compare(self, people: pl.DataFrame, without: Without, ways: int = 1) -> list[pl.DataFrame]:
+        """What is concluded with each of some people, maybe of nobody, and without.
 
         Args:
-            without: What is published without one of them, as often for each.
+            without: What is published without one of them, in each of the ``ways``.
 
         Returns:
             For each way to publish without them a frame, as from `attack_again`.
@@ -178,12 +178,10 @@ class ScratchAttack:
                 known.append(self._world(others, region, known))
             found.append([world.conclude(str(geoid), values, is_gained) for world in known])
         modes = ModalValues.of(release, self.records, self.gained, None)
-        ways = [
-            [np.array(each) for each in zip(*way, strict=True)] for way in zip(*found, strict=True)
-        ]
+        whole, *others_of = (_columns([each[way] for each in found]) for way in range(1 + ways))
         frames = []
-        for way in ways[1:]:
-            (*first, is_open, seconds), (*other, is_open_without, seconds_without) = ways[0], way
+        for way in others_of:
+            (*first, is_open, seconds), (*other, is_open_without, seconds_without) = whole, way
             unknown = np.where(is_open | is_open_without, OPEN, KNOWN)
             gain, number = (people[name].to_numpy() for name in ("gain", "people"))
             who = LeftOut(people[place], codes, gain, number, unknown)
@@ -203,6 +201,12 @@ class ScratchAttack:
             ):
                 return world
         return _World(self.plan, part, region, self.columns, self.options)
+
+
+def _columns(found: Sequence[_Conclusion]) -> list[Any]:
+    """The fields of conclusions, an array each."""
+    kinds = (np.float64, np.int64, np.int64, np.bool_, np.float64)
+    return [np.array([each[at] for each in found], dtype=kind) for at, kind in enumerate(kinds)]
 
 
 class _Conclusion(NamedTuple):
@@ -342,7 +346,7 @@ def attack_swapped(
         return redrawn, redrawn if again.equals(kept) else swap.publish(kept)
 
     people = attack.people("household")
-    redrawn, fixed = attack.compare(people, without)
+    redrawn, fixed = attack.compare(people, without, ways=2)
     is_partial = (redrawn["status"] == "complete") & (fixed["status"] == "partial")
     return redrawn.with_columns(
         people["household"],
