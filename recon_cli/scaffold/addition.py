@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import prod
@@ -19,6 +20,8 @@ from recon_cli.sources.formats.vocabulary import is_total
 _MOST_LABELS: Final = 200
 #: More kinds of people are no schema to begin with.
 _MOST_KINDS: Final = 5_000
+#: In fewer places sums may be equal by chance.
+_FEW_PLACES: Final = 3
 #: Labels that a doubt lists.
 _SHOWN: Final = 4
 
@@ -89,6 +92,27 @@ def grid_of_sums(labels: Sequence[str], ends: CountIntervals) -> GridDraft | Non
         cells.append(tuple(cell))
     grid = Grid(tuple(axes), tuple(cells))
     return GridDraft(grid, (*doubts, *_doubts(runs, is_only=is_only)), questions)
+
+
+def sums_of_others(labels: Sequence[str], ends: CountIntervals) -> tuple[str, ...]:
+    """A question for the first label that is the sum of others side by side, where all is exact."""
+    exact = ends.low[(ends.low == ends.high).all(axis=1)]
+    if len(exact) < _FEW_PLACES or len(labels) > _MOST_LABELS:
+        return ()
+    column = {values.tobytes(): i for i, values in enumerate(exact.T.copy()) if values.any()}
+    sums = np.pad(exact.cumsum(axis=1), ((0, 0), (1, 0)))
+    for start, end in itertools.combinations(range(len(labels) + 1), 2):
+        total = column.get((sums[:, end] - sums[:, start]).tobytes())
+        has_parts = np.count_nonzero(exact[:, start:end].any(axis=0)) > 1
+        if total is not None and has_parts and not start <= total < end:
+            parts = ", ".join(labels[start:end][:_SHOWN]) + ", …" * (end - start > _SHOWN)
+            word = shlex.quote(labels[total])
+            return (
+                f"{labels[total]!r} is {parts} together in every row, so that they are not "
+                f"categories beside each other: call their total 'Total', or leave it out "
+                f"(`recon init --leave-out {word}`)",
+            )
+    return ()
 
 
 def named(found: GridDraft, title: str) -> GridDraft:

@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.scaffold.addition import combinations, grid_of_sums, named
+from recon_cli.scaffold.addition import combinations, grid_of_sums, named, sums_of_others
 from recon_cli.scaffold.axes import (
     Axis,
     Grid,
@@ -296,8 +296,11 @@ def _grid(paths: Sequence[tuple[str, ...]], ends: CountIntervals) -> GridDraft |
             return named(summed, title)
         phrases = grid_of_phrases(labels)
     if phrases is None:
-        grid = grid_of_paths(bare)
-        return None if grid is None else checked(grid, ends)
+        if (grid := grid_of_paths(bare)) is None:
+            return None
+        found = checked(grid, ends)
+        asked = () if grid.has_everybody else sums_of_others(labels, ends)
+        return replace(found, questions=(*found.questions, *asked))
     first, second = (axis.labels[0] for axis in phrases.axes)
     taken = f"whether '{first} {second}' is {first!r} with {second!r}: it is taken so"
     found = checked(phrases, ends)

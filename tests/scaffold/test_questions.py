@@ -118,3 +118,26 @@ def test_a_row_named_as_its_district_that_does_not_add_up_is_a_question() -> Non
     office(*rows, ",Yew,4,3,1", header="District,School,All pupils,Boys,Girls")
     refused = " ".join(recon("init", "office.csv", code=2).stderr.split())
     assert "row 4: 'North' may be a place, or a total that does not add up" in refused
+
+
+@pytest.mark.parametrize(
+    "whole", ["Insgesamt", "Ensemble", "Total general", "Ogółem", "Yhteensä", "Összesen", "Σύνολο"]
+)
+def test_totals_are_told_in_other_languages(whole: str) -> None:
+    office(*ROWS, header=f"Place,{whole},a,b")
+    said = " ".join(recon("init", "office.csv").stdout.split())
+    assert f"'{whole}' is everybody" in said
+
+
+@pytest.mark.parametrize("size", [(320, 510, 250, 90), (3, 4, 6, 2)])
+def test_a_sum_beside_what_is_no_count_is_asked_about(size: tuple[int, ...]) -> None:
+    """It was drafted as one more category: that nobody is counted twice would be false."""
+    rows = [row.replace(",", f",{n},", 1) for row, n in zip(ROWS, size, strict=True)]
+    office(*rows[:3], "Sky,8,*,*,*", rows[3], header="Place,Size,Pupils,a,b")
+    asked = " ".join(recon("init", "office.csv", code=2).stderr.split())
+    assert "'Pupils' is a, b together in every row" in asked
+    assert "recon init --leave-out Pupils" in asked
+    office(*rows, header="Place,Size,Total,a,b")
+    said = " ".join(recon("init", "office.csv").stdout.split())
+    assert "'Total' is everybody" in said
+    assert "Size" in said.partition("not told")[2], "what Size is, is asked or told"

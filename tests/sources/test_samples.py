@@ -129,7 +129,9 @@ def test_an_inconsistent_cube_of_a_statistical_office() -> None:
 def test_a_spreadsheet_of_a_planning_office() -> None:
     """Counts and percentages side by side; init says what it could not tell."""
     path = SOURCES / "xlsx_nyc_dcp" / "nyc_decennialcensusdata_cut.xlsx"
-    said = recon("init", path).stdout
+    asked = recon("init", path, code=2).stderr
+    assert "'Pop1' is Male, Fem together in every row" in asked
+    said = recon("init", path, "--yes").stdout
     assert "could not" in said or "not told" in said
     config = yaml.safe_load(Path("recon.yaml").read_text())
     columns = config["ingest"]["mapping"]["columns"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -13,6 +14,17 @@ from recon_cli.schema import Feature, Release
 _TOTAL: Final = re.compile(
     r"t|_t|tot|total|totals|all|both|any|persons|people|population|everybody|everyone"
     r"|(total|all|both) (?!other).*|.* total|total\W.*|all categories\W.*"
+)
+#: What offices call the total in other languages of Europe, without accents.
+TOTALS: Final = frozenset(
+    (
+        *("insgesamt", "gesamt", "summe", "zusammen", "alle", "ensemble", "tous", "toutes"),
+        *("totale", "totaux", "totales", "todos", "todas", "ambos sexos", "tutti", "totali"),
+        *("totaal", "allen", "ogolem", "razem", "suma", "samtliga", "totalt", "i alt", "alt"),
+        *("yhteensa", "kaikki", "celkem", "uhrnem", "spolu", "osszesen", "total general", "ukupno"),
+        *("skupaj", "kokku", "kopa", "pavisam", "is viso", "viso", "συνολο", "общо", "всичко"),
+        *("iomlan", "total geral", "ambos os sexos", "les deux sexes", "beide geschlechter"),
+    )
 )
 _FILLER: Final = re.compile(r"\b(aged?|from|years?|yrs?|old|of age|and)\b")
 _ENDS: Final = r"(?:\+|plus|(?:or )?(?:over|older|more|above))"
@@ -30,8 +42,17 @@ def is_total(text: str) -> bool:
 
     >>> [is_total(text) for text in ("T", "TOTAL", "All persons", "Persons", "Males", "All other")]
     [True, True, True, True, False, False]
+    >>> is_total("Insgesamt"), is_total("Ogółem"), is_total("Σύνολο")
+    (True, True, True)
     """
-    return _TOTAL.fullmatch(plain(text)) is not None
+    word = plain(text)
+    return _TOTAL.fullmatch(word) is not None or without_accents(word) in TOTALS
+
+
+def without_accents(word: str) -> str:
+    """A word in lower case as somebody types it who has no accents."""
+    spread = unicodedata.normalize("NFKD", word.replace("ł", "l"))
+    return "".join(each for each in spread if not unicodedata.combining(each))
 
 
 def plain(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 
 from recon_cli.plurals import plural
 from recon_cli.sources.formats.header import is_number
+from recon_cli.sources.formats.vocabulary import TOTALS, without_accents
 from recon_cli.statement.suppression import is_marker
 
 #: What all places together are called, whatever their row is called.
@@ -40,11 +41,11 @@ def is_all_places(name: str, nouns: Sequence[str] = ()) -> bool:
     Args:
         nouns: What places are called there, beside the usual.
 
-    >>> [is_all_places(text) for text in ("Total", "All schools", "All Saints", "County")]
+    >>> [is_all_places(text) for text in ("Total", "All schools", "All Saints", "Insgesamt")]
     [True, True, False, True]
     """
     word = clean(name).casefold()
-    if _TOTAL.fullmatch(word):
+    if _TOTAL.fullmatch(word) or without_accents(word) in TOTALS:
         return True
     known = {plural(noun) for noun in (*nouns, *_USUAL) if noun} | _COUNTED
     return word.startswith("all ") and word.removeprefix("all ") in {*known, *nouns}
