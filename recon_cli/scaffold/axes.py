@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from recon_cli.sources.formats.count_sheet import CountSheet
-from recon_cli.sources.formats.vocabulary import Interval, interval, is_total, plain
+from recon_cli.sources.formats.vocabulary import Interval, in_latin, interval, is_total, plain
 from recon_cli.sources.formats.wide import label_parts
 
 #: Begins the name of a feature that nothing names; a number follows.
@@ -269,11 +268,10 @@ def tree(paths: Sequence[Path]) -> list[Node]:
 
 
 def slug(text: str) -> str:
-    """A name for a schema, without accents.
+    """A name for a schema, in Latin letters without accents.
 
-    >>> slug("Nursing facilities/Skilled"), slug("Garçons")
-    ('nursing_facilities_skilled', 'garcons')
+    >>> slug("Nursing facilities/Skilled"), slug("Garçons"), slug("Κορίτσια")
+    ('nursing_facilities_skilled', 'garcons', 'koritsia')
     """
-    bare = re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFKD", text.casefold()))
-    word = re.sub(r"[^a-z0-9]+", "_", bare).strip("_")[:40].strip("_")
+    word = re.sub(r"[^a-z0-9]+", "_", in_latin(text)).strip("_")[:40].strip("_")
     return f"n_{word}" if word[:1].isdigit() else word

@@ -141,3 +141,9 @@ def test_a_sum_beside_what_is_no_count_is_asked_about(size: tuple[int, ...]) -> 
     said = " ".join(recon("init", "office.csv").stdout.split())
     assert "'Total' is everybody" in said
     assert "Size" in said.partition("not told")[2], "what Size is, is asked or told"
+
+
+def test_greek_headers_name_features_in_latin_letters() -> None:
+    office(*ROWS, header="Σχολείο,Σύνολο,Αγόρια,Κορίτσια")  # noqa: RUF001
+    assert "'Κορίτσια' is koritsia" in " ".join(recon("init", "office.csv").stdout.split())
+    recon("run", "-q", "--until", "reconstruct")

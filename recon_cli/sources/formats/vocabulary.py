@@ -15,16 +15,43 @@ _TOTAL: Final = re.compile(
     r"t|_t|tot|total|totals|all|both|any|persons|people|population|everybody|everyone"
     r"|(total|all|both) (?!other).*|.* total|total\W.*|all categories\W.*"
 )
-#: What offices call the total in other languages of Europe, without accents.
+#: What offices call the total in other languages of Europe, as `in_latin` has it.
 TOTALS: Final = frozenset(
     (
         *("insgesamt", "gesamt", "summe", "zusammen", "alle", "ensemble", "tous", "toutes"),
         *("totale", "totaux", "totales", "todos", "todas", "ambos sexos", "tutti", "totali"),
         *("totaal", "allen", "ogolem", "razem", "suma", "samtliga", "totalt", "i alt", "alt"),
         *("yhteensa", "kaikki", "celkem", "uhrnem", "spolu", "osszesen", "total general", "ukupno"),
-        *("skupaj", "kokku", "kopa", "pavisam", "is viso", "viso", "συνολο", "общо", "всичко"),
+        *("skupaj", "kokku", "kopa", "pavisam", "is viso", "viso", "synolo", "obshto", "vsichko"),
         *("iomlan", "total geral", "ambos os sexos", "les deux sexes", "beide geschlechter"),
     )
+)
+_GREEK: Final = "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
+_CYRILLIC: Final = "a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y _ e yu ya"
+#: Letters that are not Latin letters with an accent.
+_LATIN: Final = str.maketrans(
+    {
+        **dict(zip("αβγδεζηθικλμνξοπρσςτυφχψω", _GREEK.split(), strict=True)),
+        **dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюя", _CYRILLIC.split(), strict=True)),
+        "ь": "",  # noqa: RUF001 - these letters
+        "є": "ye",
+        "і": "i",  # noqa: RUF001
+        "ґ": "g",
+        "ђ": "dj",
+        "ј": "j",
+        "љ": "lj",
+        "њ": "nj",
+        "ћ": "c",
+        "џ": "dz",
+        "ł": "l",
+        "ø": "o",
+        "đ": "d",
+        "æ": "ae",
+        "œ": "oe",
+        "þ": "th",
+        "ð": "d",
+        "ı": "i",
+    }
 )
 _FILLER: Final = re.compile(r"\b(aged?|from|years?|yrs?|old|of age|and)\b")
 _ENDS: Final = r"(?:\+|plus|(?:or )?(?:over|older|more|above))"
@@ -46,13 +73,17 @@ def is_total(text: str) -> bool:
     (True, True, True)
     """
     word = plain(text)
-    return _TOTAL.fullmatch(word) is not None or without_accents(word) in TOTALS
+    return _TOTAL.fullmatch(word) is not None or in_latin(word) in TOTALS
 
 
-def without_accents(word: str) -> str:
-    """A word in lower case as somebody types it who has no accents."""
-    spread = unicodedata.normalize("NFKD", word.replace("ł", "l"))
-    return "".join(each for each in spread if not unicodedata.combining(each))
+def in_latin(word: str) -> str:
+    """A word in small Latin letters without accents; of Greek and Cyrillic how it sounds.
+
+    >>> in_latin("Größe"), in_latin("Łódź"), in_latin("Αγόρια"), in_latin("Мъже")
+    ('grosse', 'lodz', 'agoria', 'mazhe')
+    """
+    spread = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(c for c in spread if not unicodedata.combining(c)).translate(_LATIN)
 
 
 def plain(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from recon_cli.plurals import plural
 from recon_cli.sources.formats.header import is_number
-from recon_cli.sources.formats.vocabulary import TOTALS, without_accents
+from recon_cli.sources.formats.vocabulary import TOTALS, in_latin
 from recon_cli.statement.suppression import is_marker
 
 #: What all places together are called, whatever their row is called.
@@ -45,7 +45,7 @@ def is_all_places(name: str, nouns: Sequence[str] = ()) -> bool:
     [True, True, False, True]
     """
     word = clean(name).casefold()
-    if _TOTAL.fullmatch(word) or without_accents(word) in TOTALS:
+    if _TOTAL.fullmatch(word) or in_latin(word) in TOTALS:
         return True
     known = {plural(noun) for noun in (*nouns, *_USUAL) if noun} | _COUNTED
     return word.startswith("all ") and word.removeprefix("all ") in {*known, *nouns}
