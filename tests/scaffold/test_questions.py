@@ -144,6 +144,6 @@ def test_a_sum_beside_what_is_no_count_is_asked_about(size: tuple[int, ...]) -> 
 
 
 def test_greek_headers_name_features_in_latin_letters() -> None:
-    office(*ROWS, header="Σχολείο,Σύνολο,Αγόρια,Κορίτσια")  # noqa: RUF001
+    office(*ROWS, header="Σχολείο,Σύνολο,Αγόρια,Κορίτσια")
     assert "'Κορίτσια' is koritsia" in " ".join(recon("init", "office.csv").stdout.split())
     recon("run", "-q", "--until", "reconstruct")

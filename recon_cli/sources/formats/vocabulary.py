@@ -26,33 +26,16 @@ TOTALS: Final = frozenset(
         *("iomlan", "total geral", "ambos os sexos", "les deux sexes", "beide geschlechter"),
     )
 )
-_GREEK: Final = "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
-_CYRILLIC: Final = "a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y _ e yu ya"
-#: Letters that are not Latin letters with an accent.
-_LATIN: Final = str.maketrans(
-    {
-        **dict(zip("αβγδεζηθικλμνξοπρσςτυφχψω", _GREEK.split(), strict=True)),
-        **dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюя", _CYRILLIC.split(), strict=True)),
-        "ь": "",  # noqa: RUF001 - these letters
-        "є": "ye",
-        "і": "i",  # noqa: RUF001
-        "ґ": "g",
-        "ђ": "dj",
-        "ј": "j",
-        "љ": "lj",
-        "њ": "nj",
-        "ћ": "c",
-        "џ": "dz",
-        "ł": "l",
-        "ø": "o",
-        "đ": "d",
-        "æ": "ae",
-        "œ": "oe",
-        "þ": "th",
-        "ð": "d",
-        "ı": "i",
-    }
+#: Letters that are no Latin letters with an accent, and what stands for each.
+_LETTERS: Final = (
+    "α β γ δ ε ζ η θ ι κ λ μ ν ξ ο π ρ σ ς τ υ φ χ ψ ω "  # noqa: RUF001
+    "а б в г д е ж з и й к л м н о п р с т у ф х ц ч ш щ ъ ы ь э ю я є і ґ ј "  # noqa: RUF001
+    "ł ø đ æ œ þ ð ı",  # noqa: RUF001
+    "a v g d e z i th i k l m n x o p r s s t y f ch ps o "
+    "a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y _ e yu ya ye i g j "
+    "l o d ae oe th d i",
 )
+_LATIN: Final = str.maketrans(dict(zip(*map(str.split, _LETTERS), strict=True)))
 _FILLER: Final = re.compile(r"\b(aged?|from|years?|yrs?|old|of age|and)\b")
 _ENDS: Final = r"(?:\+|plus|(?:or )?(?:over|older|more|above))"
 _AT_MOST: Final = re.compile(r"(?:y_?)?(?:lt_?|under |less than |<) ?(\d+)")
