@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.office_layouts import judge, write_office
 
-SEEDS = range(36)
+SEEDS = range(24)
 
 
 def test_workbooks_are_read_right_or_asked_about(tmp_path: Path) -> None:
@@ -36,5 +36,5 @@ def test_slips_are_refused_by_row(tmp_path: Path, slip: str) -> None:
         assert found.verdict in ("refused", "question"), f"seed {seed}: {found.verdict}"
         assert "row " in found.about, found.about
         seen += 1
-        if seen == 3:
+        if seen == 2:
             return
