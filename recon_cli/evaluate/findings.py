@@ -4,35 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import polars as pl
 
 from recon_cli.config.sections.report import Disclosure
 from recon_cli.evaluate.fresh import Missing, WorkFolder
+from recon_cli.evaluate.joint_findings import JointFindings
 from recon_cli.evaluate.proven import Mode
-from recon_cli.pipeline.stages import JOINT
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
-
-#: The folder with a row a place.
-JOINT_UNITS: Final = JOINT.folders[2]
-#: The folder with a row for each kind of members of a household that is certain with all of them.
-JOINT_MEMBERS: Final = JOINT.folders[4]
-#: What is counted there of each kind of records.
-COUNTED: Final = ("records", "alone", "joint")
-#: Statuses of places where a joint solution was found.
-SOLVED: Final = ("proven", "bounded")
-
-
-def shown_parts(manifest: Manifest) -> tuple[str, str]:
-    """What the links of ``joint/`` call the run's own records, and its partner's.
-
-    Further parts only say more of these.
-    """
-    own, partner = manifest.notes["parts"][:2]
-    return str(own), str(partner)
-
 
 #: What `recon link` calls the file that was tabulated.
 PROTECTED = "HDF"
@@ -323,40 +303,6 @@ class AuditFindings:
         done = {"suppressed": flagged, "changed": changed, "left out": self.left_out}
         *others, last = [how for how, cells in done.items() if cells]
         return f"{', '.join(others)} or {last}" if others else last
-
-
-@dataclass(frozen=True)
-class JointFindings:
-    """What `recon joint` found.
-
-    Attributes:
-        by_size: By ``size`` of a place, the first row over all: ``places``, and for each part that
-            is told of ``<part>_records``, ``<part>_alone``, ``<part>_joint``.
-        worst: Rows of ``joint_units/`` of the places where most is certain only together, with
-            their ``geoid``; none where places may not be named.
-    """
-
-    manifest: Manifest
-    by_size: pl.DataFrame
-    worst: pl.DataFrame
-
-    @property
-    def shown_parts(self) -> tuple[str, str]:
-        """See `shown_parts`."""
-        return shown_parts(self.manifest)
-
-    @property
-    def solved(self) -> int:
-        """Places with a joint solution."""
-        return sum(self.manifest.statuses.get(name, 0) for name in SOLVED)
-
-    @property
-    def own(self) -> tuple[int, int, int]:
-        """The run's own records, those that its own tables prove, and those that all prove."""
-        records, alone, joint = (
-            self.manifest.totals[f"{self.shown_parts[0]}_{what}"] for what in COUNTED
-        )
-        return records, alone, joint
 
 
 @dataclass(frozen=True)

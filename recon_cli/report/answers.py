@@ -35,7 +35,8 @@ _WORSE = 1.1
 _SUPPRESSED = "suppressed"
 #: Name of a law → what protects more than it did.
 _STRONGER = {
-    _SUPPRESSED: "suppression of further counts (`recon protect suppress` finds which)",
+    _SUPPRESSED: "suppression of further counts (`recon protect suppress` finds which, from "
+    "the true counts)",
     "zeroed": "a higher threshold below which counts are published as zero",
     "rounded": "rounding to a larger base (`recon protect round`)",
     "cellkey": "wider perturbation (`recon protect cellkey`)",

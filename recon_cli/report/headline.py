@@ -9,12 +9,12 @@ from recon_cli.evaluate.findings import (
     AuditFindings,
     ClaimFindings,
     Findings,
-    JointFindings,
     ReconstructionFindings,
     ScoreFindings,
     VariabilityFindings,
 )
 from recon_cli.evaluate.fresh import Missing
+from recon_cli.evaluate.joint_findings import JointFindings
 from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.stages import RISK
 from recon_cli.plurals import plural

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from recon_cli.evaluate.findings import (
-    AuditFindings,
-    ClaimFindings,
-    JointFindings,
-    ReconstructionFindings,
-    Rule,
-)
+from recon_cli.evaluate.findings import AuditFindings, ClaimFindings, ReconstructionFindings, Rule
+from recon_cli.evaluate.joint_findings import JointFindings
 from recon_cli.report.words import Words, percentage
 
 #: Kind of rule → who is given away by it.

@@ -11,21 +11,24 @@ import polars as pl
 from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
 from recon_cli.evaluate.findings import (
-    COUNTED,
-    JOINT_UNITS,
     AuditFindings,
     ClaimFindings,
     Findings,
-    JointFindings,
     Place,
     ReconstructionFindings,
     Rule,
     ScoreFindings,
     UniqueFindings,
     VariabilityFindings,
-    shown_parts,
 )
 from recon_cli.evaluate.fresh import Missing, WorkFolder, own_source
+from recon_cli.evaluate.joint_findings import (
+    COUNTED,
+    JOINT_UNITS,
+    DivisionFindings,
+    JointFindings,
+    shown_parts,
+)
 from recon_cli.evaluate.proven import Proofs, add_up_sizes, uniqueness_by_size
 from recon_cli.frames import is_place
 from recon_cli.pipeline.run import Run
@@ -185,7 +188,9 @@ def _joint(run: Run, work: WorkFolder, *, lists_places: bool) -> JointFindings |
     worst = rows.with_columns(more=more).filter(pl.col("more") > 0)
     worst = worst.sort("more", "geoid", descending=(True, False))
     by_size = _joint_by_size(rows, parts, Sizes(run.config.section(Score).sizes))
-    return JointFindings(folder.manifest, by_size, worst.head(_JOINT_PLACES * lists_places))
+    divisions = DivisionFindings.of(rows) if folder.manifest.notes["compositions"] else None
+    shown = worst.head(_JOINT_PLACES * lists_places)
+    return JointFindings(folder.manifest, by_size, shown, divisions)
 
 
 def _joint_by_size(rows: pl.DataFrame, parts: tuple[str, str], sizes: Sizes) -> pl.DataFrame:

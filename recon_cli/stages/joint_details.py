@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.evaluate.checked import ALONE
-from recon_cli.evaluate.findings import COUNTED, JOINT_MEMBERS, JOINT_UNITS, shown_parts
+from recon_cli.evaluate.joint_findings import COUNTED, JOINT_MEMBERS, JOINT_UNITS, shown_parts
 from recon_cli.pipeline.stages import JOINT
 from recon_cli.plurals import plural
 from recon_cli.report.view import Detail

@@ -116,6 +116,10 @@ def test_report_and_show_tell_what_the_releases_prove_together(folder: Path) -> 
     page = (folder / "persons" / "report" / "report.md").read_text()
     assert f"**Yes, whole records are given away:** at least {together} of {people}" in page
     assert f"{alone} of them by their own tables: {together - alone} more" in page
+    members, homes = int(units["certain_with_members"].sum()), int(units["household_records"].sum())
+    asked = units["division"].is_in(["proven", "bounded", "undecided"]).sum()
+    assert f"**{members}** of {homes} households" in page
+    assert f"A division was looked for in {asked} blocks" in page
     assert "made from the same records" in page, "on what it rests is said beside it"
     most = units.filter(pl.col("person_joint") > pl.col("person_alone")).row(0, named=True)
     shown = recon("show", most["geoid_block"], "-c", folder / "persons.yaml", width=160).stdout

@@ -10,8 +10,8 @@ import polars as pl
 from recon_cli.attack.slivers import SLIVERS as COLUMNS
 from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
 from recon_cli.evaluate.checked import ALONE, checked_sentence, proven_by
-from recon_cli.evaluate.findings import shown_parts
 from recon_cli.evaluate.fresh import WorkFolder
+from recon_cli.evaluate.joint_findings import shown_parts
 from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CONTRIBUTIONS, RECONSTRUCT, SLIVERS

@@ -5,7 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.evaluate.checked import ALONE
-from recon_cli.evaluate.findings import COUNTED, JOINT_UNITS, SOLVED, Findings, JointFindings
+from recon_cli.evaluate.findings import Findings
+from recon_cli.evaluate.joint_findings import (
+    COUNTED,
+    JOINT_UNITS,
+    SOLVED,
+    DivisionFindings,
+    JointFindings,
+)
 from recon_cli.plurals import plural
 from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
@@ -55,10 +62,25 @@ def _text(found: JointFindings, words: Words) -> list[str]:
         said += f" Of {more:,} more little or nothing is shown ({named}, see `{JOINT_UNITS}/`)."
     return [
         *text,
+        *([] if found.divisions is None else [_together(found, found.divisions, words)]),
         said,
         f"Each {words.unit} was taken alone. Proven here means by {ALONE}; no other program has "
         "checked it.",
     ]
+
+
+def _together(found: JointFindings, divisions: DivisionFindings, words: Words) -> str:
+    """Who lives with whom, in a sentence."""
+    kind = plural(found.shown_parts[1])
+    records = found.by_size.row(0, named=True)[f"{found.shown_parts[1]}_records"]
+    share = percentage(divisions.certain, records)
+    return (
+        f"**{divisions.certain:,}** of {records:,} {kind} ({share}) are certain with every member: "
+        "at least so many have the members that `joint_compositions/` and `joint_members/` list. A "
+        f"division was looked for in {divisions.asked:,} {words.units}; in {divisions.proven:,} of "
+        f"them nothing else is certain with every member, and in {divisions.unique:,} all {kind} "
+        "are."
+    )
 
 
 def _certain(row: dict[str, int], part: str) -> str:

@@ -1,0 +1,93 @@
+"""What releases of the same places prove together, and who lives with whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from recon_cli.pipeline.stages import JOINT
+from recon_cli.store import Manifest
+
+#: The folder with a row a place.
+JOINT_UNITS: Final = JOINT.folders[2]
+#: The folder with a row for each kind of members of a household that is certain with all of them.
+JOINT_MEMBERS: Final = JOINT.folders[4]
+#: What is counted there of each kind of records.
+COUNTED: Final = ("records", "alone", "joint")
+#: Statuses of places where a joint solution was found.
+SOLVED: Final = ("proven", "bounded")
+
+
+def shown_parts(manifest: Manifest) -> tuple[str, str]:
+    """What the links of ``joint/`` call the run's own records, and its partner's.
+
+    Further parts only say more of these.
+    """
+    own, partner = manifest.notes["parts"][:2]
+    return str(own), str(partner)
+
+
+@dataclass(frozen=True)
+class DivisionFindings:
+    """What was found of who lives with whom.
+
+    Attributes:
+        certain: Records of the partner that are in every solution with every member.
+        proven: Places where nothing else is certain with every member.
+        unique: Places where all records of the partner are, and there are some.
+        asked: Places where a division was looked for.
+    """
+
+    certain: int
+    proven: int
+    unique: int
+    asked: int
+
+    @classmethod
+    def of(cls, units: pl.DataFrame) -> DivisionFindings:
+        """Of rows of ``joint_units/``."""
+        division = units["division"]
+        return cls(
+            int(units["certain_with_members"].sum()),
+            int((division == "proven").sum()),
+            int(units["is_division_unique"].sum()),
+            int(division.is_in(["proven", "bounded", "undecided"]).sum()),
+        )
+
+
+@dataclass(frozen=True)
+class JointFindings:
+    """What `recon joint` found.
+
+    Attributes:
+        by_size: By ``size`` of a place, the first row over all: ``places``, and for each part that
+            is told of ``<part>_records``, ``<part>_alone``, ``<part>_joint``.
+        worst: Rows of ``joint_units/`` of the places where most is certain only together, with
+            their ``geoid``; none where places may not be named.
+        divisions: Who lives with whom; None where nobody asked.
+    """
+
+    manifest: Manifest
+    by_size: pl.DataFrame
+    worst: pl.DataFrame
+    divisions: DivisionFindings | None = None
+
+    @property
+    def shown_parts(self) -> tuple[str, str]:
+        """See `shown_parts`."""
+        return shown_parts(self.manifest)
+
+    @property
+    def solved(self) -> int:
+        """Places with a joint solution."""
+        return sum(self.manifest.statuses.get(name, 0) for name in SOLVED)
+
+    @property
+    def own(self) -> tuple[int, int, int]:
+        """The run's own records, those that its own tables prove, and those that all prove."""
+        records, alone, joint = (
+            self.manifest.totals[f"{self.shown_parts[0]}_{what}"] for what in COUNTED
+        )
+        return records, alone, joint
