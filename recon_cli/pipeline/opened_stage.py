@@ -121,27 +121,6 @@ class QuestionStage(OpenedStage):
         return publish(stage, usages=results.usages, workers=results.workers)
 
 
-@dataclass(frozen=True)
-class ChosenStage(OpenedStage):
-    """A stage that does one of several things: which, is found out when there is something to do.
-
-    Attributes:
-        recipe: What its output depends on, whichever it is.
-        choose: Gives what it is.
-    """
-
-    recipe: Recipe
-    choose: Callable[[], OpenedStage]
-
-    def planned(self) -> Recipe:
-        """The recipe."""
-        return self.recipe
-
-    def make(self, stage: Transaction) -> Manifest:
-        """As what it is."""
-        return self.choose().make(stage)
-
-
 def _nothing() -> None:
     """Nothing is left to do."""
 

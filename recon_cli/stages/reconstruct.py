@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from recon_cli.config import Reconstruct
 from recon_cli.coverage import Coverage, select
-from recon_cli.pipeline.opened_stage import ChosenStage, QuestionStage
+from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Table
@@ -15,7 +15,7 @@ from recon_cli.store import Folder
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
 
-def reconstruct(run: Run) -> ChosenStage:
+def reconstruct(run: Run) -> MadeStage:
     """Reconstruct the person records of every partition, and verify them.
 
     Raises:
@@ -49,7 +49,7 @@ def reconstruct(run: Run) -> ChosenStage:
         "columns": _columns(run, selection.tables, coverage),
     }
 
-    def fit_or_solve() -> QuestionStage:
+    def question() -> QuestionStage:
         if _is_noise(run, tables, selection.tables):
             return QuestionStage(
                 run,
@@ -78,7 +78,7 @@ def reconstruct(run: Run) -> ChosenStage:
             notes={**notes, "verified": config.verify, "is_fitted": False},
         )
 
-    return ChosenStage(recipe, fit_or_solve)
+    return MadeStage(recipe, lambda stage: question().make(stage))
 
 
 def _columns(run: Run, chosen: Sequence[Table], coverage: Coverage) -> list[str]:
