@@ -3,7 +3,8 @@
 Prints a column of the table of docs/architecture.md; FOLDER holds another version's ``recon_cli``,
 as ``git archive COMMIT recon_cli | tar x -C FOLDER`` leaves it. ``--since COMMIT`` says instead
 where the lines are, by `git blame`: how many of that commit's still stand, moved ones too, and what
-those that came since are for. A walk is the functions that commands over the toy county call, in
+those that came since are for; ``--beside FOLDER`` which functions of the walks another version's
+lack. A walk is the functions that commands over the toy county call, in
 the order of their first calls: whoever reads them in that order *returns* when the next one is in a
 file that was left before.
 """
@@ -16,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
@@ -139,8 +141,8 @@ def circles(folder: Path) -> int:
     return int((np.bincount(group) > 1).sum())
 
 
-def walk(folder: Path, before: Sequence[str], commands: Sequence[str]) -> tuple[int, int, int]:
-    """Functions, files and returns of commands over the toy county."""
+def walk(folder: Path, before: Sequence[str], commands: Sequence[str]) -> list[list[str]]:
+    """File and name of the functions that commands over the toy county call, by their first."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         (work / "recon.yaml").write_text(
@@ -159,7 +161,14 @@ def walk(folder: Path, before: Sequence[str], commands: Sequence[str]) -> tuple[
         for command in before:
             run([sys.executable, "-m", "recon_cli", command, "-q"])
         told = run([sys.executable, "-c", _TRACE, *commands]).stdout
-    files = [line.split()[0] for line in told.splitlines()]
+    return [
+        [file.partition("/recon_cli/")[2], name] for file, name in map(str.split, told.splitlines())
+    ]
+
+
+def steps_of(walked: Sequence[Sequence[str]]) -> tuple[int, int, int]:
+    """Functions, files and returns of a walk."""
+    files = [file for file, _ in walked]
     left, returns = set(), 0
     for last, file in pairwise(files):
         if file != last:
@@ -202,6 +211,19 @@ def account(commit: str) -> dict[str, str]:
     return {name: f"{figure:,}" for name, figure in figures.items()}
 
 
+def beside(folder: Path, other: Path) -> dict[str, str]:
+    """Where a version's walks have functions of names that the other's lack, by part."""
+    figures = {}
+    for name, (before, commands) in WALKS.items():
+        known = {function for _, function in walk(other, before, commands)}
+        walked = walk(folder, before, commands)
+        parts = Counter(file.split("/")[0] for file, _ in walked)
+        new = Counter(file.split("/")[0] for file, function in walked if function not in known)
+        figures[name] = f"{new.total()} of {len(walked)} functions are of other names"
+        figures |= {f"  {part}": f"{count} of {parts[part]}" for part, count in new.most_common()}
+    return figures
+
+
 def figures_of(folder: Path) -> dict[str, str]:
     """The column of a version."""
     texts = [path.read_text() for path in modules(folder).values()]
@@ -212,7 +234,7 @@ def figures_of(folder: Path) -> dict[str, str]:
         "import circles": str(circles(folder)),
     }
     for name, (before, commands) in WALKS.items():
-        functions, files, returns = walk(folder, before, commands)
+        functions, files, returns = steps_of(walk(folder, before, commands))
         figures[name] = f"{functions} functions, {files} files, {returns} returns"
     return figures
 
@@ -222,8 +244,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT)
     parser.add_argument("--since", metavar="COMMIT")
+    parser.add_argument("--beside", metavar="FOLDER", type=Path)
     options = parser.parse_args()
-    figures = account(options.since) if options.since else figures_of(options.folder.resolve())
+    if options.since:
+        figures = account(options.since)
+    elif options.beside:
+        figures = beside(options.folder.resolve(), options.beside.resolve())
+    else:
+        figures = figures_of(options.folder.resolve())
     for name, figure in figures.items():
         sys.stdout.write(f"{name}: {figure}\n")
 

@@ -157,7 +157,7 @@ def propagate_signed(rows: LinearConstraints, upper: IntArray) -> SignedBounds:
         if (lower > upper).any():
             break
     least, greatest = matrix.activity(lower, upper)
-    conflict = (least > rows.most) & (rows.most < OPEN)
+    conflict = (least > rows.most) & (rows.most < OPEN) & (least > -OPEN)
     conflict |= (greatest < rows.least) & (greatest < OPEN)
     crossed = np.flatnonzero((lower > upper)[matrix.column])
     conflict[matrix.row[crossed]] = True

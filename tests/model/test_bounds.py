@@ -108,6 +108,14 @@ def test_sums_beyond_the_open_end_contradict_nothing(row: list[int], least: int,
     assert (bounds.lower <= -(-least // abs(row[0]))).all()
 
 
+def test_a_sum_far_below_zero_contradicts_nothing() -> None:
+    least, most = np.array([-4_000_000_000]), np.array([-3_000_000_000])
+    rows = LinearConstraints(sparse.csr_array(np.array([[-1]])), least, most)
+    bounds = propagate_signed(rows, np.array([OPEN]))
+    assert not bounds.conflict.any()
+    assert bounds.lower[0] < bounds.upper[0] == OPEN
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_rows_of_either_sign_cut_no_solution_off(seed: int) -> None:
     rng = np.random.default_rng([seed, 5])
