@@ -220,7 +220,9 @@ def beside(folder: Path, other: Path) -> dict[str, str]:
         parts = Counter(file.split("/")[0] for file, _ in walked)
         new = Counter(file.split("/")[0] for file, function in walked if function not in known)
         figures[name] = f"{new.total()} of {len(walked)} functions are of other names"
-        figures |= {f"  {part}": f"{count} of {parts[part]}" for part, count in new.most_common()}
+        figures |= {
+            f"  {part}, {name}": f"{count} of {parts[part]}" for part, count in new.most_common()
+        }
     return figures
 
 
