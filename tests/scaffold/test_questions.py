@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from recon_cli.cli import main
 from recon_cli.config import Ingest, load_config
 from recon_cli.schema import load_release
+from recon_cli.sources.formats.layout.words import is_all_places
+from recon_cli.sources.formats.vocabulary import is_total
 from tests.support.command_line import recon
 
 ROWS = ["Oak,31,14,17", "Elm,25,13,12", "Ash,40,22,18", "Yew,12,5,7"]
@@ -147,3 +149,9 @@ def test_greek_headers_name_features_in_latin_letters() -> None:
     office(*ROWS, header="Σχολείο,Σύνολο,Αγόρια,Κορίτσια")
     assert "'Κορίτσια' is koritsia" in " ".join(recon("init", "office.csv").stdout.split())
     recon("run", "-q", "--until", "reconstruct")
+
+
+@pytest.mark.parametrize("name", ["Alle", "Allen", "Alt", "Viso"])
+def test_words_of_totals_that_are_places_or_categories_are_none(name: str) -> None:
+    assert not is_total(name)
+    assert not is_all_places(name)

@@ -15,14 +15,15 @@ _TOTAL: Final = re.compile(
     r"t|_t|tot|total|totals|all|both|any|persons|people|population|everybody|everyone"
     r"|(total|all|both) (?!other).*|.* total|total\W.*|all categories\W.*"
 )
-#: What offices call the total in other languages of Europe, as `in_latin` has it.
+#: What offices call the total in other languages of Europe, as `in_latin` has it; no word that is
+#: a place or a category, too, such as Alle, Allen or alt.
 TOTALS: Final = frozenset(
     (
-        *("insgesamt", "gesamt", "summe", "zusammen", "alle", "ensemble", "tous", "toutes"),
+        *("insgesamt", "gesamt", "summe", "zusammen", "ensemble", "tous", "toutes"),
         *("totale", "totaux", "totales", "todos", "todas", "ambos sexos", "tutti", "totali"),
-        *("totaal", "allen", "ogolem", "razem", "suma", "samtliga", "totalt", "i alt", "alt"),
+        *("totaal", "ogolem", "razem", "suma", "samtliga", "totalt", "i alt"),
         *("yhteensa", "kaikki", "celkem", "uhrnem", "spolu", "osszesen", "total general", "ukupno"),
-        *("skupaj", "kokku", "kopa", "pavisam", "is viso", "viso", "synolo", "obshto", "vsichko"),
+        *("skupaj", "kokku", "pavisam", "is viso", "synolo", "obshto", "vsichko"),
         *("iomlan", "total geral", "ambos os sexos", "les deux sexes", "beide geschlechter"),
     )
 )
