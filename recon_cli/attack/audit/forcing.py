@@ -271,7 +271,6 @@ class _Proofs:
         self.used = used[used != target]
         self.names = names
         self.low, self.high = cells.low[self.used], cells.high[self.used]
-        self.raised = np.arange(len(self.used))
         self.lowered = np.flatnonzero(self.high < OPEN)
         self.rows = sparse.csr_array(A[self.used])
         weights = sparse.csr_array(self.rows.T)
