@@ -43,8 +43,12 @@ def possible_cells(
     )
 
 
-def alike_people(cells: pl.DataFrame, columns: Sequence[str], known: int) -> pl.DataFrame:
+def alike_people(
+    release: Release, cells: pl.DataFrame, columns: Sequence[str], known: int
+) -> pl.DataFrame:
     """How many people are in groups that are alike on a column that does not form the group.
+
+    What the group's columns say by definition of another one is not counted.
 
     Args:
         cells: As from `possible_cells`.
@@ -61,8 +65,9 @@ def alike_people(cells: pl.DataFrame, columns: Sequence[str], known: int) -> pl.
         key = [place, *chosen]
         others = [name for name in columns if name not in chosen]
         is_seen = pl.all_horizontal(pl.lit(value=True), *(pl.col(c).is_not_null() for c in chosen))
-        alike = pl.any_horizontal(_is_alike(name).over(key) for name in others) & is_seen
-        maybe = ~pl.all_horizontal(_is_refuted(name).over(key) for name in others) & is_seen
+        said = {name: _is_said(release, chosen, name) for name in others}
+        alike = pl.any_horizontal(_is_alike(n).over(key) & ~said[n] for n in others) & is_seen
+        maybe = pl.any_horizontal(~_is_refuted(n).over(key) & ~said[n] for n in others) & is_seen
         marked = marked.with_columns(alike=alike, maybe=maybe).with_columns(
             settled=pl.col("settled") | pl.col("alike"),
             unsettled=pl.col("unsettled") | pl.col("maybe"),
@@ -91,6 +96,18 @@ def groups_by(columns: Sequence[str], known: int) -> list[tuple[str, ...]]:
 def _is_alike(name: str) -> pl.Expr:
     """Whether all cells that can have people have one value."""
     return (pl.col(name).n_unique() == 1) & (pl.col(name).null_count() == 0)
+
+
+def _is_said(release: Release, known: Sequence[str], other: str) -> pl.Expr:
+    """Whether the known columns say by definition what another one is."""
+    says = (
+        pl.col(name).is_in([label for label, is_one in zip(labels, defines, strict=True) if is_one])
+        for name in known
+        for labels in [release.column_groups(name).labels]
+        for defines in [release.defines(name, other)]
+        if any(defines)
+    )
+    return pl.any_horizontal(pl.lit(value=False), *says)
 
 
 def _is_refuted(name: str) -> pl.Expr:
@@ -144,7 +161,9 @@ def labelled(release: Release, records: pl.DataFrame, columns: Sequence[str]) ->
     return records.with_columns(found)
 
 
-def attributed(cells: pl.DataFrame, people: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+def attributed(
+    release: Release, cells: pl.DataFrame, people: pl.DataFrame, columns: Sequence[str]
+) -> pl.DataFrame:
     """The columns that are settled of people by those that are known of them.
 
     Args:
@@ -168,11 +187,16 @@ def attributed(cells: pl.DataFrame, people: pl.DataFrame, columns: Sequence[str]
             pl.when(_is_alike(n)).then(pl.col(n).first().cast(pl.String)).alias(f"settled {n}")
             for n in others
         ]
+        said = [_is_said(release, known, name).alias(f"said {name}") for name in others]
         groups = cells.join(here.select(key).unique(), on=key, how="semi").group_by(key)
         found = groups.agg(*alike, least=pl.col("lower").sum())
         for name in others:
-            of_column = found.select(
-                *key, pl.lit(name).alias("column"), settled=f"settled {name}", least="least"
+            of_column = (
+                found.with_columns(said)
+                .filter(~pl.col(f"said {name}"))
+                .select(
+                    *key, pl.lit(name).alias("column"), settled=f"settled {name}", least="least"
+                )
             )
             joined = here.join(of_column.drop_nulls("settled"), on=key, how="inner")
             parts.append(joined.select(parts[0].columns).cast(pl.Schema(parts[0].schema)))

@@ -16,7 +16,7 @@ from recon_cli.frames import is_place
 from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.schema import Release
 from recon_cli.score.sizes import ALL, Sizes
-from recon_cli.store import Folder, Span
+from recon_cli.store import Folder, Manifest, Span
 from recon_cli.store.piece import EVERYWHERE
 
 #: How variability is measured: unit by unit, or with every count of a region.
@@ -150,6 +150,16 @@ def known_columns(release: Release, microdata: Folder) -> tuple[str, ...]:
     """The histogram columns that the tables of reconstructed records show."""
     names = microdata.manifest.notes["columns"]
     return tuple(column for column in release.histogram if column in names)
+
+
+def unasked_columns(release: Release, claims: Manifest) -> tuple[str, ...]:
+    """The columns that tables show and the schema's ``histogram`` leaves out, or joins in another.
+
+    Args:
+        claims: Of ``claims/``; of the same tables.
+    """
+    shown = dict.fromkeys((*claims.notes["columns"], *claims.notes["unasked"]))
+    return tuple(name for name in shown if name not in release.histogram)
 
 
 def proof_conditions(laws: Sequence[str], *, assumes_zeros: bool) -> list[str]:

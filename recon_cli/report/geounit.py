@@ -227,10 +227,10 @@ def _rank(release: Release, labels: Labels) -> tuple[int, ...]:
 
 def kind_masks(release: Release, labels: Labels) -> tuple[int, ...]:
     """The predicate of a histogram cell; what is not known is not restricted."""
-    return _masks(release, dict(zip(release.histogram, labels, strict=True)))
+    return masks_of(release, dict(zip(release.histogram, labels, strict=True)))
 
 
-def _masks(release: Release, values: Mapping[str, Value | None]) -> tuple[int, ...]:
+def masks_of(release: Release, values: Mapping[str, Value | None]) -> tuple[int, ...]:
     """The predicate of some columns' values; None restricts nothing."""
     masks = list(release.full)
     for name, label in values.items():
@@ -295,7 +295,7 @@ def claim_sentence(
     Args:
         columns: The columns that claims speak of.
     """
-    told = _masks(release, {name: claim[name] for name in columns})
+    told = masks_of(release, {name: claim[name] for name in columns})
     values = _say(release, told) or f"any {words.person}"
     still_open = [words.columns.get(name, name) for name in columns if claim[name] is None]
     rest = f"; {enumerate_words(still_open)} left open" if still_open else ""

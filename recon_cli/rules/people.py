@@ -13,7 +13,7 @@ from recon_cli.attack.tags import CATEGORY, PLACE, are_rare
 from recon_cli.config.model import ConfigPath, Names
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.evaluate.disclosing import alike_people, possible_cells
-from recon_cli.evaluate.proven import Proofs
+from recon_cli.evaluate.proven import Proofs, unasked_columns
 from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.rules.evidence import Before, Evidence
 from recon_cli.rules.finding import Finding, difference, found_people
@@ -300,9 +300,11 @@ class Disclosed(Subject):
             gaps = (*gaps, *evidence.gaps_of_variability(proofs))
         if proofs.claims is None:
             gaps = (*gaps, evidence.not_done(CLAIMS))
-        elif further := set(proofs.claims.manifest.notes["columns"]) - set(proofs.columns):
-            named = ", ".join(sorted(further))
-            gaps = (*gaps, f"tables show {named}, which the schema's histogram leaves out")
+        elif further := unasked_columns(proofs.release, proofs.claims.manifest):
+            gaps = (
+                *gaps,
+                f"tables show {', '.join(further)}, which the schema's `histogram` lacks",
+            )
         found = Finding(gaps=gaps)
         for name in proofs.microdata.partitions:
             found += found_people(self._units(evidence, proofs, name))
@@ -354,4 +356,4 @@ class Disclosed(Subject):
         if proofs.mode != "exact" and not evidence.stands_alone:
             # What a unit alone attains the whole may not.
             cells = cells.with_columns(attained=pl.col("here") > 0)
-        return alike_people(cells, proofs.columns, self.known)
+        return alike_people(proofs.release, cells, proofs.columns, self.known)

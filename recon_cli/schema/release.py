@@ -166,6 +166,35 @@ class Release:
             if any(cell.masks[f] != full or cell.tally == f for cell in listed)
         )
 
+    def joined_by(self, columns: Iterable[str], cells: Iterable[Cell]) -> tuple[str, ...]:
+        """Names of the features of which some of ``cells`` tell values apart that ``columns`` join.
+
+        A feature that has none of the columns is one of them as soon as a cell tells it apart.
+        """
+        groups: list[set[int]] = [{full} for full in self.full]
+        for column in columns:
+            of = self.column_groups(column)
+            f = self.feature_index[of.feature]
+            groups[f] = {mask & each for mask in groups[f] for each in of.masks} - {0}
+        listed = tuple(cells)
+        asked = [{cell.masks[f] for cell in listed} for f in range(len(self.features))]
+        for f in {cell.tally for cell in listed if cell.tally is not None}:
+            asked[f] |= _by_options(self.features[f])
+        return tuple(
+            feature.name
+            for feature, joined, masks in zip(self.features, groups, asked, strict=True)
+            if any(mask & group not in (0, group) for group in joined for mask in masks)
+        )
+
+    def defines(self, column: str, other: str) -> tuple[bool, ...]:
+        """For each value of a microdata column, whether it says by definition what another is.
+
+        Who is 17 is a minor: nothing is disclosed of him. All are False for another feature.
+        """
+        one, two = self.column_groups(column), self.column_groups(other)
+        same = one.feature == two.feature
+        return tuple(same and any(not mask & ~of for of in two.masks) for mask in one.masks)
+
     @cached_property
     def region(self) -> Level:
         """The coarsest level with tables: no published count couples two regions.
@@ -263,6 +292,15 @@ class Release:
     def finest_level(self, table: Table) -> Level:
         """The finest level that ``table`` is published for."""
         return next(level for level in self.geography.levels if level.name in table.levels)
+
+
+def _by_options(feature: Feature) -> set[int]:
+    """The values of a multi-select feature by how many options they are: what a tally counts."""
+    masks: dict[int, int] = {}
+    for at, value in enumerate(feature.values):
+        chosen = int(value).bit_count()
+        masks[chosen] = masks.get(chosen, 0) | 1 << at
+    return set(masks.values())
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import polars as pl
 
+from recon_cli.attack.claims.groups import claim_columns, unasked_features
 from recon_cli.attack.unit_status import MISSING
+from recon_cli.attack.variability.histogram import propagated_intervals
 from recon_cli.config.sections.attribute import Attribute
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.evaluate.disclosing import attributed, labelled, possible_cells
@@ -30,7 +32,7 @@ from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import ATTRIBUTE, SOLVAR
-from recon_cli.report.geounit import kind_masks
+from recon_cli.report.geounit import masks_of
 from recon_cli.sources.records import RecordFile, Slice, Translation, open_records
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stages.reconstructed import Reconstructed, open_reconstructed
@@ -139,12 +141,9 @@ class _People:
 
     def found(self, partition: str) -> pl.DataFrame:
         """The settled columns of the people of a partition."""
-        release, made = self.made.release, self.made
-        columns = known_columns(release, made.microdata)
+        release, columns = self.made.release, self.columns
         who = self.run.config.section(Attribute).id
-        records = made.microdata.read(partition)
-        intervals = WorkFolder(self.run.work).open(SOLVAR, "intervals").read(partition)
-        cells = possible_cells(intervals, records, columns)
+        cells = self._cells(partition)
         features = [feature.name for feature in release.features]
         parts = []
         for name, file in self.files.items():
@@ -161,16 +160,34 @@ class _People:
                 release.geoid_column,
                 *columns,
             )
-            parts.append(attributed(cells, people, columns))
+            parts.append(attributed(release, cells, people, columns))
         return pl.concat(parts) if parts else pl.DataFrame()
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that a published cell tells apart, see `claim_columns`."""
+        made = self.made
+        return claim_columns(made.release, made.used, made.coverage)
+
+    def _cells(self, partition: str) -> pl.DataFrame:
+        """The cells of `columns` that people can be in, with ``lower``."""
+        release, made = self.made.release, self.made
+        histogram = known_columns(release, made.microdata)
+        intervals = WorkFolder(self.run.work).open(SOLVAR, "intervals").read(partition)
+        possible = possible_cells(intervals, made.microdata.read(partition), histogram)
+        if set(self.columns) <= set(histogram):
+            return possible
+        published = read_published(self.run.work, release, partition)
+        finer = propagated_intervals(release, published, made.used, self.columns)
+        key = [release.geoid_column, *histogram]
+        return finer.join(possible, on=key, how="semi", nulls_equal=True)
 
     def because(self, partition: str, rows: pl.DataFrame) -> Iterator[str]:
         """For each group the published counts that leave its people no other value.
 
         Args:
             partition: Theirs.
-            rows: A row a group: the geoid, the histogram columns, ``column``, ``settled``,
-                ``least``.
+            rows: A row a group: the geoid, `columns`, ``column``, ``settled``, ``least``.
 
         Returns:
             Empty where such counts of the place itself were not found.
@@ -188,10 +205,9 @@ class _People:
 
         for row in rows.iter_rows(named=True):
             unit = row[release.geoid_column]
-            at = release.histogram.index(row["column"])
-            known = tuple(row.get(name) for name in release.histogram)
+            known = {name: row[name] for name in self.columns}
             masks = {
-                _text(label): kind_masks(release, (*known[:at], label, *known[at + 1 :]))
+                _text(label): masks_of(release, known | {row["column"]: label})
                 for label in release.column_groups(row["column"]).labels
             }
             claim = Claim(masks.pop(row["settled"]), row["least"])
@@ -267,5 +283,7 @@ def _make(stage: Transaction, known: _People) -> Manifest:
             "settled": rows.height,
             "laws": list(laws_of(made.tables, known.run.release)),
             "assumes_zeros": made.release.has_assumptions,
+            "columns": list(known.columns),
+            "unasked": list(unasked_features(made.release, made.used, made.coverage)),
         },
     )

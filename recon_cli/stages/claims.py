@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recon_cli.attack.claims.groups import claim_columns, require_columns
+from recon_cli.attack.claims.groups import claim_columns, require_columns, unasked_features
 from recon_cli.attack.options import ClaimOptions
 from recon_cli.config.sections.claims import Claims
 from recon_cli.pipeline.opened_stage import QuestionStage
@@ -50,6 +50,7 @@ def claims(run: Run) -> QuestionStage:
         notes={
             "tables": made.table_names,
             "columns": list(claim_columns(made.release, made.used, made.coverage)),
+            "unasked": list(unasked_features(made.release, made.used, made.coverage)),
             "share": config.share,
         },
         grain=_GRAIN,

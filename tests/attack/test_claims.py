@@ -16,6 +16,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.claims.groups import disclosing_groups, make_groups
 from recon_cli.attack.claims.question import VerifiedClaims, find_claims
 from recon_cli.attack.claims.settle import Sets, SettledSets, settle
@@ -363,11 +364,15 @@ def test_a_share_of_a_group_is_taken_as_it_is_written(share: float, alike: int) 
     cells = np.arange(2)
     histogram = HistogramCells(("A",), cells, np.zeros(2, dtype=np.int64), cells[:, None])
     groups = make_groups(histogram, cells)
+
+    def nothing(groups: IntArray, _column: int) -> BoolArray:
+        return np.zeros(len(groups), dtype=bool)
+
     for people, inferred in ((alike, True), (alike - 1, False)):
         size = groups.sums(np.array([people, 100 - people]))
         size[(groups.subset == 1) & (groups.place == 1)] = 0  # of the others nothing is proven
         upper = np.where(groups.subset == 0, size, 100)
-        found = disclosing_groups(groups, size, upper, share)["inferential"]
+        found = disclosing_groups(groups, size, upper, share, nothing)["inferential"]
         assert found.any() == found[groups.subset == 0].any() == inferred
 
 

@@ -127,7 +127,9 @@ def test_counts_are_told_as_they_are_decided(
         told.update(statuses)
         seen.append((done, told.copy()))
 
-    audited = AuditQuestion(plan, AuditOptions(1, 0.3)).audited(RegionData(published), tell)
+    audited = AuditQuestion(plan, AuditOptions(1, 0.3), published.coverage).audited(
+        RegionData(published), tell
+    )
     end = dict(audited["status"].value_counts().iter_rows())
     assert {name: number for name, number in told.items() if number} == end
     assert done == OFFICE.units
@@ -143,7 +145,9 @@ def test_a_region_where_a_solver_died_is_asked_as_before() -> None:
     options = AuditOptions(seed=1, effort=5.0)
     cautious = Quarantine(split_regions=frozenset("W"))
     with mock.patch.object(question, "clique_ends", side_effect=AssertionError):
-        audited = AuditQuestion(plan, options).audited(RegionData(published), quarantine=cautious)
+        audited = AuditQuestion(plan, options, published.coverage).audited(
+            RegionData(published), quarantine=cautious
+        )
     assert audited.height
 
 

@@ -32,6 +32,7 @@ from recon_cli.attack.question import (
     RegionData,
     count_statuses,
 )
+from recon_cli.attack.reconstruction.question import plan_for
 from recon_cli.attack.reconstruction.solution import solve_system
 from recon_cli.coverage import Coverage
 from recon_cli.frames import OPEN, is_place
@@ -39,7 +40,7 @@ from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, plan_of_units
-from recon_cli.model.system import System, build_system, whole_regions_of
+from recon_cli.model.system import System, build_system, build_systems, whole_regions_of
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
@@ -76,9 +77,14 @@ def audit_counts(
 
     Returns:
         Columns of `AUDIT`; nothing where all counts are exact and none is left out.
+
+    Raises:
+        ContradictionError: Nobody has these counts; names the cells.
     """
     question = AuditQuestion.of(release, tables, published.coverage, options)
-    return question.audited(RegionData(published))
+    part = RegionData(published)
+    question.count_unsolved(part)
+    return question.audited(part)
 
 
 @dataclass(frozen=True)
@@ -308,6 +314,7 @@ class AuditQuestion(PlannedQuestion):
     """Between which values do all other counts leave each one that is not published exactly?"""
 
     options: AuditOptions
+    coverage: Coverage
 
     @classmethod
     def of(
@@ -316,12 +323,39 @@ class AuditQuestion(PlannedQuestion):
         """For some tables; planned for all cells, those left out among them."""
         asked = dict.fromkeys(options.ask, tables)
         whole = coverage_with_left_out(release, coverage, asked)
-        return cls(make_interval_plan(release, tables, whole), options)
+        return cls(make_interval_plan(release, tables, whole), options, coverage)
 
     @staticmethod
     def decides(release: Release) -> str:  # noqa: ARG004
         """Counts."""
         return "counts"
+
+    @cached_property
+    def _exact_plan(self) -> Plan:
+        """Of counts none of which is withheld."""
+        return plan_for(self.release, self.plan.tables, self.coverage, is_exact=True)
+
+    def count_unsolved(self, part: RegionData, quarantine: Quarantine = NO_QUARANTINE) -> int:
+        """Solve the regions of a part without withheld counts, of which `audited` asks nothing.
+
+        Returns:
+            How many of its units are of regions that no solver decided: whether the tables
+            contradict each other there nobody knows.
+
+        Raises:
+            ContradictionError: Nobody has these counts; names the cells.
+        """
+        asked = dict.fromkeys(self.options.ask, self.plan.tables)
+        if not with_left_out(self.release, part.published, asked).is_exact:
+            return 0
+        plan, seed = self._exact_plan, self.options.seed
+        counts, unsolved = arrange_counts(plan, part.published), 0
+        for system in build_systems(plan, counts):
+            solved = solve_system(
+                plan, part.published, counts, system, seed=seed, quarantine=quarantine
+            )
+            unsolved += int(solved.unsolved.sum())
+        return unsolved
 
     def audited(
         self,
@@ -352,6 +386,7 @@ class AuditQuestion(PlannedQuestion):
         """Rows of ``audit/``."""
         release, given = self.release, part.published
         left_out = left_out_counts(given, coverage_with_left_out(release, given.coverage))
+        unsolved = self.count_unsolved(part, quarantine)
         audited = self.audited(part, on_progress, quarantine)
         units = given.geounits.filter(is_place("geoid"), level=release.geography.unit.name)
         return Answer(
@@ -363,5 +398,6 @@ class AuditQuestion(PlannedQuestion):
                 "cells": audited.height,
                 "exact": int(audited["is_exact"].sum()),
                 "left_out": audited.join(left_out, on=_KEY, how="semi").height,
+                **({"unsolved": unsolved} if unsolved else {}),
             },
         )

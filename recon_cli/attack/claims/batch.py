@@ -6,7 +6,7 @@ study): what holds there holds in every solution of the whole region, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,6 +58,8 @@ class UnitPrograms:
         is_open: For each unit whether nothing bounds its people: then only what propagation
             proves is claimed.
         unbounded: Histogram cells of these that no row mentions.
+        defined: Places of two columns → which values of the first say by definition what the
+            second is, see `recon_cli.schema.Release.defines`.
         seconds: Deterministic seconds for each unit.
     """
 
@@ -67,6 +69,7 @@ class UnitPrograms:
     is_excluded: BoolArray
     is_open: BoolArray
     unbounded: HistogramCells
+    defined: Mapping[tuple[int, int], BoolArray]
     seeds: tuple[int, ...]
     seconds: float
 
@@ -116,7 +119,9 @@ def verify_batch(
         batch.bound_above()
     if options.absent:
         batch.settle_empty_cells()
-    disclosing = disclosing_groups(batch.groups, batch.lower, batch.upper, options.share)
+    disclosing = disclosing_groups(
+        batch.groups, batch.lower, batch.upper, options.share, batch.is_defined
+    )
     disclosed = batch.least_people(disclosed_groups(batch.groups, disclosing))
     return BatchClaims(
         groups=batch.groups,
@@ -218,6 +223,16 @@ class _Batch:
                     (merged.add_up(self.programs.incumbent[component.columns]),),
                 ),
             )
+
+    def is_defined(self, groups: IntArray, column: int) -> BoolArray:
+        """Which of some groups say by definition what the value on another column is."""
+        found = np.zeros(len(groups), dtype=bool)
+        values = self.histogram.groups[self.groups.cell[groups]]
+        for (known, other), says in self.programs.defined.items():
+            if other == column:
+                is_known = self.groups.subset[groups] >> known & 1 == 1
+                found |= is_known & says[values[:, known]]
+        return found
 
     def settle_groups(self) -> None:
         """Bound the groups that propagation leaves open, unit by unit."""

@@ -11,7 +11,7 @@ docs/glossary.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,10 +36,11 @@ KINDS = ("identity", "attribute", "inferential")
 
 
 def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage) -> tuple[str, ...]:
-    """The columns of claims, whatever the schema's ``histogram`` leaves out.
+    """The columns of claims, whatever the schema's ``histogram`` leaves out or joins.
 
     The histogram columns of each feature that a published cell of ``tables`` tells apart; of a
-    feature without one, the coarsest of its microdata columns.
+    feature without one, the coarsest of its microdata columns. Where a unit's own cells tell apart
+    values that these join, the feature itself comes beside them.
     """
     seen = release.distinguished_by(
         cell for pattern in coverage for _, cell in pattern.published_cells(tables)
@@ -52,7 +53,23 @@ def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage)
             others = [c for c in release.microdata if release.column_groups(c).feature == name]
             of_feature = [min(others, key=lambda c: len(release.column_groups(c).labels))]
         columns += dict.fromkeys(of_feature)
+    unit = release.geography.unit.name
+    own = (pattern for pattern in coverage if pattern.level == unit)
+    cells = (cell for pattern in own for _, cell in pattern.published_cells(tables))
+    for name in release.joined_by(columns, cells):
+        if name not in {release.features[f].name for f in seen}:
+            continue
+        last = max(at for at, c in enumerate(columns) if release.column_groups(c).feature == name)
+        columns.insert(last + 1, name)
     return tuple(columns)
+
+
+def unasked_features(
+    release: Release, tables: Sequence[Table], coverage: Coverage
+) -> tuple[str, ...]:
+    """Names of the features of which coarser tables tell values apart that no claim does."""
+    cells = (cell for pattern in coverage for _, cell in pattern.published_cells(tables))
+    return release.joined_by(claim_columns(release, tables, coverage), cells)
 
 
 def require_columns(release: Release, tables: Sequence[Table], coverage: Coverage) -> None:
@@ -279,7 +296,11 @@ def distinct_rows(rows: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
 
 
 def disclosing_groups(
-    groups: Groups, lower: IntArray, upper: IntArray, share: float
+    groups: Groups,
+    lower: IntArray,
+    upper: IntArray,
+    share: float,
+    is_defined: Callable[[IntArray, int], BoolArray],
 ) -> dict[str, BoolArray]:
     """For each kind of disclosure which groups have a column settled by theirs: Eq. (alike).
 
@@ -291,6 +312,7 @@ def disclosing_groups(
         lower: For each group its proven least size.
         upper: Its proven greatest size.
         share: The proven share from which on a value counts as inferred, above 0, at most 1.
+        is_defined: Which of some groups say by definition what a column's value is.
     """
     found = {kind: np.zeros(len(lower), dtype=bool) for kind in KINDS}
     exact = (lower == upper) & (lower > 0)
@@ -298,7 +320,8 @@ def disclosing_groups(
     for column in range(groups.columns):
         finer = np.flatnonzero((groups.subset >> column & 1 == 1) & (lower > 0))
         group = groups.without(finer, column)
-        finer, group = finer[exact[group]], group[exact[group]]
+        is_asked = exact[group] & ~is_defined(group, column)
+        finer, group = finer[is_asked], group[is_asked]
         alike = group[lower[finer] == upper[group]]
         found["attribute"][alike] = True
         found["identity"][alike[upper[alike] == 1]] = True

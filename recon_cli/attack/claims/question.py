@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import permutations
 from typing import Any, Self
 
 import numpy as np
@@ -276,6 +277,11 @@ def _programs(known: KnownBatch, options: ClaimOptions, columns: tuple[str, ...]
         is_excluded=is_excluded,
         is_open=is_open,
         unbounded=unbounded_histogram(known.plan, system, columns),
+        defined={
+            (i, j): np.array(says)
+            for (i, one), (j, other) in permutations(enumerate(columns), 2)
+            if any(says := known.plan.release.defines(one, other))
+        },
         seeds=tuple(digest_seed(options.seed, "claims", geoid) for geoid in geoids),
         seconds=options.unit_seconds,
     )

@@ -173,15 +173,21 @@ def histogram_of(plan: Plan, candidates: Candidates, columns: tuple[str, ...]) -
 
 
 def propagated_intervals(
-    release: Release, published: Publication, tables: Sequence[Table]
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    columns: tuple[str, ...] | None = None,
 ) -> pl.DataFrame:
     """Valid intervals of the histogram cells of whole regions, without a solver.
 
+    Args:
+        columns: Default the histogram columns that the tables see.
+
     Returns:
-        One row per histogram cell that may hold people: the unit's geoid, the histogram columns
-        that the tables see, ``lower`` and ``upper``.
+        One row per histogram cell that may hold people: the unit's geoid, the columns, ``lower``
+        and ``upper``.
     """
-    columns = histogram_columns(release, tables, published.coverage)
+    columns = columns or histogram_columns(release, tables, published.coverage)
     make = make_plan if published.is_exact else make_interval_plan
     plan = make(release, tables, published.coverage, histogram_masks(release, columns))
     counts = arrange_counts(plan, published)

@@ -80,6 +80,7 @@ def claims(run: Run, outcome: StageOutcome) -> None:
     uncounted = WorkFolder(run.work).open(RECONSTRUCT).manifest.totals["uncounted"]
     facts: list[Fact] = [
         ("columns", ", ".join(manifest.notes["columns"]) or "none"),
+        *_unasked(manifest),
         (people, people_of(totals, is_counted=not uncounted)),
         (plural(run.release.geography.unit.name).replace("_", " "), f"{totals['units']:,}"),
         ("claims", f"{totals['claims']:,}"),
@@ -98,6 +99,12 @@ def claims(run: Run, outcome: StageOutcome) -> None:
     show_table(
         read_disclosures(run.work), ["columns known", "identity", "attribute", "inferential"]
     )
+
+
+def _unasked(manifest: Manifest) -> list[Fact]:
+    """The columns that coarser tables tell apart further than the schema's ``histogram`` does."""
+    named = ", ".join(manifest.notes["unasked"])
+    return [("  not asked, though shown", named)] if named else []
 
 
 def _absent(run: Run, totals: Mapping[str, int]) -> list[Fact]:
@@ -188,6 +195,8 @@ def attribute(run: Run, outcome: StageOutcome) -> None:
     notes = outcome.manifest.notes
     whom = "whom" if run.release.record == "person" else "which"
     facts: list[Fact] = [
+        ("columns", ", ".join(notes["columns"])),
+        *_unasked(outcome.manifest),
         (f"known {plural(run.release.record)}", f"{notes['people']:,}"),
         (f"of {whom} something is proven", share(notes["settled_people"], notes["people"])),
         ("proven values", f"{notes['settled']:,}"),
