@@ -23,6 +23,13 @@ COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "c
 #: where the source gave the interval.
 STATEMENTS = pl.Schema([*COUNTS.items(), ("low", pl.Int32), ("high", pl.Int32), ("law", pl.Int8)])
 
+#: Of rows of `STATEMENTS`: the count is published as it is. Where a law leaves one count alone, a
+#: flag or another number may still stand for it.
+IS_AS_PUBLISHED: Final = (
+    (pl.col("low") == pl.col("high"))
+    & (pl.col("law").is_null() | (pl.col("count") == pl.col("low")))
+).fill_null(value=False)
+
 #: Upper end of an interval that has none.
 OPEN: Final = 2**31 - 1
 

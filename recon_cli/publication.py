@@ -53,8 +53,9 @@ def with_population(
         total = pattern.total_cell(release)
         if total is not None:
             patterns.setdefault(total, []).append(i)
-            if protection.greatest_of_zero(total[0], pattern.level) == 0:
-                absent[i] = 0
+            least, greatest = protection.ends_of_zero(total[0], pattern.level)
+            if least == greatest:
+                absent[i] = least
     no_row = pl.col("pattern").replace_strict(absent, default=None, return_dtype=pl.Int32)
     geounits = batch.geounits.with_columns(population=no_row)
     for (table, cell), numbers in patterns.items():

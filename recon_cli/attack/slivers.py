@@ -252,12 +252,18 @@ def sliver_counts(published: Publication, slivers: Sequence[Sliver]) -> pl.DataF
     )
     cells = pl.DataFrame(
         [
-            (at, table, cell, published.protection.greatest_of_zero(table, pattern.level))
+            (at, table, cell, *published.protection.ends_of_zero(table, pattern.level))
             for at, pattern in enumerate(published.coverage)
             for table, numbers in pattern.cells.items()
             for cell in numbers
         ],
-        schema={"pattern": pl.Int16, "table": pl.String, "cell": pl.Int16, "zero": pl.Int64},
+        schema={
+            "pattern": pl.Int16,
+            "table": pl.String,
+            "cell": pl.Int16,
+            "least_of_zero": pl.Int64,
+            "most_of_zero": pl.Int64,
+        },
         orient="row",
     )
     counts = published.counts
@@ -266,8 +272,8 @@ def sliver_counts(published: Publication, slivers: Sequence[Sliver]) -> pl.DataF
     stated = counts.select(
         "geoid", "table", "cell", pl.col("low", "high").cast(pl.Int64), is_stated=True
     )
-    low = pl.when("is_stated").then("low").otherwise(0)
-    high = pl.when("is_stated").then("high").otherwise("zero").fill_null(OPEN)
+    low = pl.when("is_stated").then("low").otherwise("least_of_zero")
+    high = pl.when("is_stated").then("high").otherwise("most_of_zero").fill_null(OPEN)
     ends = (
         terms.join(published.geounits.select("geoid", "pattern"), on="geoid")
         .join(cells, on="pattern")

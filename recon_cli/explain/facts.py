@@ -319,7 +319,7 @@ def _ends(
     found = []
     for geoid, pattern in geounits.select("geoid", "pattern").iter_rows():
         level, cells = patterns[pattern].level, patterns[pattern].cells
-        zero = {t.name: (0, published.protection.greatest_of_zero(t.name, level)) for t, _ in cells}
+        zero = {t.name: published.protection.ends_of_zero(t.name, level) for t, _ in cells}
         ends = [known.get((geoid, t.name, c.number), zero[t.name]) for t, c in cells]
         low, high = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         found.append((low, high))

@@ -108,10 +108,14 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
             f"geoid {names[row]}: a count of {int(matrix.data.max()):,}; one "
             f"partition holds at most {MOST_PEOPLE:,} {people}, so choose a finer partition level"
         )
-    _require_units(plan, names, at_level, parent, matrix)
-    regions, region = np.unique(region_of, return_inverse=True)
     pattern = geounits["pattern"].cast(pl.Int64).to_numpy()
     stored = None if published.is_exact else _stored(plan, geounits["level"], entries)
+    intervals = None if stored is None else count_intervals(stored, published.protection)
+    has_people = np.diff(matrix.indptr) > 0
+    if intervals is not None:
+        has_people |= _proves_people(plan, intervals, pattern)
+    _require_units(plan, names, at_level, parent, has_people)
+    regions, region = np.unique(region_of, return_inverse=True)
     return PartitionCounts(
         geoids=geounits["geoid"],
         population=geounits["population"],
@@ -122,7 +126,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         region_geoids=pl.Series("geoid", regions.tolist(), dtype=pl.String),
         parent=parent,
         matrix=matrix,
-        intervals=None if stored is None else count_intervals(stored, published.protection),
+        intervals=intervals,
         costs=None if stored is None else count_costs(stored, published.protection),
     )
 
@@ -196,15 +200,25 @@ def _require_parents(
             )
 
 
+def _proves_people(plan: Plan, intervals: CountIntervals, pattern: IntArray) -> BoolArray:
+    """Geounits with a published zero that only some people have."""
+    found = np.zeros(len(pattern), dtype=bool)
+    if (intervals.absent[0] > 0).any():
+        for each in plan.patterns:
+            here = np.flatnonzero(pattern == each.pattern)
+            columns = [plan.columns[cell] for cell in each.margins.columns]
+            found[here] = (intervals.of(here)[0][:, columns] > 0).any(axis=1)
+    return found
+
+
 def _require_units(
     plan: Plan,
     names: Names,
     at_level: dict[str, IntArray],
     parent: dict[str, IntArray],
-    matrix: sparse.csr_array,
+    has_people: BoolArray,
 ) -> None:
     """Refuse coarse geounits with people and no unit to place them in."""
-    has_people = np.diff(matrix.indptr) > 0
     unit = plan.release.geography.unit.name
     for level in sorted({pattern.level for pattern in plan.patterns} - {unit}):
         empty = np.setdiff1d(at_level[level][has_people[at_level[level]]], parent[level])

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import polars as pl
 
+from recon_cli.frames import OPEN
 from recon_cli.model.grain import Grain
 from recon_cli.model.margins import predicates
 from recon_cli.publication import Publication
@@ -87,23 +88,21 @@ class PublishedTables:
             counts = counts.with_columns(low="count", high="count")
         number = {table.name: at for at, table in enumerate(self.tables)}
         said: set[tuple[int, int, int]] = set()
-        for geoid, table, cell, low, high in counts.select(
-            "geoid", "table", "cell", "low", "high"
-        ).iter_rows():
+        ends = counts.select("geoid", "table", "cell", "low", pl.col("high").fill_null(OPEN))
+        for geoid, table, cell, low, high in ends.iter_rows():
             if geoid in self.places and table in number:
                 key = self.places[geoid], number[table], cell
                 said.add(key)
-                if high != 0:
-                    ends = f"{low}" if low == high else f"{low} {'inf' if high is None else high}"
-                    yield f"count {key[0]} {key[1]} {key[2]} {ends}"
+                if high:
+                    yield _count(key, low, high)
         for geoid, level, pattern in self.published.geounits.select(
             "geoid", "level", "pattern"
         ).iter_rows():
             for at, cells in self._cells(pattern):
-                most = protection.greatest_of_zero(self.tables[at].name, level)
-                for cell in cells if most and geoid in self.places else ():
-                    if (self.places[geoid], at, cell) not in said:
-                        yield f"count {self.places[geoid]} {at} {cell} 0 {most}"
+                low, high = protection.ends_of_zero(self.tables[at].name, level)
+                for cell in cells if high and geoid in self.places else ():
+                    if (key := (self.places[geoid], at, cell)) not in said:
+                        yield _count(key, low, high)
 
     def record_lines(self, records: pl.DataFrame) -> Iterator[str]:
         """The lines of a `set`: records of the regions, as `recon reconstruct` writes them.
@@ -120,6 +119,12 @@ class PublishedTables:
                     for feature, value in zip(release.features, values, strict=True)
                 ]
                 yield " ".join(map(str, ["r", self.places[geoid], number, *at]))
+
+
+def _count(key: tuple[int, int, int], low: int, high: int) -> str:
+    """The line of a count: its place, table and cell, and its ends."""
+    ends = "" if low == high else " inf" if high == OPEN else f" {high}"
+    return f"count {key[0]} {key[1]} {key[2]} {low}{ends}"
 
 
 def within_region(release: Release, published: Publication, region: str) -> Publication:

@@ -11,6 +11,7 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
+from recon_cli.frames import IS_AS_PUBLISHED
 from recon_cli.pipeline.stages import AUDIT
 from recon_cli.rules.evidence import Before, Evidence
 from recon_cli.rules.finding import EXAMPLES, Finding, found_counts
@@ -99,17 +100,13 @@ class Recovered(Subject):
         Args:
             counts: Rows of ``tables/``; zeros have none.
         """
-        exact = (
-            counts
-            if "low" not in counts.columns
-            else counts.filter(pl.col("low") == pl.col("high"))
-        )
+        exact = counts if "low" not in counts.columns else counts.filter(IS_AS_PUBLISHED)
         return found_counts(self.small(exact), of=exact.height)
 
     def small(self, counts: pl.DataFrame) -> pl.DataFrame:
         """Counts of the size that are published as they are: ``geoid, table, cell, count``."""
         if "low" in counts.columns:
-            counts = counts.filter(pl.col("low") == pl.col("high")).with_columns(count="low")
+            counts = counts.filter(IS_AS_PUBLISHED).with_columns(count="low")
         found = counts.filter(pl.col("count").is_between(max(self.from_, 1), self.below - 1))
         return found.select("geoid", "table", "cell", "count")
 

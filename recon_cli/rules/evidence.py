@@ -16,6 +16,7 @@ from recon_cli.attack.options import AuditOptions
 from recon_cli.coverage import Coverage
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs
+from recon_cli.frames import IS_AS_PUBLISHED
 from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.publication import Publication
 from recon_cli.rules.finding import Finding, Grounds
@@ -262,9 +263,8 @@ def _count_withheld(release: Release, published: Publication, tables: Sequence[s
     whole = with_left_out(release, published)
     if whole.is_exact:
         return 0
-    is_exact = (pl.col("low") == pl.col("high")).fill_null(value=False)
     stored = whole.counts.filter(pl.col("table").is_in(list(tables)))
-    withheld = stored.filter(~is_exact).height
+    withheld = stored.filter(~IS_AS_PUBLISHED).height
     rows = stored.join(whole.geounits.select("geoid", "level"), on="geoid")
     of_table = {
         (table, level): n for table, level, n in rows.group_by("table", "level").len().iter_rows()
@@ -272,9 +272,9 @@ def _count_withheld(release: Release, published: Publication, tables: Sequence[s
     places = dict(whole.geounits["pattern"].value_counts().iter_rows())
     for number, pattern in enumerate(whole.coverage):
         for table, cells in pattern.cells.items():
-            if table in tables and whole.protection.greatest_of_zero(table, pattern.level) > 0:
+            if table in tables and not whole.protection.is_true_zero(table, pattern.level):
                 withheld += len(cells) * places.get(number, 0)
     for (table, level), n in of_table.items():
-        if whole.protection.greatest_of_zero(table, level) > 0:
+        if not whole.protection.is_true_zero(table, level):
             withheld -= n
     return withheld

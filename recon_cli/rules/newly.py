@@ -18,6 +18,7 @@ from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.audit.question import AUDIT as AUDIT_ROWS
 from recon_cli.attack.audit.question import audit_counts
 from recon_cli.attack.audit.statuses import NARROWED, OF_NO_INTEREST, RECOVERED, SAFE, UNDECIDED
+from recon_cli.frames import IS_AS_PUBLISHED
 from recon_cli.pipeline.stages import AUDIT
 from recon_cli.publication import Publication
 from recon_cli.rules.evidence import Before, Evidence
@@ -53,7 +54,7 @@ class NewCounts:
     def exact(self) -> pl.DataFrame:
         """Rows of ``tables/`` of the counts that are published as they are; zeros have none."""
         counts = self.published.counts
-        return counts if self.published.is_exact else counts.filter(pl.col("low") == pl.col("high"))
+        return counts if self.published.is_exact else counts.filter(IS_AS_PUBLISHED)
 
     def with_shown(self, shown: pl.DataFrame, before: Before) -> NewCounts:
         """With counts that the candidate publishes as they are.
@@ -143,13 +144,12 @@ def _withheld(published: Publication) -> pl.DataFrame:
     """Columns ``geoid, table, cell`` of what is not published exactly."""
     if published.is_exact:
         return published.counts.select(CELL).clear()
-    is_exact = (pl.col("low") == pl.col("high")).fill_null(value=False)
-    rows = published.counts.select(*CELL, is_exact=is_exact)
+    rows = published.counts.select(*CELL, is_exact=IS_AS_PUBLISHED)
     zeros = [
         (at, table, cell)
         for at, pattern in enumerate(published.coverage)
         for table, cells in pattern.cells.items()
-        if published.protection.greatest_of_zero(table, pattern.level) > 0
+        if not published.protection.is_true_zero(table, pattern.level)
         for cell in cells
     ]
     schema = {"pattern": pl.Int16, "table": pl.String, "cell": pl.Int16}

@@ -228,9 +228,7 @@ def _proven_zeros(
 ) -> dict[str, tuple[int, ...]]:
     """Of some cells those whose published zero is a true one."""
     return {
-        table: numbers
-        for table, numbers in cells.items()
-        if protection.greatest_of_zero(table, level) == 0
+        table: numbers for table, numbers in cells.items() if protection.is_true_zero(table, level)
     }
 
 

@@ -78,7 +78,8 @@ def count_costs(stored: StoredCounts, protection: Protection) -> CountCosts | No
 
     def of_zero(table: str, level: str) -> int:
         number = protection.number(table, level)
-        return kinds.setdefault((number, 0), len(kinds)) if laws[number].has_cost else -1
+        has_cost = laws[number].has_cost and bool(laws[number].fits(np.array(0)))
+        return kinds.setdefault((number, 0), len(kinds)) if has_cost else -1
 
     absent = stored.by_table(of_zero)
     distinct = stored.frame.select("law", "count").unique(maintain_order=True)

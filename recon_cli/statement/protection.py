@@ -13,6 +13,7 @@ import yaml
 
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError
+from recon_cli.frames import OPEN
 from recon_cli.schema import Release, Table
 from recon_cli.statement.law import Exact, Law
 from recon_cli.statement.laws import law_document, parse_law
@@ -78,15 +79,24 @@ class Protection:
                 return number
         return len(self.statements)
 
-    def greatest_of_zero(self, table: str, level: str) -> int:
-        """The greatest true count of a published zero of a table at a level."""
-        return self._greatest_of_zero[self.number(table, level)]
+    def ends_of_zero(self, table: str, level: str) -> tuple[int, int]:
+        """The least and the greatest true count of a published zero of a table at a level.
+
+        A p-table may publish some people as zero, and nobody as some. Where it publishes no count
+        as zero, an absent row states nothing: 0 to `recon_cli.frames.OPEN`.
+        """
+        return self._ends_of_zero[self.number(table, level)]
+
+    def is_true_zero(self, table: str, level: str) -> bool:
+        """Whether a published zero of a table at a level proves that nobody is counted."""
+        return self.ends_of_zero(table, level) == (0, 0)
 
     @cached_property
-    def _greatest_of_zero(self) -> tuple[int, ...]:
-        """The same of each of `laws`."""
+    def _ends_of_zero(self) -> tuple[tuple[int, int], ...]:
+        """Read a published zero by each of `laws`."""
         zero = np.array(0)
-        return tuple(int(law.intervals(zero)[1]) if law.fits(zero) else 0 for law in self.laws)
+        ends = (law.intervals(zero) if law.fits(zero) else (0, OPEN) for law in self.laws)
+        return tuple((int(low), int(high)) for low, high in ends)
 
     def is_exact(self, table: str, level: str) -> bool:
         """Whether every count of a table at a level is exact."""

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.arrays import IntArray
-from recon_cli.frames import OPEN
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.frames import IS_AS_PUBLISHED, OPEN
 from recon_cli.schema import Release
 from recon_cli.statement.protection import Protection
 
@@ -105,13 +105,17 @@ class CountIntervals:
     Attributes:
         low: Sparse (geounits × cells) least counts of the stored rows.
         above: Sparse (geounits × cells) greatest counts of the stored rows, and one more.
-        absent: (levels × cells) greatest count where no row is stored, for a published zero.
+        absent: Two arrays (levels × cells) of the least and the greatest count where no row is
+            stored, for a published zero.
+        others: Sparse (geounits × cells) ones where a stored row leaves one count alone, and it is
+            not the number that is published.
         level: For each geounit its row in `absent`.
     """
 
     low: sparse.csr_array
     above: sparse.csr_array
-    absent: IntArray
+    absent: tuple[IntArray, IntArray]
+    others: sparse.csr_array
     level: IntArray
 
     def of(self, geounits: IntArray) -> tuple[IntArray, IntArray]:
@@ -119,9 +123,19 @@ class CountIntervals:
 
         Cells that are not published have the values of a published zero.
         """
-        low = self.low[geounits].toarray()
         above = self.above[geounits].toarray()
-        return low, np.where(above > 0, above - 1, self.absent[self.level[geounits]])
+        low, high = (ends[self.level[geounits]] for ends in self.absent)
+        is_stored = above > 0
+        stored = self.low[geounits].toarray()
+        return np.where(is_stored, stored, low), np.where(is_stored, above - 1, high)
+
+    def is_withheld(self, geounits: IntArray) -> BoolArray:
+        """(geounits × cells) which counts are not published as they are."""
+        low, high = self.of(geounits)
+        is_stored = self.above[geounits].toarray() > 0
+        is_other = np.where(is_stored, self.others[geounits].toarray() > 0, low > 0)
+        found: BoolArray = (low < high) | is_other
+        return found
 
 
 def count_intervals(stored: StoredCounts, protection: Protection) -> CountIntervals:
@@ -129,9 +143,15 @@ def count_intervals(stored: StoredCounts, protection: Protection) -> CountInterv
     at = (stored.row, stored.column)
     low = stored.frame["low"].cast(pl.Int64).to_numpy()
     above = stored.frame["high"].cast(pl.Int64).fill_null(OPEN).to_numpy() + 1
+    is_other = stored.frame.select((pl.col("low") == pl.col("high")) & ~IS_AS_PUBLISHED)
+    others = is_other.to_series().fill_null(value=False).cast(pl.Int64).to_numpy()
     return CountIntervals(
         sparse.csr_array((low, at), shape=stored.shape),
         sparse.csr_array((above, at), shape=stored.shape),
-        stored.by_table(protection.greatest_of_zero),
-        stored.level,
+        absent=(
+            stored.by_table(lambda table, level: protection.ends_of_zero(table, level)[0]),
+            stored.by_table(lambda table, level: protection.ends_of_zero(table, level)[1]),
+        ),
+        others=sparse.csr_array((others, at), shape=stored.shape),
+        level=stored.level,
     )

@@ -271,8 +271,9 @@ def _not_equal(
         low, high = sides.statements.intervals.of(rows)
         is_covered = covered[sides.pattern[start:stop]]
         is_open = (low == 0) & (high >= OPEN)
-        is_allowed = (low <= found) & (found <= high) & (low < high)
-        is_other = found != sides.statements.numbers[rows].toarray()
+        numbers = sides.statements.numbers[rows].toarray()
+        is_allowed = (low <= found) & (found <= high) & ((low < high) | (numbers != _MARK))
+        is_other = found != numbers
         yield (
             int((is_covered & is_allowed & is_other & ~is_open).sum()),
             int((is_covered & is_open).sum()),

@@ -101,7 +101,7 @@ def _greatest(release: Release, published: Publication) -> dict[CellName, int | 
     found: dict[CellName, int | None] = {}
     for geoid, level, pattern in published.geounits.select("geoid", "level", "pattern").rows():
         for table, cell in published.coverage[pattern].published_cells(release.tables):
-            most = published.protection.greatest_of_zero(table.name, level)
+            most = published.protection.ends_of_zero(table.name, level)[1]
             found[geoid, table.name, cell.number] = most
     for geoid, table, number, high in published.counts.select(
         "geoid", "table", "cell", "high"

@@ -66,7 +66,7 @@ def published_rows(
                     for i in np.flatnonzero(counted[cell.masks] & here).tolist()
                 }
                 key = geoid, table.name, number
-                zero = 0, published.protection.greatest_of_zero(table.name, level)
+                zero = published.protection.ends_of_zero(table.name, level)
                 rows.append(Row(key, weights, *ends.get(key, zero)))
     return rows + _structural_zeros(release, holds)
 

@@ -89,7 +89,7 @@ class StatedCounts:
             raise ValueError("an audit needs a plan for intervals")
         columns = np.array([plan.columns[cell] for cell in pattern.margins.columns], dtype=np.int64)
         low, high = (ends[:, columns] for ends in counts.intervals.of(geounits))
-        place, column = np.nonzero(low < high)
+        place, column = np.nonzero(counts.intervals.is_withheld(geounits)[:, columns])
         schema = {"table": pl.String, "cell": pl.Int16}
         cells = pl.DataFrame(pattern.margins.columns, schema=schema, orient="row")
         names = cells[column].select(
@@ -191,7 +191,8 @@ def _of_stratum(
         raise ValueError("an audit needs a plan for intervals")
     cells = np.array([plan.columns[cell] for cell in pattern.margins.columns])
     low, high = (ends[:, cells] for ends in counts.intervals.of(stratum.geounits))
-    place, column = np.nonzero((low < high) | (among == "all"))
+    withheld = counts.intervals.is_withheld(stratum.geounits)[:, cells]
+    place, column = np.nonzero(withheld | (among == "all"))
     node = pattern.lattice.node[column]
     beyond, listed = endless
     unlisted = (stratum.of_unit >= 0) & ~(listed & system.is_listed)

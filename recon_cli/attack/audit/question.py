@@ -119,9 +119,10 @@ class _Partition:
             if not len(empty):
                 continue
             low, high = counts.intervals.of(empty)
+            withheld = counts.intervals.is_withheld(empty)
             for table, number in pattern.margins.columns:
                 cell = plan.columns[table, number]
-                is_open = low[:, cell] < high[:, cell]
+                is_open = withheld[:, cell]
                 names = pl.DataFrame({"geoid": counts.geoids.gather(empty[is_open])}).select(
                     "geoid",
                     level=pl.lit(pattern.level),
