@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 import polars as pl
 
-from recon_cli.coverage import UNLISTED, Coverage, CoveragePattern
+from recon_cli.coverage import UNLISTED, Coverage, CoveragePattern, LeftOut
 from recon_cli.errors import SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, partition_runs
 from recon_cli.publication import GeounitBatch, Source, with_population
@@ -49,6 +49,10 @@ class IncompleteSource(Source, Protocol):
     @property
     def has_statements(self) -> bool:
         """Whether counts come with intervals."""
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The numbers of the files that are not among the counts."""
 
 
 class CompletedSource:
