@@ -17,7 +17,7 @@ from recon_cli.errors import ConfigError, ContradictionError, SolverError, Sourc
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import run_stage
-from tests.support.enumeration import all_records
+from tests.support.enumeration import all_records, labeller
 from tests.support.properties import SEEDS, examples
 
 
@@ -26,11 +26,12 @@ def write_people(tiny: TinyRelease, folder: Path) -> pl.DataFrame:
     for name, data in tiny.files.items():
         (folder / name).write_bytes(data)
     release, place = tiny.release, tiny.release.geoid_column
-    domain = [
-        {"name": f"p{number}", place: geoid, **dict(zip(release.histogram, values, strict=True))}
-        for number, (geoid, values) in enumerate(all_records(release, tiny.published))
-    ]
-    whole = pl.DataFrame(domain)
+    label = labeller(release, release.histogram)
+    domain = dict.fromkeys((u, label(values)) for u, values in all_records(release, tiny.published))
+    whole = pl.DataFrame(
+        {"name": f"p{number}", place: geoid, **dict(zip(release.histogram, labels, strict=True))}
+        for number, (geoid, labels) in enumerate(domain)
+    )
     blanks = [
         whole.with_columns(
             pl.lit(None, whole.schema[name]).alias(name), name=pl.col("name") + f" without {name}"
@@ -52,6 +53,7 @@ def check_people(tiny: TinyRelease) -> int:
     if possible is None or not possible.worlds:
         return 0
     release = tiny.release
+    label = labeller(release, release.histogram)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         people = write_people(tiny, folder)
@@ -72,7 +74,7 @@ def check_people(tiny: TinyRelease) -> int:
         seen = [n for n in here.columns if n in release.histogram and not here[n].null_count()]
         for world in possible.worlds:
             records = [
-                (dict(zip(release.histogram, map(text, values), strict=True)), n)
+                (dict(zip(release.histogram, map(text, label(values)), strict=True)), n)
                 for (unit, values), n in world
                 if unit == person[place]
             ]

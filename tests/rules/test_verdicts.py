@@ -160,13 +160,14 @@ class Violations:
             for number in numbers
         ]
         known = release.distinguished_by(cells)
-        return tuple(n for n in release.histogram if release.feature_index[n] in known)
+        feature = {n: release.column_groups(n).feature for n in release.histogram}
+        return tuple(n for n in feature if release.feature_index[feature[n]] in known)
 
     def people(self) -> list[int]:
         return [sum(n for _, n in world) for world in self.possible.worlds]
 
     def _by(self, columns: tuple[str, ...]) -> list[Counter[Any]]:
-        return self.possible.by_unit(tuple(map(self.tiny.release.histogram.index, columns)))
+        return self.possible.by_unit(columns)
 
     def _certain(
         self, columns: tuple[str, ...], sizes: Counter[Any] | None = None, at_least: int = 0
