@@ -34,6 +34,8 @@ from recon_cli.report.words import (
 #: Begin a verdict that alarms, and one that does not.
 _ALARM: Final = "**Yes"
 _ALL_CLEAR: Final = "**Not proven:**"
+#: What is said of all, and of what was looked at.
+_WITHIN: Final = ("**No more than", "**Not proven to be more than")
 
 
 def make_headline(findings: Findings, words: Words) -> Headline:
@@ -52,7 +54,9 @@ def _never_all_clear(headline: Headline, findings: Findings) -> Headline:
     if any(each.startswith(_ALARM) for each in verdicts):
         verdicts = tuple(each for each in verdicts if not each.startswith(_ALL_CLEAR))
     if findings.not_asked:
-        verdicts = tuple(each.replace(_ALL_CLEAR, "**Undecided:**") for each in verdicts)
+        verdicts = tuple(
+            each.replace(_ALL_CLEAR, "**Undecided:**").replace(*_WITHIN) for each in verdicts
+        )
         notes = (f"Not asked about: {'; '.join(findings.not_asked)}.", *notes)
     if findings.reasons:
         notes = (*notes, f"Left out of the files, with a reason: {'; '.join(findings.reasons)}.")
@@ -110,11 +114,18 @@ def _headline(findings: Findings, words: Words) -> Headline:
         asked = ", by what was asked about" if findings.not_asked else ""
         disclosed = _disclosed(findings.claims, words, asked, counted=counted)
         return Headline(tuple(verdicts), tuple(notes), (*disclosed, *precision))
-    verdict = records_verdict(reconstruction, findings.rule)
+    is_asked = not findings.not_asked
+    verdict = records_verdict(reconstruction, findings.rule, is_asked=is_asked)
     verdicts = _alarms_first(verdict, findings.audit)
-    details = (_one(reconstruction, words), _certain(reconstruction, words), *precision)
+    details = (
+        _one(reconstruction, words, is_asked=is_asked),
+        _certain(reconstruction, words, is_asked=is_asked),
+        *precision,
+    )
     hedge = _hedge([*verdicts, *details])
-    notes = [] if hedge is None else [_why_hedged(hedge, findings.variability, words)]
+    notes = (
+        [] if hedge is None or not is_asked else [_why_hedged(hedge, findings.variability, words)]
+    )
     notes.append(
         "Only whole records were examined: some of their columns may be disclosed all the same. "
         f"{findings.claims.remedy} examines every combination of columns."
@@ -246,8 +257,8 @@ def _examined(findings: Findings, claims: ClaimFindings, words: Words) -> str:
     return text
 
 
-def _one(reconstruction: ReconstructionFindings, words: Words) -> str:
-    whole, is_known = reconstruction.whole, reconstruction.knows_unique_units
+def _one(reconstruction: ReconstructionFindings, words: Words, *, is_asked: bool) -> str:
+    whole, is_known = reconstruction.whole, reconstruction.knows_unique_units and is_asked
     people, everybody = whole["one_population"], reconstruction.people
     where = f"{words.live} in {words.units} with exactly one possible reconstruction"
     if not people:
@@ -263,9 +274,9 @@ def _one(reconstruction: ReconstructionFindings, words: Words) -> str:
     )
 
 
-def _certain(reconstruction: ReconstructionFindings, words: Words) -> str:
+def _certain(reconstruction: ReconstructionFindings, words: Words, *, is_asked: bool) -> str:
     certain, everybody = reconstruction.whole["certain"], reconstruction.people
-    is_known = reconstruction.knows_certain_records
+    is_known = reconstruction.knows_certain_records and is_asked
     what = words.listed(reconstruction.known)
     where = "in every reconstruction that has the published counts"
     if not certain:

@@ -94,8 +94,8 @@ class SheetReader:
         """The numbers that are not read: of columns without a cell, and of rows not chosen."""
         roles, mapping = self.roles, self.mapping
         used = self.ordinals if self.is_wide else [each.at for each in roles.counts]
-        unused = [each.at for each in roles.counts if each.at not in used]
-        unused += self._passed_over()
+        unused = {each.at: self._is_given(each.at) for each in roles.counts if each.at not in used}
+        unused |= {at: _is_number(at) for at in self._passed_over()}
         by_rows = [(at, self._chosen(at, values)) for at, values in self._where().items()]
         if mapping.levels:
             by_rows.append((roles.place[0], self._of_levels()))
@@ -104,9 +104,9 @@ class SheetReader:
         cells: Counter[int] = Counter()
         for batch in roles.sheet.rows(roles.skip):
             rows = batch.with_columns(geoid=roles.geoid)
-            numbers = pl.sum_horizontal(_is_number(at).cast(pl.Int64) for at in used)
+            numbers = pl.sum_horizontal(self._is_given(at).cast(pl.Int64) for at in used)
             left = pl.lit(value=True)
-            found = {at: _is_number(at).sum().alias(f"{at}") for at in unused}
+            found = {at: is_given.sum().alias(f"{at}") for at, is_given in unused.items()}
             for at, is_chosen in by_rows:
                 is_out = left & ~is_chosen.fill_null(value=False)
                 found[at] = pl.when(is_out).then(numbers).sum().alias(f"{at}")
@@ -118,6 +118,11 @@ class SheetReader:
                 header = roles.headers[at]
                 reason = mapping.leave_out.get(header, "")
                 yield LeftOut(Path(roles.sheet.label).name, header, number, reason)
+
+    def _is_given(self, at: int) -> pl.Expr:
+        """Whether a cell has a count, or a text that may say something of it."""
+        text = cell_text(at)
+        return text.is_not_null() & ~text.is_in(list(self.mapping.unpublished))
 
     def _passed_over(self) -> list[int]:
         """Columns of fractions or percentages that the format gives no role."""
