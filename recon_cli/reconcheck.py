@@ -451,17 +451,16 @@ class Proof:
 
 def compare(tables, rows):
     """Hold rows `geoid, table, cell, count` of the publisher's own file against the tables."""
-    table, seen, others = {name: at for at, name in enumerate(tables.names)}, set(), 0
+    table, seen, others = {name: at for at, name in enumerate(tables.names)}, {}, 0
     for row in rows:
         if row["geoid"] not in tables.places or row["table"] not in table:
             others += 1
             continue
         at, cell = tables.places[row["geoid"]], (table[row["table"]], whole(row["cell"]))
         (low, high), text = tables.counts[at].get(cell, (0, 0)), row["count"]
-        seen.add((at, cell))
+        seen[at, cell] = low == high
         top = sys.maxsize if high is None else high
-        is_same = low <= int(text) <= top if text.isdigit() else low != high
-        if not is_same:
+        if not (low <= int(text) <= top if text.isdigit() else low != high):
             raise Refused(f"{tables.name(at, cell)}: {low} to {high} here, {text!r} there")
     for at, counts in enumerate(tables.counts):
         for cell, (low, high) in counts.items():
@@ -469,7 +468,8 @@ def compare(tables, rows):
                 raise Refused(f"{tables.name(at, cell)}: {low} here, no count there")
     absent = sum((at, c) not in seen for at, cells in enumerate(tables.cells_at) for c in cells)
     rest = f"{others:,} there are of other places or tables, {absent:,} cells here are not there"
-    return f"{len(seen):,} counts are as there; {rest}"
+    ends = f"{len(seen) - sum(seen.values()):,} are intervals here, whose ends no file has"
+    return f"{sum(seen.values()):,} counts are as there; {ends}; {rest}"
 
 
 def main():

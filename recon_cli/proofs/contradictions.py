@@ -23,7 +23,12 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.proofs.derivation import MULTIPLES, Budget, ScopeProver, Terms
 from recon_cli.proofs.scope_rows import OPEN, RowSource
-from recon_cli.proofs.tables import PublishedTables, grain_lines, within_region
+from recon_cli.proofs.tables import (
+    PublishedTables,
+    grain_lines,
+    possible_values,
+    within_region,
+)
 from recon_cli.publication import Publication
 from recon_cli.schema import bits
 from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
@@ -187,12 +192,14 @@ class LeastChange:
         return "\n".join([*kept, *counts]) + "\n", "\n".join(proof) + "\n"
 
     def _records(self, prover: ScopeProver) -> dict[int, list[tuple[int, tuple[int, ...]]]]:
-        """Unit → how many records have which values: of each atom its first."""
+        """Unit → how many records have which values: of their atoms the first that are possible."""
         found: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
         for at in np.flatnonzero(self.people).tolist():
             unit = int(prover.rows.unit[at])
             _, *words = prover.words_of(int(prover.rows.unknowns[at])).split()
-            values = tuple(next(bits(int(word, 16))) for word in words)
+            masks = [int(word, 16) for word in words]
+            first = tuple(next(bits(mask)) for mask in masks)
+            values = next(possible_values(masks, prover.scope.tables.zeros), first)
             found.setdefault(unit, []).append((int(self.people[at]), values))
         return found
 

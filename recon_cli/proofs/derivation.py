@@ -240,7 +240,8 @@ class ScopeProver:
         self, cost: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Values and duals of the least cost within the bounds; empty where none was found."""
-        lower, upper = self.low, np.where(self.high == OPEN, _MANY, self.high)
+        lower = self.low
+        upper = np.where(self.high == OPEN, np.maximum(lower, _MANY), self.high)
         if self._relaxation is None:
             rows = self.rows
             most = np.where(rows.most == OPEN, _MANY, rows.most)

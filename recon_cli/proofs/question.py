@@ -15,7 +15,7 @@ from scipy import sparse
 from recon_cli import reconcheck
 from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.attack.audit.left_out import coverage_with_left_out, with_left_out
-from recon_cli.attack.audit.witnesses import WitnessOptions, cells_of_batch, differing_records
+from recon_cli.attack.audit.witnesses import WitnessOptions, differing_records
 from recon_cli.attack.quarantine import Quarantine
 from recon_cli.attack.question import Answer, Question, RegionData
 from recon_cli.attack.variability.question import make_variability_plan
@@ -24,7 +24,9 @@ from recon_cli.errors import VerificationError
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.junction_tree import JunctionTree
+from recon_cli.model.margins import predicates
 from recon_cli.model.plan import Plan
+from recon_cli.model.predicates import Masks
 from recon_cli.model.system import System
 from recon_cli.progress import OnProgress
 from recon_cli.proofs import wording
@@ -222,42 +224,52 @@ class DifferingCounts:
     statements: Sequence[Statement]
 
     def of_batch(self, counts: PartitionCounts, system: System) -> sparse.csr_array:
-        """Sparse (counts × candidates); all records of a unit are weighed, each kind otherwise."""
-        width = len(system.candidates.unit)
-        empty = sparse.csr_array((0, width), dtype=np.int64)
-        rows = [sparse.csr_array(row) for row in self._of_units(counts, system)]
-        cells = pl.DataFrame(
-            [(each.geoid, *self._cell(each.what)) for each in self.statements if "." in each.what],
-            schema={"geoid": pl.String, "table": pl.String, "cell": pl.Int16},
-            orient="row",
-        )
-        if cells.height:
-            rows.append(cells_of_batch(self.plan, counts, system, cells))
-        return sparse.csr_array(sparse.vstack([empty, *rows]))
+        """Sparse (counts × candidates); all records of a unit are weighed, each kind otherwise.
 
-    def _cell(self, what: str) -> tuple[str, int]:
-        table, _, cell = what.partition(".")
-        return self.plan.tables[int(table)].name, int(cell)
-
-    def _of_units(self, counts: PartitionCounts, system: System) -> Iterator[sparse.coo_array]:
+        What the grain does not tell apart is counted where it lies inside: a proposal.
+        """
         candidates, width = system.candidates, len(system.candidates.unit)
-        geoids = counts.geoids.gather(system.units).to_list()
-        unit_of = {geoid: unit for unit, geoid in enumerate(geoids)}
+        rows = [sparse.csr_array((0, width), dtype=np.int64)]
+        of_place: dict[str, IntArray] = {}
         for each in self.statements:
-            if "." in each.what or each.geoid not in unit_of:
-                continue
-            at = np.flatnonzero(candidates.unit == unit_of[each.geoid])
-            weights: IntArray = np.arange(1, len(at) + 1)
+            if each.geoid not in of_place:
+                of_place[each.geoid] = _candidates_of(each.geoid, counts, system)
+            at = of_place[each.geoid]
             if each.what:
-                inside = self._inside(each.what, candidates.atoms[at])
-                at, weights = at[inside], np.ones(int(inside.sum()), dtype=np.int64)
-            yield sparse.coo_array((weights, (np.zeros_like(at), at)), shape=(1, width))
+                weights = self._often(each.what, candidates.atoms[at])
+            else:
+                weights = np.arange(1, len(at) + 1)
+            if len(at):
+                row = sparse.coo_array((weights, (np.zeros_like(at), at)), shape=(1, width))
+                rows.append(sparse.csr_array(row))
+        return sparse.csr_array(sparse.vstack(rows))
 
-    def _inside(self, what: str, atoms: AtomArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Which candidates lie inside masks."""
-        inside = np.ones(len(atoms), dtype=bool)
-        for feature, word in enumerate(what.split()):
-            if word != "*":
-                within = self.plan.grain.within(feature, int(word, 16))
-                inside &= np.isin(atoms[:, feature], within)
-        return inside
+    def _often(self, what: str, atoms: AtomArray) -> IntArray:
+        """How often masks, or a cell, count each of some candidates."""
+        found = np.zeros(len(atoms), dtype=np.int64)
+        for masks in self._predicates(what):
+            inside = np.ones(len(atoms), dtype=bool)
+            for feature, mask in enumerate(masks):
+                if mask != self.plan.release.full[feature]:
+                    is_within = np.zeros(self.plan.grain.sizes[feature], dtype=bool)
+                    is_within[self.plan.grain.within(feature, mask)] = True
+                    inside &= is_within[atoms[:, feature]]
+            found += inside
+        return found
+
+    def _predicates(self, what: str) -> Sequence[Masks]:
+        release = self.plan.release
+        if "." in what:
+            table, _, number = what.partition(".")
+            cell = self.plan.tables[int(table)].cells[int(number) - 1]
+            return predicates(cell.masks, cell.tally, release)
+        pairs = zip(what.split(), release.full, strict=True)
+        return [tuple(full if word == "*" else int(word, 16) for word, full in pairs)]
+
+
+def _candidates_of(geoid: str, counts: PartitionCounts, system: System) -> IntArray:
+    """The candidates in the units of a place."""
+    row = counts.geoids.index_of(geoid)
+    inside = [units for units in counts.parent.values() if row is not None and (units == row).any()]
+    units = [np.flatnonzero(np.isin(system.units, counts.units[each == row])) for each in inside]
+    return np.flatnonzero(np.isin(system.candidates.unit, np.concatenate([[-1], *units])))

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, product
+from itertools import islice
 from typing import Any, Final, Self
 
 import numpy as np
@@ -21,6 +21,7 @@ from recon_cli.model.predicates import Masks
 from recon_cli.model.program import IntegerProgram, LinearConstraints, with_rows
 from recon_cli.proofs.derivation import ScopeProver
 from recon_cli.proofs.scope_rows import OPEN
+from recon_cli.proofs.tables import possible_values
 from recon_cli.reconcheck import Proof, Refused
 from recon_cli.schema import bits
 from recon_cli.solve.cp_sat import Effort
@@ -52,7 +53,7 @@ class RecordSet:
         """From its lines."""
         rows = np.array([line.split()[1:] for line in lines], dtype=np.int64)
         if not len(rows):
-            rows = np.empty((0, 3), dtype=np.int64)
+            rows = np.empty((0, 2 + len(atoms)), dtype=np.int64)
         return cls(name, tuple(lines), rows[:, 0], rows[:, 1], rows[:, 2:], atoms)
 
     def within(self, units: IntArray) -> RecordSet:
@@ -64,11 +65,17 @@ class RecordSet:
         )
 
     def changed(self, base: RecordSet) -> Iterator[str]:
-        """Lines of the units that another set has other records of."""
+        """Lines of the units that another set has other records of.
+
+        A unit that nobody is left in has none of a record that it had, and that is possible.
+        """
         ours, theirs = self._by_unit, base._by_unit
         for unit in sorted(ours.keys() | theirs.keys()):
-            lines = ours.get(unit, [f"r {unit} 0{' 0' * len(self.atoms)}"])
-            yield from lines if lines != theirs.get(unit) else ()
+            if unit not in ours:
+                *_, values = theirs[unit][0].split(maxsplit=3)
+                yield f"r {unit} 0 {values}"
+            elif ours[unit] != theirs.get(unit):
+                yield from ours[unit]
 
     @cached_property
     def _by_unit(self) -> dict[int, list[str]]:
@@ -216,7 +223,7 @@ class PartSearch:
         for atoms in self.known.atoms:
             rest, at = divmod(rest, len(atoms))
             masks.append(atoms[at])
-        yield from islice(product(*map(bits, masks)), _TRIED)
+        yield from islice(possible_values(masks, self.prover.scope.tables.zeros), _TRIED)
 
     @cached_property
     def _pool(self) -> dict[int, list[tuple[tuple[int, ...], int]]]:

@@ -164,13 +164,15 @@ class RegionProver:
         self.differences: dict[Statement, _Outcome] = {}
         self.sets: list[RecordSet] = []
         self._read: dict[str, tuple[Masks, ...]] = {}
-        if records is not None:
+        first = None if records is None else self._set(records, "reconstruction")
+        if first is not None:
             self.text.add(["in all"])
-            self._add(self._set(records, "reconstruction"))
+            self._add(first)
 
-    def _set(self, records: pl.DataFrame, name: str) -> RecordSet:
-        lines = list(self.written.record_lines(records))
-        return RecordSet.of(name, lines, self.atoms)
+    def _set(self, records: pl.DataFrame, name: str) -> RecordSet | None:
+        """Records as a set; None where nobody can have some of their values."""
+        lines = self.written.record_lines(records)
+        return None if lines is None else RecordSet.of(name, lines, self.atoms)
 
     def _add(self, records: RecordSet) -> None:
         base = self.sets[:1]
@@ -191,7 +193,9 @@ class RegionProver:
         found: dict[Statement, tuple[RecordSet, RecordSet, str]] = {}
         sets, ends = list(self.sets), dict[Statement, list[tuple[int, RecordSet]]]()
         for number, records in enumerate(others if sets else (), 1):
-            sets.append(self._set(records, f"other{number}"))
+            if (other := self._set(records, f"other{number}")) is None:
+                continue
+            sets.append(other)
             for statement, units in left.items():
                 pair = self._far_apart(statement, units, sets, ends)
                 if (what := self._apart(statement, units, *pair)) is not None:

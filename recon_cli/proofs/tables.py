@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import polars as pl
 
 from recon_cli.frames import OPEN
 from recon_cli.model.grain import Grain
 from recon_cli.model.margins import predicates
+from recon_cli.model.predicates import Masks
 from recon_cli.publication import Publication
-from recon_cli.schema import Release, Table
+from recon_cli.schema import Release, Table, bits
 
 
 @dataclass(frozen=True)
@@ -104,21 +106,46 @@ class PublishedTables:
                     if (key := (self.places[geoid], at, cell)) not in said:
                         yield _count(key, low, high)
 
-    def record_lines(self, records: pl.DataFrame) -> Iterator[str]:
+    def record_lines(self, records: pl.DataFrame) -> list[str] | None:
         """The lines of a `set`: records of the regions, as `recon reconstruct` writes them.
 
-        A feature that no table sees, null in the records, takes its first value.
+        Features that no table sees, null in the records, take the first values that no structural
+        zero excludes; None where it excludes all that some record could have.
         """
-        release = self.release
+        release, lines = self.release, list[str]()
+        zeros = [masks for zero in release.structural_zeros for masks in zero.impossible]
         columns = [release.geoid_column, *(feature.name for feature in release.features)]
         rows = records.group_by(columns).len().sort(columns, nulls_last=True).rows()
         for geoid, *values, number in rows:
             if geoid in self.places:
-                at = [
-                    0 if value is None else feature.position[value]
-                    for feature, value in zip(release.features, values, strict=True)
+                masks = [
+                    full if value is None else 1 << feature.position[value]
+                    for full, feature, value in zip(
+                        release.full, release.features, values, strict=True
+                    )
                 ]
-                yield " ".join(map(str, ["r", self.places[geoid], number, *at]))
+                at = next(possible_values(masks, zeros), None)
+                if at is None:
+                    return None
+                lines.append(" ".join(map(str, ["r", self.places[geoid], number, *at])))
+        return lines
+
+
+def possible_values(masks: Sequence[int], zeros: Sequence[Masks]) -> Iterator[tuple[int, ...]]:
+    """Values within masks, one of each feature, that no structural zero excludes.
+
+    Args:
+        zeros: The masks of each; what is left of a box outside of one is cut into boxes again.
+    """
+    for number, zero in enumerate(zeros):
+        both = [mask & other for mask, other in zip(masks, zero, strict=True)]
+        if all(both):
+            for at, other in enumerate(zero):
+                if rest := masks[at] & ~other:
+                    box = [*both[:at], rest, *masks[at + 1 :]]
+                    yield from possible_values(box, zeros[number + 1 :])
+            return
+    yield from product(*map(bits, masks))
 
 
 def _count(key: tuple[int, int, int], low: int, high: int) -> str:

@@ -741,9 +741,10 @@ def test_the_command(tmp_path: Path) -> None:
 
     status, text = run("t", "p", "--counts", "c.csv", counts=rows)
     assert (status, text.count("SHA-256")) == (0, 3)
-    assert "13 counts are as there; 0 there are of other places or tables, 0 cells" in text
+    same = "13 counts are as there; 0 are intervals here, whose ends no file has"
+    assert f"{same}; 0 there are of other places or tables, 0 cells" in text
     _, text = run("t", "p", "--counts", "c.csv", counts=[*rows, "W,T,0,2", "A,S,0,2"])
-    assert "13 counts are as there; 2 there are of other places or tables, 0 cells" in text
+    assert f"{same}; 2 there are of other places or tables, 0 cells" in text
     assert "1 of 1 proven, from the published counts alone" in text
     status, text = run("t", "wrong")
     assert status == 1
@@ -768,8 +769,21 @@ def test_the_shipped_example() -> None:
     assert said.replace("-I", "python3 -I", 1) in (ROOT / "docs/proofs.md").read_text()
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0
-    assert "6 counts are as there; 1 there are of other" in done.stdout
+    assert "5 counts are as there; 1 are intervals here" in done.stdout
     assert "5 of 5 proven, from the published counts alone" in done.stdout
+
+
+def test_an_interval_that_hides_a_count_is_not_said_to_be_as_there(tmp_path: Path) -> None:
+    """A star is 3, and the tables have 4 to 6: no file says what the declared rule leaves."""
+    tables = (ROOT / "fixtures/proofs/schools.tables").read_text()
+    (tmp_path / "lying.tables").write_text(tables.replace("2 0 1 0 6", "2 0 1 4 6"))
+    proof = "recon-proof 1\nin 0\nleast 4 2 0.1\np goal -*2:0.1\n"
+    (tmp_path / "lying.proof").write_text(proof)
+    names = [tmp_path / "lying.tables", tmp_path / "lying.proof"]
+    command = [sys.executable, "-I", "-S", "recon_cli/reconcheck.py", *names, "--counts"]
+    command.append("fixtures/proofs/schools.csv")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "5 counts are as there; 1 are intervals here, whose ends no file has" in done.stdout
 
 
 def test_it_is_short_and_needs_python_alone() -> None:

@@ -148,14 +148,13 @@ def everything(base: Path) -> tuple[Path, ...]:
         folder = base / name
         folder.mkdir(parents=True)
         (folder / "recon.yaml").write_text(text)
-        write_inputs(folder)
+        _write_inputs(folder)
         recon("run", "-q", "-c", folder / "recon.yaml")
         configs.append(folder / "recon.yaml")
     return tuple(configs)
 
 
-def write_inputs(folder: Path) -> None:
-    """Write the files that the configs of `RUNS` name, beside them."""
+def _write_inputs(folder: Path) -> None:
     (folder / "stays.yaml").write_text(_SCHEMA)
     (folder / "strategy.yaml").write_text(_STRATEGY)
     (folder / "areas.yaml").write_text(_AREA_SCHEMA)

@@ -2,12 +2,7 @@
 
 from recon_cli.sources.tabular.sheet import Sheet
 from recon_cli.sources.tabular.text import first_line, whole_text
-from recon_cli.sources.tabular.workbook import (
-    documents_of_sheets,
-    hidden_sheets,
-    read_sheet,
-    unread_sheets,
-)
+from recon_cli.sources.tabular.workbook import documents_of_sheets, hidden_sheets, read_sheet
 
 __all__ = [
     "Sheet",
@@ -15,6 +10,5 @@ __all__ = [
     "first_line",
     "hidden_sheets",
     "read_sheet",
-    "unread_sheets",
     "whole_text",
 ]
