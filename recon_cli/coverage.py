@@ -19,6 +19,8 @@ PROTECTION: Final = "protection.yaml"
 UNIT_LIST: Final = "geounits.txt"
 #: Fills up the geoid of the unit that stands for those which are not listed; in no other geoid.
 UNLISTED: Final = "_"
+#: Columns that are named before the others are only counted.
+_NAMED: Final = 5
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,44 @@ class CoveragePattern:
 
 
 Coverage = tuple[CoveragePattern, ...]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Numbers of a published file that are not used: what they give away nobody asks.
+
+    Attributes:
+        sheet: The file or sheet that they stand in.
+        column: Header of their column, or of the one by which their rows are not chosen; empty
+            for a whole sheet.
+        cells: How many numbers.
+        reason: Why they give nothing away, as the officer says it; empty where nobody did.
+    """
+
+    sheet: str
+    column: str
+    cells: int
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.cells < 1:
+            raise ValueError(f"{self.sheet}, {self.column!r}: no number is left out")
+
+    @property
+    def called(self) -> str:
+        """How messages name it.
+
+        >>> LeftOut("pct.csv", "Well %", 3).called
+        "'Well %' of pct.csv"
+        """
+        return f"{self.column!r} of {self.sheet}" if self.column else self.sheet
+
+
+def enumerate_left_out(left_out: Iterable[LeftOut]) -> str:
+    """Columns in a line, the first few by name."""
+    named = [each.called for each in left_out]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return ", ".join(named[:_NAMED]) + more
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
 from recon_cli.attack.claims.groups import KINDS
 from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
 from recon_cli.evaluate.proven import claimed_records, placed_records, proven_units
+from recon_cli.schema import Release
 from tests.support.enumeration import (
     Record,
     Row,
@@ -29,6 +30,7 @@ from tests.support.enumeration import (
     TooManyError,
     all_records,
     is_bounded,
+    labeller,
     published_rows,
     solutions,
 )
@@ -61,12 +63,14 @@ class Possible:
     """All that is possible.
 
     Attributes:
+        release: The schema.
         domain: Every record that somebody can have.
         rows: The published counts.
         worlds: The populations that fit.
         is_complete: Whether these are all.
     """
 
+    release: Release
     domain: list[Record]
     rows: list[Row]
     worlds: tuple[Solution, ...]
@@ -81,7 +85,7 @@ class Possible:
             worlds = solutions(tiny.release, tiny.published, tiny.release.tables, _LIMIT, _CAP)
         except TooManyError:
             return None
-        return cls(domain, rows, tuple(worlds), is_bounded(domain, rows))
+        return cls(tiny.release, domain, rows, tuple(worlds), is_bounded(domain, rows))
 
     @cached_property
     def place(self) -> dict[Record, int]:
@@ -97,17 +101,18 @@ class Possible:
         return all(row.low <= self.count(row, world) <= row.high for row in self.rows)
 
     @cached_property
-    def _by_unit(self) -> dict[tuple[int, ...], list[Counter[tuple[Any, ...]]]]:
+    def _by_unit(self) -> dict[tuple[str, ...], list[Counter[tuple[Any, ...]]]]:
         return {}
 
-    def by_unit(self, columns: tuple[int, ...]) -> list[Counter[tuple[Any, ...]]]:
-        """Of each world the people by unit and some features; do not write."""
+    def by_unit(self, columns: tuple[str, ...]) -> list[Counter[tuple[Any, ...]]]:
+        """Of each world the people by unit and some columns; do not write."""
         if columns not in self._by_unit:
+            label = labeller(self.release, columns)
             found = self._by_unit[columns] = []
             for world in self.worlds:
                 people: Counter[tuple[Any, ...]] = Counter()
                 for (geoid, values), n in world:
-                    people[(geoid, *(values[at] for at in columns))] += n
+                    people[(geoid, *label(values))] += n
                 found.append(people)
         return self._by_unit[columns]
 
@@ -152,7 +157,11 @@ def _unless_refused(words: Iterator[Word]) -> Iterator[Word]:
 def _places(tiny: TinyRelease) -> Iterator[Word]:
     """Everybody has a unit in each place with counts, and the truth fits what is published."""
     unit = tiny.release.geography.unit.digits
-    coarse = [geoid for geoid in tiny.published.geounits["geoid"] if len(geoid) < unit]
+    coarse = [
+        geoid
+        for geoid, pattern in tiny.published.geounits.select("geoid", "pattern").rows()
+        if len(geoid) < unit and tiny.published.coverage[pattern].cells
+    ]
     people: Counter[Record] = Counter()
     for geoid, *values in tiny.records.iter_rows():
         home = tiny.home(geoid)
@@ -164,7 +173,7 @@ def _places(tiny: TinyRelease) -> Iterator[Word]:
     domain = all_records(tiny.release, tiny.published)
     rows = published_rows(tiny.release, tiny.published, tiny.release.tables, domain)
     truth = frozenset(people.items())
-    fits = Possible(domain, rows, (), is_complete=False).allows(truth)
+    fits = Possible(tiny.release, domain, rows, (), is_complete=False).allows(truth)
     yield Word("places", fits, "the truth is not possible")
 
 
@@ -178,17 +187,17 @@ def _refusal(tiny: TinyRelease, possible: Possible | None) -> Iterator[Word]:
 def _reconstructed(
     tiny: TinyRelease, possible: Possible, result: recon.Reconstruction
 ) -> Iterator[Word]:
-    name, features = tiny.release.geoid_column, tiny.release.histogram
-    shown = [at for at, each in enumerate(features) if not result.microdata[each].null_count()]
-    worlds = possible.by_unit(tuple(range(len(features))))
+    name, columns = tiny.release.geoid_column, tiny.release.histogram
+    shown = tuple(each for each in columns if not result.microdata[each].null_count())
+    worlds = possible.by_unit(columns)
     for geoid, status in result.blocks.select(name, "status").iter_rows():
         if status == "unique":
             kinds = {frozenset((k, n) for k, n in w.items() if k[0] == geoid) for w in worlds}
             yield Word("unique", len(kinds) <= 1, geoid)
         elif status == "undecided":
             yield Word("unique", None)
-    parts = possible.by_unit(tuple(shown))
-    sure = result.microdata.filter("certain").select(name, *(features[at] for at in shown))
+    parts = possible.by_unit(shown)
+    sure = result.microdata.filter("certain").select(name, *shown)
     for key, n in Counter(sure.iter_rows()).items():
         yield Word("certain", min(w[key] for w in parts) >= n, str(key))
 
@@ -200,8 +209,7 @@ def _variable(
     found = recon.measure_variability(
         release, tiny.published, result.microdata, mode="exact", unit_seconds=5.0
     )
-    columns = tuple(release.histogram.index(column) for column in found.columns)
-    worlds = possible.by_unit(columns)
+    worlds = possible.by_unit(tuple(found.columns))
     mine = Counter(result.microdata.select(name, *found.columns).iter_rows())
     keys = {key for world in (mine, *worlds) for key in world}
     wanted = name, "solvar_pct", "solvar_upper_pct", "certain_records", "status"
@@ -243,8 +251,7 @@ def _far_apart(
     found = recon.measure_variability(
         release, tiny.published, records, mode="exact", diameter=True, unit_seconds=5.0
     )
-    columns = tuple(release.histogram.index(column) for column in found.columns)
-    worlds = possible.by_unit(columns)
+    worlds = possible.by_unit(tuple(found.columns))
     wanted = name, "diameter_pct", "diameter_upper_pct"
     for unit, reached, most in found.units.select(wanted).iter_rows():
         here = [Counter({k: n for k, n in w.items() if k[0] == unit}) for w in worlds]
@@ -267,8 +274,7 @@ def _far_apart(
 def _claimed(tiny: TinyRelease, possible: Possible, result: recon.Reconstruction) -> Iterator[Word]:
     release, name = tiny.release, tiny.release.geoid_column
     found = recon.find_claims(release, tiny.published, result.microdata, unit_seconds=5.0)
-    columns = tuple(release.histogram.index(column) for column in found.columns)
-    worlds = possible.by_unit(columns)
+    worlds = possible.by_unit(tuple(found.columns))
     claims = found.claims.select(name, *found.columns, "count", "exact")
     for unit, *values, count, is_exact in claims.iter_rows():
         sizes = {
@@ -286,7 +292,7 @@ def _claimed(tiny: TinyRelease, possible: Possible, result: recon.Reconstruction
         if status == "partial":
             yield Word("claim", None)
     for unit, known, *people in found.disclosures.iter_rows():
-        most = _disclosed(worlds, unit, known, len(columns))
+        most = _disclosed(worlds, unit, known, len(found.columns))
         for kind, told, possibly in zip(KINDS, people, most, strict=True):
             what = f"{unit} {known} known: {told} of {possibly}"
             yield Word(f"disclosure, {kind}", told <= possibly, what)
@@ -308,8 +314,7 @@ def _together(
         claimed_records(release, claims.columns, claims.claims),
         "exact",
     )
-    columns = tuple(release.histogram.index(column) for column in found.columns)
-    worlds = possible.by_unit(columns)
+    worlds = possible.by_unit(tuple(found.columns))
     for unit, population, status in proven.select(name, "population", "status").iter_rows():
         here = {frozenset((k, n) for k, n in w.items() if k[0] == unit) for w in worlds}
         if status == "unique":

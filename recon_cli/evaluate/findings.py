@@ -341,6 +341,8 @@ class Findings:
         laws: By which the counts were published, in words; none where all are exact.
         kinds_of_law: Their names, each once.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
+        not_asked: What was not looked at, half a sentence each.
+        reasons: Numbers of the files that are not used, each with the officer's reason.
     """
 
     work: WorkFolder
@@ -360,6 +362,8 @@ class Findings:
     laws: tuple[str, ...] = ()
     kinds_of_law: tuple[str, ...] = ()
     assumes_zeros: bool = False
+    not_asked: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
     @property
     def certain(self) -> Certain | None:

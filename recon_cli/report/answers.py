@@ -158,7 +158,7 @@ def _by_table(findings: Findings, audit: AuditFindings) -> str:
         if recovered:
             given.append(f"{title} ({recovered:,})")
         else:
-            (open_ if undecided else kept).append(title)
+            (open_ if undecided or findings.not_asked else kept).append(title)
     text = f"**No go:** {_several(given)}, by counts given away."
     text += f" **Undecided:** {_several(open_)}." if open_ else ""
     return text + (f" **No count given away:** {_several(kept)}." if kept else "")

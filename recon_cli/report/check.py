@@ -99,7 +99,8 @@ def condition_lines(judged: Judged) -> list[str]:
     if judged.verdict == "undecided":
         return []
     laws = [f"if published by: {law}" for law in judged.grounds.laws]
-    return [*laws, *(f"if assumed: {each}" for each in judged.grounds.assumptions)]
+    assumed = [f"if assumed: {each}" for each in judged.grounds.assumptions]
+    return [*laws, *assumed, *(f"without {each}" for each in judged.grounds.left_out)]
 
 
 def _rule_document(number: int, judged: Judged, *, show_counts: bool) -> dict[str, Any]:
@@ -116,6 +117,7 @@ def _rule_document(number: int, judged: Judged, *, show_counts: bool) -> dict[st
         "tables": list(judged.grounds.tables),
         "laws": list(judged.grounds.laws),
         "assumptions": list(judged.grounds.assumptions),
+        "left_out": list(judged.grounds.left_out),
         **({"new_with": judged.grounds.candidate} if judged.grounds.candidate else {}),
         **({"examples": list(found.examples)} if show_counts else {}),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from recon_cli.evaluate.findings import (
     AuditFindings,
@@ -31,6 +31,12 @@ from recon_cli.report.words import (
     stopped_words,
 )
 
+#: Begin a verdict that alarms, and one that does not.
+_ALARM: Final = "**Yes"
+_ALL_CLEAR: Final = "**Not proven:**"
+#: What is said of all, and of what was looked at.
+_WITHIN: Final = ("**No more than", "**Not proven to be more than")
+
 
 def make_headline(findings: Findings, words: Words) -> Headline:
     """The headline of a run."""
@@ -38,7 +44,23 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     if isinstance(findings.joint, JointFindings):
         headline = _together(headline, findings.joint, findings, words)
     stopped = [note for manifest in findings.manifests for note in stopped_words(manifest)]
-    return replace(headline, notes=(*stopped, *headline.notes))
+    headline = replace(headline, notes=(*stopped, *headline.notes))
+    return _never_all_clear(headline, findings)
+
+
+def _never_all_clear(headline: Headline, findings: Findings) -> Headline:
+    """Without what reassures beside an alarm, or of what was not looked at."""
+    verdicts, notes = headline.verdicts, headline.notes
+    if any(each.startswith(_ALARM) for each in verdicts):
+        verdicts = tuple(each for each in verdicts if not each.startswith(_ALL_CLEAR))
+    if findings.not_asked:
+        verdicts = tuple(
+            each.replace(_ALL_CLEAR, "**Undecided:**").replace(*_WITHIN) for each in verdicts
+        )
+        notes = (f"Not asked about: {'; '.join(findings.not_asked)}.", *notes)
+    if findings.reasons:
+        notes = (*notes, f"Left out of the files, with a reason: {'; '.join(findings.reasons)}.")
+    return replace(headline, verdicts=verdicts, notes=notes)
 
 
 def _together(
@@ -49,7 +71,7 @@ def _together(
     if verdict is None:
         return headline
     first, *others = headline.verdicts
-    is_open = first.startswith(("**Unknown", "**Not proven:"))
+    is_open = first.startswith(("**Unknown", _ALL_CLEAR))
     verdicts = (verdict, *others) if is_open else headline.verdicts
     records, alone, certain = joint.own
     named = enumerate_words([plural(part) for part in joint.manifest.notes["parts"]])
@@ -89,13 +111,21 @@ def _headline(findings: Findings, words: Words) -> Headline:
         counted = reconstruction.is_counted and findings.claims.is_counted
         verdict = claims_verdict(findings.claims, findings.rule, words, counted=counted)
         verdicts = _alarms_first(verdict, findings.audit)
-        disclosed = _disclosed(findings.claims, words, counted=counted)
+        asked = ", by what was asked about" if findings.not_asked else ""
+        disclosed = _disclosed(findings.claims, words, asked, counted=counted)
         return Headline(tuple(verdicts), tuple(notes), (*disclosed, *precision))
-    verdict = records_verdict(reconstruction, findings.rule)
+    is_asked = not findings.not_asked
+    verdict = records_verdict(reconstruction, findings.rule, is_asked=is_asked)
     verdicts = _alarms_first(verdict, findings.audit)
-    details = (_one(reconstruction, words), _certain(reconstruction, words), *precision)
+    details = (
+        _one(reconstruction, words, is_asked=is_asked),
+        _certain(reconstruction, words, is_asked=is_asked),
+        *precision,
+    )
     hedge = _hedge([*verdicts, *details])
-    notes = [] if hedge is None else [_why_hedged(hedge, findings.variability, words)]
+    notes = (
+        [] if hedge is None or not is_asked else [_why_hedged(hedge, findings.variability, words)]
+    )
     notes.append(
         "Only whole records were examined: some of their columns may be disclosed all the same. "
         f"{findings.claims.remedy} examines every combination of columns."
@@ -158,11 +188,15 @@ def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[s
     recovered = audit_verdict(audit) if isinstance(audit, AuditFindings) else None
     if recovered is None:
         return [verdict]
-    return [verdict, recovered] if verdict.startswith("**Yes") else [recovered, verdict]
+    return [verdict, recovered] if verdict.startswith(_ALARM) else [recovered, verdict]
 
 
-def _disclosed(claims: ClaimFindings, words: Words, *, counted: bool) -> list[str]:
-    """The worst over all combinations of columns, whatever the schema's ``histogram`` names."""
+def _disclosed(claims: ClaimFindings, words: Words, asked: str, *, counted: bool) -> list[str]:
+    """The worst over all combinations of columns, whatever the schema's ``histogram`` names.
+
+    Args:
+        asked: Ends a sentence that reassures, where not everything was asked about.
+    """
     disclosed, listed = claims.disclosed, words.listed(claims.columns)
     identity, attribute = disclosed["identity"], disclosed["attribute"]
 
@@ -174,14 +208,14 @@ def _disclosed(claims: ClaimFindings, words: Words, *, counted: bool) -> list[st
         "and another column of theirs is settled."
         if identity
         else f"**{capitalized(words.nobody)}** is proven to be alone with some values and have "
-        "another column settled.",
+        f"another column settled{asked}.",
         f"{given(attribute)} in a group of their {words.unit} that is known to be "
         "alike in a further column."
         if attribute
-        else f"**No group** of {words.people} is proven to be alike in a further column.",
+        else f"**No group** of {words.people} is proven to be alike in a further column{asked}.",
         f"{given(claims.whole)} certain with all of {listed}."
         if claims.whole
-        else f"**No record** is proven certain with all of {listed}.",
+        else f"**No record** is proven certain with all of {listed}{asked}.",
     ]
 
 
@@ -223,8 +257,8 @@ def _examined(findings: Findings, claims: ClaimFindings, words: Words) -> str:
     return text
 
 
-def _one(reconstruction: ReconstructionFindings, words: Words) -> str:
-    whole, is_known = reconstruction.whole, reconstruction.knows_unique_units
+def _one(reconstruction: ReconstructionFindings, words: Words, *, is_asked: bool) -> str:
+    whole, is_known = reconstruction.whole, reconstruction.knows_unique_units and is_asked
     people, everybody = whole["one_population"], reconstruction.people
     where = f"{words.live} in {words.units} with exactly one possible reconstruction"
     if not people:
@@ -240,9 +274,9 @@ def _one(reconstruction: ReconstructionFindings, words: Words) -> str:
     )
 
 
-def _certain(reconstruction: ReconstructionFindings, words: Words) -> str:
+def _certain(reconstruction: ReconstructionFindings, words: Words, *, is_asked: bool) -> str:
     certain, everybody = reconstruction.whole["certain"], reconstruction.people
-    is_known = reconstruction.knows_certain_records
+    is_known = reconstruction.knows_certain_records and is_asked
     what = words.listed(reconstruction.known)
     where = "in every reconstruction that has the published counts"
     if not certain:

@@ -33,13 +33,17 @@ def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words, *, counted: 
     return _verdict(what, given, claims.people, rule, least="at least ", counted=counted)
 
 
-def records_verdict(found: ReconstructionFindings, rule: Rule) -> str:
-    """The verdict where only whole records were examined: that of claims may be worse."""
-    certain = found.whole["certain"]
+def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_asked: bool) -> str:
+    """The verdict where only whole records were examined: that of claims may be worse.
+
+    Args:
+        is_asked: Whether nothing is left that nobody looked at.
+    """
+    certain, is_known = found.whole["certain"], found.knows_certain_records and is_asked
     if not certain:
-        which = "certain" if found.knows_certain_records else "proven certain"
+        which = "certain" if is_known else "proven certain"
         return f"**Unknown:** no whole record is {which}, and parts of records were not examined."
-    least = "" if found.knows_certain_records else "at least "
+    least = "" if is_known else "at least "
     return _verdict(
         "whole records", certain, found.people, rule, least=least, counted=found.is_counted
     )

@@ -13,7 +13,8 @@ import polars as pl
 
 from recon_cli.attack.audit.left_out import with_left_out
 from recon_cli.attack.options import AuditOptions
-from recon_cli.coverage import Coverage
+from recon_cli.coverage import Coverage, LeftOut
+from recon_cli.evaluate.asked import coverage_gaps, left_out_gaps
 from recon_cli.evaluate.fresh import Missing, WorkFolder
 from recon_cli.evaluate.proven import Proofs
 from recon_cli.frames import IS_AS_PUBLISHED
@@ -23,7 +24,7 @@ from recon_cli.rules.finding import Finding, Grounds
 from recon_cli.schema import Release, Table
 from recon_cli.store import Folder, Stage
 from recon_cli.store.protection import laws_of, read_published
-from recon_cli.store.published import has_statements, open_published, read_coverage
+from recon_cli.store.published import has_statements, open_published, read_coverage, read_left_out
 
 #: Tables that are named before the others are only counted.
 _NAMED = 5
@@ -53,6 +54,11 @@ class Evidence:
         """Which cells are published of which geounits."""
         return read_coverage(self.tables, self.release)
 
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The numbers of the published files that are not among the counts."""
+        return read_left_out(self.tables)
+
     @property
     def is_exact(self) -> bool:
         """Whether every published count is as it was tabulated."""
@@ -79,6 +85,7 @@ class Evidence:
                 *self.release.assumed,
                 *dict.fromkeys(zero.why or "a structural zero of the schema" for zero in assumed),
             ),
+            tuple(f"{each.called}: {each.reason}" for each in self.left_out if each.reason),
         )
 
     def audited(self, find: Callable[[pl.DataFrame], Finding]) -> Finding:
@@ -88,6 +95,8 @@ class Evidence:
             return Finding(gaps=(folder,))
         used = folder.manifest.notes["tables"]
         found = Finding(gaps=(*_stopped(folder), *self._gaps_of_tables(used, "audit")))
+        if folder.manifest.totals.get("unsolved", 0):
+            found = found.with_gaps("of some regions nobody knows whether their counts agree")
         for name in self.tables.partitions:
             rows = folder.read(name)
             found += find(rows)
@@ -168,7 +177,7 @@ class Evidence:
 
     def _gaps_of_tables(self, used: Sequence[str], section: str) -> tuple[str, ...]:
         """Which tables or places nobody asked about."""
-        gaps = [*coverage_gaps(self.coverage)]
+        gaps = [*left_out_gaps(self.left_out), *coverage_gaps(self.coverage)]
         if absent := absent_tables(self.coverage, self.expected):
             more = f" and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
             gaps.append(
@@ -232,19 +241,6 @@ def stand_alone(coverage: Coverage, unit: str, *, is_exact: bool) -> bool:
         for table, numbers in pattern.cells.items()
         for own in of_units
     )
-
-
-def coverage_gaps(coverage: Coverage) -> tuple[str, ...]:
-    """What is not published of every place, and so is not asked about: half a sentence each."""
-    gaps = []
-    if any(not pattern.is_listed for pattern in coverage):
-        gaps.append("units stand for places that the files do not list")
-    by_level: dict[str, set[frozenset[str]]] = {}
-    for pattern in coverage:
-        by_level.setdefault(pattern.level, set()).add(frozenset(pattern.cells))
-    if any(len(tables) > 1 for tables in by_level.values()):
-        gaps.append("whole tables are left out of some places, which nobody asked about")
-    return tuple(gaps)
 
 
 def absent_tables(coverage: Coverage, expected: Sequence[Table]) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ class Grounds:
         tables: The tables that are published.
         laws: By which, in words; none where all counts are exact.
         assumptions: What is taken for granted though no table says it, a line each.
+        left_out: Numbers of the files that are not used, each with the officer's reason.
         candidate: The publication of a register that is judged by what it adds; empty where all
             violations count.
     """
@@ -66,6 +67,7 @@ class Grounds:
     tables: tuple[str, ...] = ()
     laws: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     candidate: str = ""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from recon_cli.coverage import Coverage, CoveragePattern
+from recon_cli.coverage import Coverage, CoveragePattern, LeftOut
 from recon_cli.errors import SourceError
 from recon_cli.frames import GEOUNITS, partition_groups, within_partitions
 from recon_cli.publication import GeounitBatch
@@ -52,7 +52,13 @@ class KeptSheet:
 class DenseSource:
     """Kept sheets without gaps: all counts are exact, and cells without a row are unpublished."""
 
-    def __init__(self, release: Release, sheets: Sequence[KeptSheet]) -> None:
+    def __init__(
+        self,
+        release: Release,
+        sheets: Sequence[KeptSheet],
+        left_out: tuple[LeftOut, ...] = (),
+    ) -> None:
+        self.left_out = left_out
         self.protection = EXACT
         self.has_statements = False
         self.absent: Mapping[str, CoveragePattern] = {}

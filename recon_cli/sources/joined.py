@@ -63,6 +63,7 @@ class JoinedSource:
             any(each.is_study for each in laws),
         )
         self.has_statements = any(part.source.has_statements for part in parts)
+        self.left_out = tuple(each for part in parts for each in part.source.left_out)
         self.may_lack_geounits = any(part.source.may_lack_geounits for part in parts)
         levels = {level for part in parts for level in part.source.absent}
         self.absent: Mapping[str, CoveragePattern] = {

@@ -17,11 +17,11 @@ from typing import Final, Protocol
 
 import polars as pl
 
-from recon_cli.coverage import UNLISTED, Coverage, CoveragePattern
+from recon_cli.coverage import UNLISTED, Coverage, CoveragePattern, LeftOut
 from recon_cli.errors import SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, STATEMENTS, partition_runs
 from recon_cli.publication import GeounitBatch, Source, with_population
-from recon_cli.schema import AreaGeography, Release
+from recon_cli.schema import AreaGeography, Level, Release
 from recon_cli.schema.tables import is_covered
 from recon_cli.sources.damage import columns_found, read_texts
 from recon_cli.sources.tidy_file import ALL_PLACES, GEOID
@@ -49,6 +49,10 @@ class IncompleteSource(Source, Protocol):
     @property
     def has_statements(self) -> bool:
         """Whether counts come with intervals."""
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The numbers of the files that are not among the counts."""
 
 
 class CompletedSource:
@@ -160,6 +164,8 @@ class CompletedSource:
         added = [geounits]
         complete: list[tuple[int, pl.Series]] = []  # coarse geounits whose units hold everybody
         for level in reversed([each for each in self._levels if each.digits < unit.digits]):
+            if self._lists_parts_of(level):
+                continue
             coarse = known.filter(
                 (pl.col("level") == level.name)
                 & pl.col("pattern").replace_strict(dict(enumerate(has_cells)))
@@ -172,6 +178,19 @@ class CompletedSource:
             rows = pl.DataFrame({"geoid": geoids.sort()}).with_columns(level=pl.lit(unit.name))
             added.append(self._with_pattern(rows, is_listed=False))
         return pl.concat(added)
+
+    def _lists_parts_of(self, coarse: Level) -> bool:
+        """Whether all people of a level are in geounits of a finer one that the files have.
+
+        There the counts of a place without any row are zero, so that nobody lives in it; and each
+        that has a row gets a unit for what is not listed.
+        """
+        unit = self._release.geography.unit
+        return any(
+            coarse.digits < level.digits < unit.digits
+            and _absent_is_empty(self._release, self._source, level.name)
+            for level in self._levels
+        )
 
     def _with_pattern(self, rows: pl.DataFrame, *, is_listed: bool = True) -> pl.DataFrame:
         """Geounits without a row in the files, with the coverage that this means."""
@@ -197,7 +216,8 @@ def complete_geounits(
     With a list its geounits are added, and there are no others; a membership file is one. Without
     one, where a geounit that is not in the files may have people, every coarse geounit gets a unit
     for what is not listed, its geoid filled up with `UNLISTED`, unless the published totals of its
-    units make up its own.
+    units make up its own, or counts of a level between them hold everybody and are zero where there
+    is no row: then each geounit of that level gets one.
     In both cases coarse geounits that others lie in are added.
 
     Args:
@@ -207,18 +227,18 @@ def complete_geounits(
     if listed is None and isinstance(release.geography, AreaGeography):
         known = release.geography.listed({pattern.level for pattern in source.coverage})
         listed = pl.DataFrame({"geoid": list(known), "level": list(known.values())})
-    if listed is None and not source.may_lack_geounits and _absent_is_empty(release, source):
+    unit, is_whole = release.geography.unit.name, not source.may_lack_geounits
+    if listed is None and is_whole and _absent_is_empty(release, source, unit):
         return source
     return CompletedSource(release, source, listed)
 
 
-def _absent_is_empty(release: Release, source: IncompleteSource) -> bool:
-    """Whether the published zeros of a unit without any row prove that nobody lives there."""
-    unit = release.geography.unit.name
-    if unit not in source.absent:
+def _absent_is_empty(release: Release, source: IncompleteSource, level: str) -> bool:
+    """Whether the published zeros of a geounit without any row prove that nobody lives there."""
+    if level not in source.absent:
         return False
-    zeros = _proven_zeros(source.protection, unit, source.absent[unit].cells)
-    pattern = CoveragePattern(unit, zeros)
+    zeros = _proven_zeros(source.protection, level, source.absent[level].cells)
+    pattern = CoveragePattern(level, zeros)
     counted = (cell for _, cell in pattern.published_cells(release.tables) if cell.tally is None)
     return is_covered(release.full, [*release.impossible, *(cell.masks for cell in counted)])
 

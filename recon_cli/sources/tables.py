@@ -10,12 +10,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from recon_cli.coverage import LeftOut
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import partition_runs
 from recon_cli.publication import Source
@@ -24,10 +25,11 @@ from recon_cli.schema import Release
 from recon_cli.sources.dense import MOST_COLUMN_SETS, DenseSource, KeptSheet
 from recon_cli.sources.documents import Document, document_of, open_documents
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, CountSheet, FileMapping, is_companion
+from recon_cli.sources.formats.header import numbers_in
 from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.legacy import open_legacy
 from recon_cli.sources.listing import IncompleteSource, complete_geounits
-from recon_cli.sources.tabular import Sheet, documents_of_sheets
+from recon_cli.sources.tabular import Sheet, documents_of_sheets, unread_sheets
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import (
     AbsentCells,
@@ -47,10 +49,12 @@ class OpenedSource:
 
     Attributes:
         protection: None if all counts are exact.
+        left_out: The numbers of the files that are not among its counts.
     """
 
     source: Source
     protection: Protection | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def open_source(
@@ -93,7 +97,7 @@ def completed(
 ) -> OpenedSource:
     """A source with the geounits that have no row in it; see `complete_geounits`."""
     laws = counts.protection if counts.has_statements else None
-    return OpenedSource(complete_geounits(release, counts, geounits), laws)
+    return OpenedSource(complete_geounits(release, counts, geounits), laws, counts.left_out)
 
 
 def open_counts(
@@ -167,6 +171,7 @@ def open_tables(
     """
     unpublished = tables_without_zeros(release, absent)
     sheets = open_sheets(source, paths, mapping)
+    unread = tuple(_sheets_left_out(paths, mapping))
     opened: TablesSource
     folder = Path(tempfile.mkdtemp(prefix="recon-tables-"))
     try:
@@ -175,10 +180,11 @@ def open_tables(
             for _, sheet, said in sheets
         ]
         if protection is None and all(reader.is_wide for reader in readers):
-            opened = _wide_source(release, readers, folder, unpublished)
+            opened = _wide_source(release, readers, folder, unpublished, unread)
         else:
             files = tuple(_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers))
-            opened = TidySource(release, files, unpublished, protection or EXACT)
+            left_out = (*_left_out(readers), *unread)
+            opened = TidySource(release, files, unpublished, protection or EXACT, left_out=left_out)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -239,13 +245,30 @@ def _wide_source(
     readers: Sequence[SheetReader],
     folder: Path,
     unpublished: frozenset[str],
+    unread: tuple[LeftOut, ...],
 ) -> TablesSource:
+    left_out = (*_left_out(readers), *unread)
     kept = [_keep_wide(reader, folder / str(i), release) for i, reader in enumerate(readers)]
     has_gaps = any(sheet.has_gaps for sheet in kept) or len(unpublished) < len(release.tables)
     if not has_gaps and len({sheet.ordinals for sheet in kept}) <= MOST_COLUMN_SETS:
-        return DenseSource(release, kept)
+        return DenseSource(release, kept, left_out)
     files = [_kept_file(sheet.sheet, _unpivoted(sheet)) for sheet in kept]
-    return TidySource(release, tuple(files), unpublished, EXACT)
+    return TidySource(release, tuple(files), unpublished, EXACT, left_out=left_out)
+
+
+def _left_out(readers: Sequence[SheetReader]) -> tuple[LeftOut, ...]:
+    """The numbers that the readers do not read."""
+    return tuple(each for reader in readers for each in reader.left_out())
+
+
+def _sheets_left_out(paths: Sequence[Path | str], mapping: FileMapping) -> Iterator[LeftOut]:
+    """The sheets of workbooks with numbers that nobody reads."""
+    for path in map(Path, paths):
+        for document in documents_with_counts(path)[0]:
+            for name, rows in unread_sheets(document, mapping.sheet).items():
+                if cells := sum(map(numbers_in, rows)):
+                    label = f"{document.name}, sheet {name}"
+                    yield LeftOut(label, "", cells, mapping.leave_out.get(name, ""))
 
 
 def _keep_wide(reader: SheetReader, folder: Path, release: Release) -> KeptSheet:

@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 import polars as pl
 
-from recon_cli.coverage import Coverage, CoveragePattern
+from recon_cli.coverage import Coverage, CoveragePattern, LeftOut
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS, partition_groups, within_partitions
 from recon_cli.publication import GeounitBatch
@@ -50,8 +50,11 @@ class TidySource:
         unpublished: frozenset[str],
         protection: Protection,
         group_rows: int = GROUP_ROWS,
+        *,
+        left_out: tuple[LeftOut, ...] = (),
     ) -> None:
         self._release = release
+        self.left_out = left_out
         self.protection = protection
         self._files = files = tuple(file.placed(release) for file in files)
         self._unpublished = unpublished

@@ -10,6 +10,7 @@ import polars as pl
 
 from recon_cli.config.sections.report import Report
 from recon_cli.config.sections.score import Score
+from recon_cli.evaluate.asked import coverage_gaps, left_out_gaps
 from recon_cli.evaluate.findings import (
     AuditFindings,
     ClaimFindings,
@@ -50,7 +51,7 @@ from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.run_words import file_labels
 from recon_cli.store import INGEST, Folder, Manifest, Stage
 from recon_cli.store.protection import laws_of, read_protection
-from recon_cli.store.published import place_name, read_names
+from recon_cli.store.published import place_name, read_coverage, read_left_out, read_names
 
 #: Places that are named for what is certain only together.
 _JOINT_PLACES = 10
@@ -76,6 +77,8 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     scored = next((each.config.get("compare") for each in manifests if each.stage == "score"), None)
     is_study = (run.config.section(Score).compare or scored) is not None
     scores = _scores(run, work, microdata, is_study=is_study)
+    claims = _measured(work, microdata, CLAIMS)
+    not_asked, reasons = _not_asked(run, work, claims)
     return Findings(
         work,
         run.release,
@@ -87,7 +90,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         reconstruction=reconstruction,
         variability=variability,
         uniques=_uniques(run.release, variability, scores),
-        claims=_claims(work, _measured(work, microdata, CLAIMS), reconstruction),
+        claims=_claims(work, claims, reconstruction),
         scores=scores,
         audit=audit,
         joint=_joint(run, work, lists_places=report.places > 0),
@@ -95,7 +98,29 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         kinds_of_law=_kinds_of_law(work, run.release),
         assumes_zeros=not isinstance(microdata, Missing)
         and release_of_records(run.release, microdata.manifest).has_assumptions,
+        not_asked=not_asked,
+        reasons=reasons,
     )
+
+
+def _not_asked(
+    run: Run, work: WorkFolder, claims: Folder | Missing
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What nobody asked about, and which numbers are not used for a reason of the officer's."""
+    if not work.holds(INGEST):
+        return (), ()
+    tables = work.open(INGEST)
+    coverage, left_out = read_coverage(tables, run.release), read_left_out(tables)
+    gaps = [*left_out_gaps(left_out), *coverage_gaps(coverage)]
+    if isinstance(claims, Folder):
+        published = {name for pattern in coverage for name in pattern.cells}
+        if unused := sorted(published - set(claims.manifest.notes["tables"])):
+            gaps.append(f"tables that are published and not used: {', '.join(unused)}")
+        if unasked := claims.manifest.notes["unasked"]:
+            named = ", ".join(unasked)
+            gaps.append(f"values of {named} that only coarser tables tell apart (`histogram`)")
+    reasons = (f"{each.called}: {each.reason}" for each in left_out if each.reason)
+    return tuple(gaps), tuple(reasons)
 
 
 def _measured(work: WorkFolder, microdata: Folder | Missing, stage: Stage) -> Folder | Missing:

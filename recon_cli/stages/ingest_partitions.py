@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import polars as pl
 
@@ -27,7 +27,7 @@ from recon_cli.statement import EXACT, Protection, load_protection
 from recon_cli.store import Manifest, PartWriter, Piece, Transaction, coverage_bytes
 from recon_cli.store.pieces import PIECES, cut, pieces_bytes
 from recon_cli.store.protection import protection_files
-from recon_cli.store.published import COVERAGE, NAMES, names_bytes
+from recon_cli.store.published import COVERAGE, LEFT_OUT, NAMES, names_bytes
 
 #: Rows that wait to be written: bounds memory, and makes parts worth a file.
 _BUFFERED_ROWS = 2_000_000
@@ -56,7 +56,10 @@ def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
     stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
     if names := place_names(config):
         stage.staging.write_extra("geounits", NAMES, names_bytes(names))
-    return stage.publish(Piece(piece.partition) for piece in pieces)
+    left_out = [asdict(each) for each in opened.left_out]
+    return stage.publish(
+        (Piece(piece.partition) for piece in pieces), notes={LEFT_OUT: left_out} if left_out else {}
+    )
 
 
 def open_source(release: Release, config: Ingest) -> sources.OpenedSource:

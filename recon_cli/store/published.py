@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recon_cli.coverage import UNLISTED, Coverage, CoveragePattern
+from recon_cli.coverage import UNLISTED, Coverage, CoveragePattern, LeftOut
 from recon_cli.errors import SourceError, StageError
 from recon_cli.schema import Release
 from recon_cli.stage import INGEST
@@ -17,6 +17,8 @@ from recon_cli.store.folder import Folder, open_folder
 COVERAGE = "_coverage.json"
 PROTECTION = "_statements.json"
 NAMES = "_names.json"
+#: Note of the manifest with the numbers of the files that are not among the counts.
+LEFT_OUT = "left_out"
 #: What is said in place of a name of a unit that stands for others.
 _NOT_LISTED = "all that are not listed"
 
@@ -65,6 +67,11 @@ def read_names(geounits: Folder) -> dict[str, str]:
         return {}
     names: dict[str, str] = json.loads(geounits.read_extra(NAMES))
     return names
+
+
+def read_left_out(tables: Folder) -> tuple[LeftOut, ...]:
+    """The numbers of the published files that are not among the counts of ``tables``."""
+    return tuple(LeftOut(**each) for each in tables.manifest.notes.get(LEFT_OUT, ()))
 
 
 def has_statements(tables: Folder) -> bool:

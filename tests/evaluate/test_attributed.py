@@ -17,7 +17,7 @@ from recon_cli.errors import ConfigError, ContradictionError, SolverError, Sourc
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import run_stage
-from tests.support.enumeration import all_records
+from tests.support.enumeration import all_records, labeller
 from tests.support.properties import SEEDS, examples
 
 
@@ -26,16 +26,17 @@ def write_people(tiny: TinyRelease, folder: Path) -> pl.DataFrame:
     for name, data in tiny.files.items():
         (folder / name).write_bytes(data)
     release, place = tiny.release, tiny.release.geoid_column
-    domain = [
-        {"name": f"p{number}", place: geoid, **dict(zip(release.histogram, values, strict=True))}
-        for number, (geoid, values) in enumerate(all_records(release, tiny.published))
-    ]
-    whole = pl.DataFrame(domain)
+    label = labeller(release, release.microdata)
+    domain = dict.fromkeys((u, label(values)) for u, values in all_records(release, tiny.published))
+    whole = pl.DataFrame(
+        {"name": f"p{number}", place: geoid, **dict(zip(release.microdata, labels, strict=True))}
+        for number, (geoid, labels) in enumerate(domain)
+    )
     blanks = [
         whole.with_columns(
             pl.lit(None, whole.schema[name]).alias(name), name=pl.col("name") + f" without {name}"
         )
-        for name in release.histogram
+        for name in release.microdata
     ]
     people = pl.concat([whole, *blanks]).cast(pl.String)
     people.write_csv(folder / "people.csv")
@@ -52,6 +53,7 @@ def check_people(tiny: TinyRelease) -> int:
     if possible is None or not possible.worlds:
         return 0
     release = tiny.release
+    label = labeller(release, release.microdata)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         people = write_people(tiny, folder)
@@ -69,14 +71,14 @@ def check_people(tiny: TinyRelease) -> int:
     for row in rows.iter_rows(named=True):
         person = known[row["id"]]
         here = cells.filter(pl.col(place) == person[place])
-        seen = [n for n in here.columns if n in release.histogram and not here[n].null_count()]
+        seen = [n for n in here.columns if n in release.microdata and not here[n].null_count()]
         for world in possible.worlds:
             records = [
-                (dict(zip(release.histogram, map(text, values), strict=True)), n)
+                (dict(zip(release.microdata, map(text, label(values)), strict=True)), n)
                 for (unit, values), n in world
                 if unit == person[place]
             ]
-            alike = (each for each, _ in records if is_like(person, each, release.histogram))
+            alike = (each for each, _ in records if is_like(person, each, release.microdata))
             assert all(each[row["column"]] == row["value"] for each in alike), row
             assert sum(n for each, n in records if is_like(person, each, seen)) >= row["least"]
     return rows.height

@@ -128,3 +128,82 @@ def test_tables_that_contradict_each_other_keep_nothing(tmp_path: Path) -> None:
     recon("audit", "-c", path, code=6)
     (tmp_path / "c.csv").write_text((tmp_path / "c.csv").read_text().replace(",9", ",8"))
     assert [each.verdict for each in judged(path)] == ["kept"]
+
+
+#: Percentages say what the stars hide: of 40 in Aton 37 are well.
+PERCENT = "Ward,All,Well,Ill,Well %,Ill %\nAton,40,*,*,92.5,7.5\nBton,55,*,*,96.4,3.6\n"
+PERCENT += "Cton,80,66,14,82.5,17.5\n"
+RULES = [
+    {"disclosed": {"kind": "attribute", "known": 1}, "most": 0},
+    {"recovered": {"from": 1, "below": 9, "published": False}, "most": 0},
+    {"interval": {"at_least": 1}, "most": 0},
+    {"certain_records": {}, "most": 100},
+]
+
+
+def drafted(folder: Path, **mapping: Any) -> Path:
+    """What `recon init` drafts of percentages beside stars, with rules."""
+    (folder / "pct.csv").write_text(PERCENT)
+    recon("init", folder / "pct.csv", "--force", "--to", folder / "recon.yaml")
+    run = yaml.safe_load((folder / "recon.yaml").read_text())
+    run["ingest"]["mapping"] |= mapping
+    (folder / "recon.yaml").write_text(yaml.safe_dump(run | {"check": {"rules": RULES}}))
+    return folder / "recon.yaml"
+
+
+def test_percentages_beside_stars_keep_nothing(tmp_path: Path) -> None:
+    path = drafted(tmp_path)
+    for rule in judged(path):
+        assert rule.verdict == "undecided"
+        assert "'Well %' of pct.csv, 'Ill %' of pct.csv" in rule.finding.gaps[0]
+    document = recon("check", "-c", path, code=21).output
+    assert "numbers that are not used: 'Well %' of pct.csv" in " ".join(document.split())
+    recon("run", "-c", path, "--until", "report")
+    (page,) = (tmp_path / "work").rglob("report.md")
+    assert "Not asked about: numbers that are not used: 'Well %' of pct.csv" in page.read_text()
+
+
+def test_an_officers_reason_counts_as_used_and_is_repeated(tmp_path: Path) -> None:
+    reasons = {"Well %": "rounded to a half", "Ill %": "the same"}
+    path = drafted(tmp_path, leave_out=reasons)
+    verdicts = {rule.rule.name: rule for rule in judged(path)}
+    assert verdicts["certain_records"].verdict == "kept"
+    left_out = ("'Well %' of pct.csv: rounded to a half", "'Ill %' of pct.csv: the same")
+    assert all(rule.grounds.left_out == left_out for rule in verdicts.values())
+    recon("run", "-c", path, "--until", "report")
+    (page,) = (tmp_path / "work").rglob("report.md")
+    assert "with a reason: 'Well %' of pct.csv: rounded to a half" in page.read_text()
+    assert "Not asked about" not in page.read_text()
+
+
+@pytest.mark.parametrize("mapping", [{"where": {"Year": ["2020"]}}, {"where": {"Kind": ["n"]}}])
+def test_rows_that_are_not_chosen_are_left_out(tmp_path: Path, mapping: dict[str, Any]) -> None:
+    (tmp_path / "c.csv").write_text(
+        "geoid,Sex,Year,Kind,Value\n"
+        + "".join(f"A101,{s},2020,n,{n}\n" for s, n in (("f", 4), ("m", 5)))
+        + "".join(
+            f"A101,{s},{'2020' if 'Kind' in mapping['where'] else '2019'},"
+            f"{'pct' if 'Kind' in mapping['where'] else 'n'},44.4\n"
+            for s in "fm"
+        )
+    )
+    family = {"levels": ["school"], "cells": [{"by": "sex"}], "tables": {"T": {}}}
+    (tmp_path / "r.yaml").write_text(schema(["sex"], family))
+    ((header, _),) = mapping["where"].items()
+    dimensions = {name: {"feature": None} for name in ("Year", "Kind")}
+    said = mapping | {"dimensions": dimensions}
+    run = {
+        "release": "r.yaml",
+        "work": "work",
+        "workers": 1,
+        "ingest": {"source": "long", "paths": ["c.csv"], "mapping": said},
+        "check": {"rules": [{"certain_records": {}, "most": 100}]},
+    }
+    path = tmp_path / "recon.yaml"
+    path.write_text(yaml.safe_dump(run))
+    (rule,) = judged(path)
+    assert rule.verdict == "undecided"
+    assert rule.finding.gaps[0].startswith(f"numbers that are not used: {header!r} of")
+    said["leave_out"] = {header: "of others"}
+    path.write_text(yaml.safe_dump(run))
+    assert [each.verdict for each in judged(path)] == ["kept"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from recon_cli.frames import COUNTS
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import read_geounit_list
+from recon_cli.statement import Protection, Statement, parse_law
 from recon_cli.store.published import coverage_bytes
 from tests.support.enumeration import TooManyError, record_counts, solutions
 from tests.support.populations import publish, random_records, random_release, random_units
@@ -31,6 +33,25 @@ WARDS = parse_release(
     "  - {levels: [plot, ward, town], cells: [total, {by: sex}], tables: {T: {}}}\n",
     source="wards",
 )
+
+
+#: Wards and towns, and nothing of the plots.
+WARDS_ALONE: dict[str, Any] = {
+    "release": "wards",
+    "title": "Wards",
+    "features": {"sex": {"categories": ["women", "men"]}},
+    "geography": {
+        "levels": [
+            {"level": "plot", "digits": 4},
+            {"level": "ward", "digits": 3},
+            {"level": "town", "digits": 1},
+        ],
+        "partition": "town",
+    },
+    "microdata": ["sex"],
+    "histogram": ["sex"],
+    "families": [{"levels": ["ward", "town"], "cells": ["total"], "tables": {"T": {}}}],
+}
 
 
 def tidy(*rows: tuple[str, int, int]) -> pl.DataFrame:
@@ -86,6 +107,18 @@ def test_units_whose_totals_make_up_the_coarse_total_are_all_there_are() -> None
     published = recon.publish(WARDS, some, absent="unpublished")
     assert published.geounits["geoid"].to_list() == ["A101", "A102", "A___", "A10", "A"]
     assert b'"listed": false' in coverage_bytes(published.coverage, WARDS)
+
+
+def test_wards_that_are_zero_where_they_have_no_row_hold_everybody_of_a_town() -> None:
+    """Of plots nothing is published: the rounded town is what its wards add up to, all the same."""
+    release = parse_release(yaml.safe_dump(WARDS_ALONE), source="wards")
+    law = Statement(parse_law({"rounded": {"base": 5}}), ("T",), ("town",))
+    counts = tidy(("A10", 1, 1), ("A11", 1, 4), ("A", 1, 5))
+    published = recon.publish(release, counts, protection=Protection((law,)))
+    units = published.geounits.filter(level="plot")["geoid"].to_list()
+    assert units == ["A10_", "A11_"], "no other ward has people"
+    audit = recon.audit_counts(release, published).filter(cell=1)
+    assert audit.select("least", "greatest", "status").rows() == [(5, 5, "recovered")]
 
 
 def test_a_wholly_suppressed_ward_is_not_uninhabited() -> None:

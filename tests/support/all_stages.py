@@ -148,13 +148,14 @@ def everything(base: Path) -> tuple[Path, ...]:
         folder = base / name
         folder.mkdir(parents=True)
         (folder / "recon.yaml").write_text(text)
-        _write_inputs(folder)
+        write_inputs(folder)
         recon("run", "-q", "-c", folder / "recon.yaml")
         configs.append(folder / "recon.yaml")
     return tuple(configs)
 
 
-def _write_inputs(folder: Path) -> None:
+def write_inputs(folder: Path) -> None:
+    """Write the files that the configs of `RUNS` name, beside them."""
     (folder / "stays.yaml").write_text(_SCHEMA)
     (folder / "strategy.yaml").write_text(_STRATEGY)
     (folder / "areas.yaml").write_text(_AREA_SCHEMA)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from recon_cli.frames import OPEN
 from recon_cli.publication import Publication
-from recon_cli.schema import Release, Table, Value
+from recon_cli.schema import Release, Table, Value, bits
 
 Record = tuple[str, tuple[Value, ...]]
 Solution = frozenset[tuple[Record, int]]
@@ -303,18 +303,24 @@ def check_claims(
 
 
 def histogram(release: Release, solution: Solution) -> Counter[Record]:
-    groups = [release.column_groups(name) for name in release.histogram]
+    label = labeller(release, release.histogram)
     counts: Counter[Record] = Counter()
     for (unit, values), n in solution:
-        labels = []
-        for group in groups:
-            f = release.feature_index[group.feature]
-            at = release.features[f].position[values[f]]
-            labels.append(
-                next(x for x, m in zip(group.labels, group.masks, strict=True) if m >> at & 1)
-            )
-        counts[unit, tuple(labels)] += n
+        counts[unit, label(values)] += n
     return counts
+
+
+def labeller(
+    release: Release, columns: tuple[str, ...]
+) -> Callable[[tuple[Value, ...]], tuple[Value, ...]]:
+    """What columns of records, recodes too, show of a record's features."""
+    shown = []
+    for groups in map(release.column_groups, columns):
+        f = release.feature_index[groups.feature]
+        groups_of = zip(groups.labels, groups.masks, strict=True)
+        label = {release.features[f].values[at]: x for x, mask in groups_of for at in bits(mask)}
+        shown.append((f, label))
+    return lambda values: tuple(label[values[f]] for f, label in shown)
 
 
 def least_changes(

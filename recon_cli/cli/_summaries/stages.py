@@ -15,6 +15,7 @@ from recon_cli.cli._output import (
     unlisted_facts,
 )
 from recon_cli.config import Ingest
+from recon_cli.coverage import enumerate_left_out
 from recon_cli.evaluate.checked import proven_by
 from recon_cli.evaluate.fresh import WorkFolder
 from recon_cli.evaluate.proven import known_columns
@@ -28,6 +29,8 @@ from recon_cli.stages.reconstructed import release_of_records
 from recon_cli.stages.report import page_of
 from recon_cli.stages.result_tables import read_variability_by_size
 from recon_cli.stages.run_words import with_labels, words_of_run
+from recon_cli.store import INGEST
+from recon_cli.store.published import read_left_out
 
 #: Tables that a warning names.
 _NAMED = 4
@@ -57,10 +60,19 @@ def ingest(run: Run, outcome: StageOutcome) -> None:
             *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
             *_outside_facts(run.release),
             *_unplaced_facts(run),
+            *_left_out_facts(run),
             ("non-zero cells", f"{cells:,}"),
             ("seconds", seconds(manifest.run.wall_seconds, people, noun)),
         ],
     )
+
+
+def _left_out_facts(run: Run) -> list[Fact]:
+    left_out = read_left_out(WorkFolder(run.work).open(INGEST))
+    if not left_out:
+        return []
+    cells = sum(each.cells for each in left_out)
+    return [("not used", f"{cells:,} numbers: {enumerate_left_out(left_out)}")]
 
 
 def _outside_facts(release: Release) -> list[Fact]:

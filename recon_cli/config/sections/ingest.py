@@ -42,6 +42,7 @@ PART_OF = " / "
 
 Columns = Annotated[dict[str, str | None], BeforeValidator(keys_as_text)]
 Texts = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_text)]
+Reason = Annotated[str, Field(pattern=r"\S")]
 HeaderRows = Annotated[
     tuple[Annotated[int, Field(ge=1)], ...],
     Field(strict=False),
@@ -73,6 +74,9 @@ class Mapping(ConfigModel):
         levels: Read only the rows of these levels.
         where: Header → the values of that column whose rows are read.
         columns: Header of a column of counts → code of its cell; nothing to leave it out.
+        leave_out: Header of a column of numbers, or of one that ``where`` chooses rows by, or name
+            of a sheet → why what is left out of it gives nothing away. Without a reason of yours
+            no rule of `recon check` is kept.
         columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
         table: The table that all counts are of.
@@ -88,6 +92,9 @@ class Mapping(ConfigModel):
     levels: Texts = ()
     where: Annotated[dict[str, Texts], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     columns: Columns = Field(default_factory=dict)
+    leave_out: Annotated[dict[str, Reason], BeforeValidator(keys_as_text)] = Field(
+        default_factory=dict
+    )
     columns_of: dict[str, Columns] = Field(default_factory=dict)
     dimensions: dict[str, Dimension] = Field(default_factory=dict)
     table: str | None = None

@@ -20,7 +20,8 @@ from recon_cli.sources.formats.count_sheet import (
 )
 from recon_cli.sources.tabular import Sheet, first_line, read_sheet
 
-_NUMBER: Final = re.compile(r"-?[0-9]+([.,][0-9]+)*%?")
+#: A whole cell that is a number, of any kind.
+NUMBER: Final = r"^-?[0-9]+([.,][0-9]+)*%?$"
 
 
 def row_with(sheet: Sheet, names: Collection[str]) -> int | None:
@@ -107,7 +108,7 @@ def first_line_has(*names: str) -> Callable[[Document], bool]:
 
 def is_number(cell: str) -> bool:
     """Whether a cell has a number."""
-    return _NUMBER.fullmatch(cell.strip()) is not None
+    return re.match(NUMBER, cell.strip()) is not None
 
 
 def numbers_in(row: Sequence[str]) -> int:

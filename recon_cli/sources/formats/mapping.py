@@ -33,6 +33,8 @@ class FileMapping:
         levels: Only rows of geounits of these levels are read, if there are any.
         where: Header → the values of that column whose rows are read.
         columns: Header of a column of counts → code of its cell; None for a column to leave out.
+        leave_out: Header of a column, or name of a sheet → why what is left out of it gives nothing
+            away.
         columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
         thousands: What is between groups of three digits.
@@ -47,11 +49,16 @@ class FileMapping:
     levels: Sequence[str] = ()
     where: Mapping[str, Sequence[str]] = field(default_factory=dict)
     columns: Mapping[str, str | None] = field(default_factory=dict)
+    leave_out: Mapping[str, str] = field(default_factory=dict)
     columns_of: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     dimensions: Mapping[str, DimensionMapping] = field(default_factory=dict)
     table: str | None = None
     thousands: str | None = None
     unpublished: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        no_cells = {name: None for name in self.leave_out if name not in self.columns}
+        object.__setattr__(self, "columns", {**self.columns, **no_cells})
 
     def of_file(self, name: str) -> FileMapping:
         """What is said of one file."""

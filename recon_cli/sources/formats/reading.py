@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
 import polars as pl
 
+from recon_cli.coverage import LeftOut
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.sources.formats.assignment import Assigner, Category, Condition
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
+from recon_cli.sources.formats.header import NUMBER
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.place import are_digits
 from recon_cli.sources.tabular.sheet import ROW
@@ -85,6 +89,52 @@ class SheetReader:
         """
         for at, rows in self._by_column():
             yield self._counted(rows, at)
+
+    def left_out(self) -> Generator[LeftOut, None, None]:
+        """The numbers that are not read: of columns without a cell, and of rows not chosen."""
+        roles, mapping = self.roles, self.mapping
+        used = self.ordinals if self.is_wide else [each.at for each in roles.counts]
+        unused = {each.at: self._is_given(each.at) for each in roles.counts if each.at not in used}
+        unused |= {at: _is_number(at) for at in self._passed_over()}
+        by_rows = [(at, self._chosen(at, values)) for at, values in self._where().items()]
+        if mapping.levels:
+            by_rows.append((roles.place[0], self._of_levels()))
+        if not unused and not by_rows:
+            return
+        cells: Counter[int] = Counter()
+        for batch in roles.sheet.rows(roles.skip):
+            rows = batch.with_columns(geoid=roles.geoid)
+            numbers = pl.sum_horizontal(self._is_given(at).cast(pl.Int64) for at in used)
+            left = pl.lit(value=True)
+            found = {at: is_given.sum().alias(f"{at}") for at, is_given in unused.items()}
+            for at, is_chosen in by_rows:
+                is_out = left & ~is_chosen.fill_null(value=False)
+                found[at] = pl.when(is_out).then(numbers).sum().alias(f"{at}")
+                left &= is_chosen.fill_null(value=False)
+            row = rows.select(found.values()).row(0)
+            cells.update(dict(zip(found, row, strict=True)))
+        for at, number in cells.items():
+            if number:
+                header = roles.headers[at]
+                reason = mapping.leave_out.get(header, "")
+                yield LeftOut(Path(roles.sheet.label).name, header, number, reason)
+
+    def _is_given(self, at: int) -> pl.Expr:
+        """Whether a cell has a count, or a text that may say something of it."""
+        text = cell_text(at)
+        return text.is_not_null() & ~text.is_in(list(self.mapping.unpublished))
+
+    def _passed_over(self) -> list[int]:
+        """Columns of fractions or percentages that the format gives no role."""
+        roles = self.roles
+        taken = {*roles.place, *roles.flags, *roles.where, *(each.at for each in roles.counts)}
+        taken |= {at for each in roles.dimensions for at in (each.code, each.words)}
+        body = roles.sheet.head[roles.skip :]
+        return [
+            at
+            for at, header in enumerate(roles.headers)
+            if header and at not in taken and any(_DECIMAL.fullmatch(row[at]) for row in body)
+        ]
 
     def addresses(self) -> Generator[pl.DataFrame, None, None]:
         """Where each count stands, published or not.
@@ -220,10 +270,7 @@ class SheetReader:
 
     def _chosen_rows(self) -> Iterator[pl.DataFrame]:
         """Rows of the chosen values and levels, with ``geoid``."""
-        chosen = [
-            _text(at).is_in([str(value) for value in values])
-            for at, values in self._where().items()
-        ]
+        chosen = [self._chosen(at, values) for at, values in self._where().items()]
         levels = self.release.geography.by_name
         if unknown := set(self.mapping.levels) - set(levels):
             raise ConfigError(
@@ -231,8 +278,7 @@ class SheetReader:
                 f"(levels: {', '.join(levels)})"
             )
         if self.mapping.levels:
-            digits = [levels[name].digits for name in self.mapping.levels]
-            chosen.append(pl.col("geoid").str.len_chars().is_in(digits))
+            chosen.append(self._of_levels())
         rows = 0
         is_row = pl.col(_IS_PLACE) | self._has_counts()  # a note below the counts is neither
         for batch in read_ahead(self.roles.sheet.rows(self.roles.skip)):
@@ -249,6 +295,17 @@ class SheetReader:
         if not rows:
             what = "that mapping.where and mapping.levels choose" if chosen else "with counts"
             raise SourceError(f"{self.roles.sheet.label}: expected rows {what}, found none")
+
+    @staticmethod
+    def _chosen(at: int, values: Sequence[str]) -> pl.Expr:
+        """Whether a row has one of the values of a column that are read."""
+        return _text(at).is_in([str(value) for value in values])
+
+    def _of_levels(self) -> pl.Expr:
+        """Whether a row is of one of the levels that are read."""
+        levels = self.release.geography.by_name
+        digits = [levels[name].digits for name in self.mapping.levels]
+        return pl.col("geoid").str.len_chars().is_in(digits)
 
     def _check_notes(self, rows: pl.DataFrame) -> None:
         """A row without place and counts is a note, which fills a cell or two, or is damaged."""
@@ -415,6 +472,11 @@ class SheetReader:
                     f"{', '.join(levels)}); to leave such rows out: mapping.levels: "
                     f"[{', '.join(levels)}]"
                 )
+
+
+def _is_number(at: int) -> pl.Expr:
+    """Whether a cell has a number, of any kind."""
+    return cell_text(at).str.contains(NUMBER).fill_null(value=False)
 
 
 def _both(*conditions: Condition) -> Condition:

@@ -2,7 +2,12 @@
 
 from recon_cli.sources.tabular.sheet import Sheet
 from recon_cli.sources.tabular.text import first_line, whole_text
-from recon_cli.sources.tabular.workbook import documents_of_sheets, hidden_sheets, read_sheet
+from recon_cli.sources.tabular.workbook import (
+    documents_of_sheets,
+    hidden_sheets,
+    read_sheet,
+    unread_sheets,
+)
 
 __all__ = [
     "Sheet",
@@ -10,5 +15,6 @@ __all__ = [
     "first_line",
     "hidden_sheets",
     "read_sheet",
+    "unread_sheets",
     "whole_text",
 ]

@@ -83,6 +83,15 @@ def documents_of_sheets(document: Document, names: Sequence[str]) -> tuple[Docum
     )
 
 
+def unread_sheets(document: Document, names: Sequence[str]) -> dict[str, list[list[str]]]:
+    """The sheets of a workbook that `documents_of_sheets` leaves out, hidden ones among them."""
+    if not document.is_workbook or document.sheet is not None:
+        return {}
+    read = {each.sheet for each in documents_of_sheets(document, names)}
+    book = open_workbook(document)
+    return {name: rows for name, rows in book.sheets.items() if not {name, None} & read}
+
+
 def hidden_sheets(document: Document) -> tuple[str, ...]:
     """The sheets with cells that a reader of a workbook does not see."""
     if not document.is_workbook:

@@ -1,0 +1,31 @@
+"""What nobody asked about: what reassures needs that there is nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recon_cli.coverage import Coverage, LeftOut, enumerate_left_out
+
+
+def left_out_gaps(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
+    """Numbers of the published files that are not used, without a reason of the officer's."""
+    unused = [each for each in left_out if not each.reason]
+    if not unused:
+        return ()
+    return (
+        f"numbers that are not used: {enumerate_left_out(unused)} (`ingest.mapping.leave_out` says "
+        "why they give nothing away)",
+    )
+
+
+def coverage_gaps(coverage: Coverage) -> tuple[str, ...]:
+    """What is not published of every place, and so is not asked about: half a sentence each."""
+    gaps = []
+    if any(not pattern.is_listed for pattern in coverage):
+        gaps.append("units stand for places that the files do not list")
+    by_level: dict[str, set[frozenset[str]]] = {}
+    for pattern in coverage:
+        by_level.setdefault(pattern.level, set()).add(frozenset(pattern.cells))
+    if any(len(tables) > 1 for tables in by_level.values()):
+        gaps.append("whole tables are left out of some places, which nobody asked about")
+    return tuple(gaps)
