@@ -10,6 +10,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.coverage import UNLISTED
 from recon_cli.errors import SourceError
 from recon_cli.model.plan import Plan
 from recon_cli.plurals import plural
@@ -187,14 +188,16 @@ def _require_parents(
     for level in sorted({pattern.level for pattern in plan.patterns if pattern.masks}):
         orphans = units[peopled & (parent[level] == -1)]
         of_level = plan.release.geography.by_name[level]
-        orphans = orphans[_enclosing(of_level, orphans) != ""]  # others lie outside all areas
+        above = _enclosing(of_level, orphans)
+        # Others lie outside all areas, or stand for units of a coarser geounit that is not listed.
+        orphans = orphans[(above != "") & ~np.char.endswith(above, UNLISTED)]
         if len(orphans):
             unit = plan.release.geography.unit.name
             geoid = str(orphans[0])
-            above = of_level.enclosing(geoid)
+            place = of_level.enclosing(geoid)
             tables = [table.name for table in plan.tables if level in table.levels]
             raise SourceError(
-                f"{unit} {geoid}: its {level} {above} is not in the release, but the "
+                f"{unit} {geoid}: its {level} {place} is not in the release, but the "
                 f"tables in use are published by {level} ({', '.join(tables[:6])}"
                 f"{', …' if len(tables) > 6 else ''}); {len(orphans)} such {unit}(s)"
             )

@@ -117,6 +117,8 @@ def suppress_counts(
         here = here.with_columns(hidden=hidden.gather(here["distinct"]))
         frames.append(here)
     progress.end()
+    if not frames:  # nobody lives here
+        return SUPPRESSED.to_frame()
     level = release.geography.level_names(pl.col("geoid"))
     return (
         pl.concat(frames)

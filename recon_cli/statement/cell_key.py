@@ -294,7 +294,7 @@ class CellKey(Law):
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
         """From the least to the greatest n with p(n → c) > 0."""
         _, low, high = self.perturbation.preimages(published)
-        return low, high
+        return low, np.minimum(high, OPEN)
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
         """−log p(n → c)."""

@@ -11,10 +11,10 @@ See *law* in docs/glossary.md.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.chance import Draws
@@ -93,6 +93,10 @@ class Law(BaseModel, ABC):
             ValueError: The law publishes numbers only, or the marker says something else.
         """
         raise ValueError(f"the law {self.name!r} publishes numbers only, found {marker!r}")
+
+
+#: A threshold or a base: above all counts it leaves them without end, and fits 64 bits.
+CountLimit = Annotated[int, Field(ge=2, le=10**15)]
 
 
 class Exact(Law):

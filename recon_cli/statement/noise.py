@@ -191,7 +191,7 @@ class TruncatedGeometric(_Geometric):
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
         """The range: noise proves nothing more."""
         low, high = self.within
-        return np.full_like(published, low), np.full_like(published, high)
+        return np.full_like(published, low), np.full_like(published, min(high, OPEN))
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
         """−log p(c − n) in the range."""

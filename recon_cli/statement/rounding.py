@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.chance import Draws
-from recon_cli.statement.law import Law
+from recon_cli.frames import OPEN
+from recon_cli.statement.law import CountLimit, Law
 
 
 class Rounded(Law):
@@ -25,7 +25,7 @@ class Rounded(Law):
 
     name: ClassVar[str] = "rounded"
 
-    base: Annotated[int, Field(ge=2)]
+    base: CountLimit
     how: Literal["nearest", "random", "controlled"] = "random"
 
     @property
@@ -48,7 +48,7 @@ class Rounded(Law):
         down = up = self.base - 1
         if self.how == "nearest":
             down, up = self.base // 2, (self.base + 1) // 2 - 1
-        return np.maximum(published - down, 0), published + up
+        return np.maximum(published - down, 0), np.minimum(published + up, OPEN)
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
         """−log(1 − |c − n|/b) where chance decides, else 0 in the interval."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
-from pydantic import Field
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.chance import Draws
 from recon_cli.frames import OPEN
-from recon_cli.statement.law import FLAGGED, Law
+from recon_cli.statement.law import FLAGGED, CountLimit, Law
 
 #: Texts in place of a suppressed count that agencies use; ``<3`` is read besides.
 MARKERS: Final = ("", "*", "x", "X", "..", ":", "c", "C", "-", "#")
@@ -42,7 +41,7 @@ class Suppressed(Law):
 
     name: ClassVar[str] = "suppressed"
 
-    below: Annotated[int, Field(ge=2)] | None = None
+    below: CountLimit | None = None
     flagged: Literal["positive", "may-be-zero"] = "positive"
     complementary: bool = False
 
@@ -64,13 +63,13 @@ class Suppressed(Law):
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
         """[c, c]; of a flag [1 or 0, below − 1], or without end."""
         is_open = self.below is None or self.complementary
-        most = OPEN if is_open or self.below is None else self.below - 1
+        most = OPEN if is_open or self.below is None else min(self.below - 1, OPEN)
         is_flag = published == FLAGGED
         return np.where(is_flag, self._least, published), np.where(is_flag, most, published)
 
     def threshold(self, high: IntArray) -> IntArray:
         """That of the flag, ``<3`` or without complementary ones, or `below`."""
-        return np.where(high < OPEN, high + 1, 0 if self.below is None else self.below)
+        return np.where(high < OPEN, high + 1, min(self.below or 0, OPEN))
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
         """Primary suppression: what is below the threshold is flagged."""
@@ -101,7 +100,7 @@ class Zeroed(Law):
 
     name: ClassVar[str] = "zeroed"
 
-    below: Annotated[int, Field(ge=2)]
+    below: CountLimit
 
     @property
     def keeps_zeros(self) -> bool:
@@ -115,11 +114,11 @@ class Zeroed(Law):
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
         """[c, c]; of a zero [0, below − 1]."""
-        return published, np.where(published == 0, self.below - 1, published)
+        return published, np.where(published == 0, min(self.below - 1, OPEN), published)
 
     def threshold(self, high: IntArray) -> IntArray:
         """`below`."""
-        return np.full_like(high, self.below)
+        return np.full_like(high, min(self.below, OPEN))
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
         """Zero for what is below the threshold."""

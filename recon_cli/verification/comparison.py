@@ -154,7 +154,8 @@ def _fill_unseen(
         seen = published.geounits.filter(pl.col("pattern").is_in(seeing))["geoid"].implode()
         fill = records[feature.name].is_null()
         for level in release.geography.levels:
-            fill &= ~level.enclosing(records[release.geoid_column]).is_in(seen)
+            places = level.enclosing(records[release.geoid_column])  # null: outside all of them
+            fill &= ~places.is_in(seen).fill_null(value=False)
         value = pl.lit(feature.values[0], dtype=records.schema[feature.name])
         if records.schema[feature.name] == pl.Null:
             value = pl.lit(feature.values[0], dtype=feature.dtype)

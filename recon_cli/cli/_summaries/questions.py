@@ -126,8 +126,15 @@ def joint(run: Run, outcome: StageOutcome) -> None:
     manifest, unit = outcome.manifest, plural(run.release.geography.unit.name)
     totals, statuses = manifest.totals, manifest.statuses
     facts: list[Fact] = [(unit, f"{totals['units']:,}")]
+    is_open = statuses.get("open", 0)
+    if is_open:
+        records_of = " or ".join(plural(name) for name in shown_parts(manifest))
+        facts.append(("  open", f"{share(is_open, totals['units'])}: no table bounds {records_of}"))
     for name in shown_parts(manifest):
         records = totals[f"{name}_records"]
+        if is_open == totals["units"]:
+            facts.append((plural(name), "not known"))
+            continue
         facts += [
             (plural(name), f"{records:,}"),
             ("  certain", share(totals[f"{name}_joint"], records)),

@@ -1,0 +1,109 @@
+"""Rightly made input with nobody somewhere, and thresholds above all counts, ends in an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.command_line import recon
+
+FEATURES = "features: {sex: {categories: [girl, boy]}}\nmicrodata: [sex]\nhistogram: [sex]\n"
+TOWNS = (
+    "geography: {levels: [{level: school, digits: 4}, {level: town, digits: 2}], partition: town}\n"
+)
+BY_SEX = "families:\n- {levels: [school, town], cells: [total, {by: sex}], tables: {T: {}}}\n"
+#: B1 is a partition without people.
+COUNTS = "A101,T,1,5\nA101,T,2,4\nA101,T,3,1\nA1,T,1,5\nA1,T,2,4\nA1,T,3,1\nB101,T,1,0\nB1,T,1,0\n"
+
+
+def write(folder: Path, schema: str, counts: str, run: str, ingest: str = "") -> Path:
+    (folder / "r.yaml").write_text("release: r\ntitle: t\n" + schema)
+    (folder / "c.csv").write_text("geoid,table,cell,count\n" + counts)
+    begin = f"release: r.yaml\nwork: work\ningest: {{source: tidy, paths: [c.csv]{ingest}}}\n"
+    (folder / "run.yaml").write_text(begin + run)
+    return folder / "run.yaml"
+
+
+def read(folder: Path, name: str) -> pl.DataFrame:
+    return pl.read_parquet(folder / f"work/{name}/**/*.parquet", hive_partitioning=False)
+
+
+def test_nothing_is_suppressed_where_nobody_lives(tmp_path: Path) -> None:
+    run = write(
+        tmp_path, FEATURES + TOWNS + BY_SEX, COUNTS, "suppress: {counts: exact, below: 3}\n"
+    )
+    recon("ingest", "-c", run, "--work", tmp_path / "exact")
+    told = recon("protect", "suppress", "-c", run, "--set", f"suppress.counts={tmp_path / 'exact'}")
+    assert "warning" in told.stdout
+
+
+def test_an_atom_outside_the_only_area_that_tells_a_column(tmp_path: Path) -> None:
+    areas = "geography: {unit: atom, areas: [{area: ward}, {area: square}]}\n"
+    families = """families:
+- {levels: [square], cells: [total], tables: {T0: {}}}
+- {levels: [ward], cells: [{by: sex}], tables: {T1: {}}}
+"""
+    (tmp_path / "look.csv").write_text("atom,ward,square\nx1,,S0\nx2,W1,S0\n")
+    run = write(
+        tmp_path,
+        FEATURES + areas + families,
+        "S0,T0,1,2\nW1,T1,1,1\nW1,T1,2,0\n",
+        "reconstruct:\nsolvar:\nclaims:\n"
+        "check: {rules: [{certain_records: {}, most: 0}, {disclosed: {known: 1}, most: 0}]}\n",
+        ", membership: look.csv",
+    )
+    recon("run", "-c", run, "--until", "claims")
+    people = read(tmp_path, "microdata").sort("geoid_atom")
+    assert people["geoid_atom"].to_list() == ["x1", "x2"]
+    assert people["sex"].to_list() == [None, "girl"]
+    recon("check", "-c", run, code=21)
+
+
+def test_a_school_of_a_town_that_is_not_listed_is_audited(tmp_path: Path) -> None:
+    levels = """geography:
+  levels: [{level: school, digits: 5}, {level: town, digits: 3}, {level: land, digits: 1}]
+  partition: land
+families:
+- {levels: [school, town, land], cells: [total, {by: sex}], tables: {T: {}}}
+"""
+    (tmp_path / "law.yaml").write_text("statements:\n- {law: {suppressed: {below: 3}}}\n")
+    run = write(
+        tmp_path,
+        FEATURES + levels,
+        "A0101,T,1,*\nA01,T,1,*\nA,T,1,4\nA,T,2,*\n",
+        "audit:\n",
+        ", absent: unpublished, protection: law.yaml",
+    )
+    recon("run", "-c", run, "--until", "audit")
+    found = read(tmp_path, "audit").filter(geoid="A", cell=2)
+    assert found.select("least", "greatest").rows() == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("law", "ends"),
+    [
+        ("{suppressed: {below: 4000000000}}", (1, None)),
+        ("{zeroed: {below: 4000000000}}", (0, None)),
+        ("{rounded: {base: 4000000000}}", (0, None)),
+        ("{rounded: {base: 4000000001, how: nearest}}", (0, 2_000_000_000)),
+    ],
+)
+def test_thresholds_above_all_counts(
+    tmp_path: Path, law: str, ends: tuple[int, int | None]
+) -> None:
+    (tmp_path / "law.yaml").write_text(f"statements:\n- {{law: {law}}}\n")
+    shown = "*" if "suppressed" in law else "0"
+    families = "families:\n- {levels: [school], cells: [total], tables: {T: {}}}\n"
+    run = write(
+        tmp_path,
+        FEATURES + TOWNS + families,
+        f"A101,T,1,{shown}\nA102,T,1,{shown}\n",
+        "audit:\n",
+        ", protection: law.yaml, absent: unpublished",
+    )
+    recon("run", "-c", run, "--until", "audit")
+    found = read(tmp_path, "audit")
+    assert set(found.select("low", "high").rows()) == {ends}
+    assert set(found.select("least", "greatest").rows()) == {ends}
