@@ -129,8 +129,8 @@ sbom: dev            ## write dist/sbom.json: what users install, by hash (Cyclo
 	  --output-reproducible --output-file dist/sbom.json
 
 vulnerabilities: dev ## look for known vulnerabilities of both locks (needs a network)
-	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock
-	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements-dev.lock
+	$(BIN)/pip-audit --strict --require-hashes --disable-pip -r requirements.lock
+	$(BIN)/pip-audit --strict --require-hashes --disable-pip -r requirements-dev.lock
 
 clean:               ## remove the environment and all output
 	rm -rf $(VENV) $(UV) work build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

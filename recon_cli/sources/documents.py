@@ -143,7 +143,7 @@ def _members(archive: Document) -> Iterator[Document]:
         infos = [info for info in opened.infolist() if not info.is_dir()]
     if not infos:
         raise SourceError(f"{archive.label}: a zip without files")
-    _check_members(archive.label, infos)
+    check_members(archive.label, infos)
     for info in sorted(infos, key=lambda info: info.filename):
         name = info.filename.rpartition("/")[2]
         member = Document(name, f"{archive.label}:{name}", partial(_member, archive, info.filename))
@@ -154,7 +154,7 @@ def _members(archive: Document) -> Iterator[Document]:
         yield member
 
 
-def _check_members(label: str, infos: Sequence[zipfile.ZipInfo]) -> None:
+def check_members(label: str, infos: Sequence[zipfile.ZipInfo]) -> None:
     """Refuse a zip that would take hours, or that stands for two things.
 
     Raises:

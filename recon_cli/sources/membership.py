@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.plurals import plural
 from recon_cli.schema import Membership, Release
 from recon_cli.schema.areas import ALL
-from recon_cli.sources.damage import read_texts
+from recon_cli.sources.damage import read_texts, separator_of
 
 _ROW: Final = "_row"
 #: What stands between the codes of areas where they name the unit that they share.
@@ -101,8 +102,26 @@ def _joined(unit: str, found: Mapping[Path, pl.DataFrame], levels: Sequence[str]
 
 def _read(path: Path) -> pl.DataFrame:
     """The file as text, with the number of each row."""
-    first = 1 if path.suffix.lower() == ".parquet" else 2
-    return read_texts(path).with_row_index(_ROW, offset=first)
+    frame = read_texts(path)
+    if path.suffix.lower() == ".parquet":
+        return frame.with_row_index(_ROW, offset=1)
+    _refuse_damaged_lines(path)
+    return frame.with_row_index(_ROW, offset=2)
+
+
+def _refuse_damaged_lines(path: Path) -> None:
+    """Refuse a line that is cut off, and the header once more, which would be read as units."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=separator_of(path))
+        header = next(reader, [])
+        for fields in reader:
+            if fields == header and len(header) > 1:
+                raise SourceError(f"{path}: line {reader.line_num}: the header once more")
+            if fields and len(fields) < len(header):
+                raise SourceError(
+                    f"{path}: line {reader.line_num}: expected {len(header)} fields, "
+                    f"found {len(fields)}; a unit in no area has empty fields"
+                )
 
 
 def _code(column: str) -> pl.Expr:

@@ -39,10 +39,10 @@ _LETTERS: Final = (
 _LATIN: Final = str.maketrans(dict(zip(*map(str.split, _LETTERS), strict=True)))
 _FILLER: Final = re.compile(r"\b(aged?|from|years?|yrs?|old|of age|and)\b")
 _ENDS: Final = r"(?:\+|plus|(?:or )?(?:over|older|more|above))"
-_AT_MOST: Final = re.compile(r"(?:y_?)?(?:lt_?|under |less than |<) ?(\d+)")
-_AT_LEAST: Final = re.compile(rf"(?:y_?)?(?:ge_?|>=) ?(\d+)|y?(\d+) ?{_ENDS}")
-_BETWEEN: Final = re.compile(r"y?(\d+) ?(?:-|–|to|t) ?y?(\d+)")
-_SINGLE: Final = re.compile(r"y?(\d+)")
+_AT_MOST: Final = re.compile(r"(?:y_?)?(?:lt_?|under |less than |<) ?(\d{1,9})")
+_AT_LEAST: Final = re.compile(rf"(?:y_?)?(?:ge_?|>=) ?(\d{{1,9}})|y?(\d{{1,9}}) ?{_ENDS}")
+_BETWEEN: Final = re.compile(r"y?(\d{1,9}) ?(?:-|–|to|t) ?y?(\d{1,9})")
+_SINGLE: Final = re.compile(r"y?(\d{1,9})")
 
 #: Lowest and highest number, the latter None without an end.
 Interval = tuple[int, int | None]

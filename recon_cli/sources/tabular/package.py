@@ -1,0 +1,364 @@
+"""The parts of a workbook, a zip of XML: checked before its reader makes room for the cells.
+
+That reader makes room up to the last cell, takes the text before a comment for all of a value, and
+the last of two cells for both. So every cell must stand once, in order, with plain text in it.
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+import zipfile
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import IO, Final
+from xml.parsers import expat
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.documents import DAMAGE, check_members
+from recon_cli.sources.tabular.sheet import MOST_COLUMNS
+
+#: Of a workbook, which is held in memory: cells up to the last row and column, bytes unpacked, and
+#: characters where each cell repeats the text that it shares with others.
+_MOST_CELLS: Final = 5_000_000
+_MOST_UNPACKED: Final = 1 << 28
+_MOST_CHARACTERS: Final = 1 << 28
+#: What a spreadsheet can have.
+_MOST_ROWS: Final = 1 << 20
+_MOST_INDENT: Final = 250
+_LETTERS: Final = re.compile(r"[A-Za-z]{1,3}")
+_NUMBER: Final = re.compile(r"[0-9]{1,10}")
+#: Names of parts, in small letters: readers differ in whether they tell large ones apart.
+_BOOK: Final = "xl/workbook.xml"
+_RELATIONS: Final = "xl/_rels/workbook.xml.rels"
+_STYLES: Final = "xl/styles.xml"
+#: Element → the one that it may stand in, and those in which none may stand.
+_PARENTS: Final = {"row": "sheetData", "c": "row", "v": "c", "is": "c"}
+_PLAIN: Final = frozenset({"v", "t"})
+#: The outermost element of a sheet of cells, of one without, and of shared texts.
+_SHEET: Final = "worksheet"
+_OTHER_SHEETS: Final = frozenset({"chartsheet", "dialogsheet", "macrosheet"})
+_TEXTS: Final = "sst"
+
+#: Row and column of a cell, from 0 → its indent.
+Indents = Mapping[tuple[int, int], int]
+
+
+def read_indents(data: bytes, label: str) -> dict[str, Indents]:
+    """Check a workbook; give the indents of the cells of each sheet, by its name.
+
+    Raises:
+        SourceError: It is damaged, says a cell twice or in two ways, or is too large.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _Package(archive, label).indents()
+    except (*DAMAGE, expat.ExpatError, _Refused) as error:
+        raise SourceError(f"{label}: damaged workbook: {error}") from error
+
+
+class _Package:
+    """The parts of one workbook."""
+
+    def __init__(self, archive: zipfile.ZipFile, label: str) -> None:
+        infos = archive.infolist()
+        check_members(label, infos)
+        self._archive = archive
+        self._label = label
+        self._parts = {info.filename.lower(): info for info in infos}
+        if len(self._parts) < len(infos):
+            raise ValueError("two of its parts have one name")
+        # If a part is larger in truth, its checksum is wrong.
+        if sum(info.file_size for info in infos) > _MOST_UNPACKED:
+            raise self._too_large()
+
+    def indents(self) -> dict[str, Indents]:
+        roots = {name: self._root(name) for name in self._parts}
+        texts = _Texts()
+        for name in [name for name, root in roots.items() if root == _TEXTS]:
+            self._parse(name, texts)
+        styles = _Styles()
+        if _STYLES in self._parts:
+            self._parse(_STYLES, styles)
+        found: dict[str, Indents] = {}
+        cells = characters = 0
+        for sheet, name in self._sheets().items():
+            if roots.get(name) in _OTHER_SHEETS:
+                continue
+            if roots.get(name) != _SHEET:
+                raise _Refused(f"the part of sheet {sheet!r} is missing, or no sheet")
+            read = _Cells(texts.lengths, styles.indents)
+            try:
+                self._parse(name, read)
+            except _Refused as refused:
+                raise SourceError(
+                    f"{self._label}, sheet {sheet}, cell {read.place}: {refused}; open it in a "
+                    "spreadsheet program, look at the cell and save it again"
+                ) from refused
+            cells += read.extent
+            characters += read.characters
+            if cells > _MOST_CELLS or characters > _MOST_CHARACTERS:
+                raise self._too_large()
+            found[sheet] = read.indents
+        return found
+
+    def _too_large(self) -> SourceError:
+        return SourceError(
+            f"{self._label}: larger than {_MOST_CELLS:,} cells, {_MOST_UNPACKED:,} bytes unpacked "
+            f"or {_MOST_CHARACTERS:,} characters; save the sheet with the counts as CSV"
+        )
+
+    def _sheets(self) -> dict[str, str]:
+        """Name of a sheet → its part, of which no other is made."""
+        relations, book = _Named("Relationship"), _Named("sheet")
+        self._parse(_RELATIONS, relations)
+        self._parse(_BOOK, book)
+        targets = {
+            # A target is below xl/, or begins with a slash and is below the archive.
+            each.get("Id"): posixpath.normpath(posixpath.join("/xl", each.get("Target", "")))[1:]
+            for each in relations.found
+        }
+        found: dict[str, str] = {}
+        parts: set[str] = set()
+        for each in book.found:
+            name, part = each.get("name", ""), targets.get(each.get("id"), "").lower()
+            if name in found or part in parts:
+                raise ValueError(f"sheet {name!r} is there twice")
+            found[name] = part
+            parts.add(part)
+        return found
+
+    def _root(self, name: str) -> str | None:
+        """The outermost element; None of what is no XML."""
+        root = _Root()
+        with suppress(_Refused, expat.ExpatError):
+            self._parse(name, root)
+        return root.name
+
+    def _parse(self, name: str, part: _Part) -> None:
+        if name not in self._parts:
+            raise ValueError(f"the part {name} is missing")
+        with self._archive.open(self._parts[name]) as file:
+            part.read(file)
+
+
+class _Refused(Exception):  # noqa: N818 - it also ends the reading of a part that is in order
+    """Stop the reading of a part; say what is wrong with it."""
+
+
+class _Part:
+    """What is read of the XML of a part; each kind reads other elements."""
+
+    reads_text = False
+
+    def __init__(self) -> None:
+        self.path = [""]
+
+    def read(self, file: IO[bytes]) -> None:
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self._open
+        parser.EndElementHandler = self._close
+        if self.reads_text:
+            parser.CharacterDataHandler = self.text
+        parser.CommentHandler = lambda _: self.hidden("a comment")
+        parser.ProcessingInstructionHandler = lambda *_: self.hidden("an instruction")
+        parser.StartCdataSectionHandler = lambda: self.hidden("a CDATA section")
+        parser.StartDoctypeDeclHandler = _refuse_document_type
+        parser.ParseFile(file)
+
+    def _open(self, name: str, attributes: dict[str, str]) -> None:
+        if ":" in name:
+            name = name.rpartition(":")[2]
+        if self.path[-1] in _PLAIN:
+            self.hidden(f"<{name}>")
+        self.start(name, attributes)
+        self.path.append(name)
+
+    def _close(self, _: str) -> None:
+        self.end(self.path.pop())
+
+    def start(self, name: str, attributes: dict[str, str], /) -> None: ...
+
+    def end(self, name: str) -> None: ...
+
+    def text(self, text: str) -> None: ...
+
+    def hidden(self, what: str) -> None:
+        """Refuse what readers of a value leave out, or end it at."""
+        if self.path[-1] in _PLAIN:
+            raise _Refused(f"{what} within a text or a number, which readers end there")
+
+
+def _refuse_document_type(*_: object) -> None:  # its entities could make a small file fill memory
+    raise _Refused("a document type, which no workbook has")
+
+
+class _Root(_Part):
+    name: str | None = None
+
+    def start(self, name: str, _: dict[str, str], /) -> None:
+        self.name = name
+        raise _Refused
+
+
+class _Named(_Part):
+    """The attributes of all elements of one name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self.found: list[dict[str, str]] = []
+
+    def start(self, name: str, attributes: dict[str, str], /) -> None:
+        if name == self._name:
+            self.found.append({key.rpartition(":")[2]: text for key, text in attributes.items()})
+
+
+class _Styles(_Part):
+    """Number of a style → its indent, if it has one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._number = -1
+        self.indents: dict[str, int] = {}
+
+    def start(self, name: str, attributes: dict[str, str], /) -> None:
+        if self.path[-1] == "cellXfs":
+            self._number += 1
+        elif name == "alignment" and self.path[-2:] == ["cellXfs", "xf"]:
+            indent = attributes.get("indent", "0")
+            if not _NUMBER.fullmatch(indent) or int(indent) > _MOST_INDENT:
+                raise ValueError(f"an indent is {indent[:20]}, not a number up to {_MOST_INDENT}")
+            if int(indent):
+                self.indents[str(self._number)] = int(indent)
+
+
+class _Texts(_Part):
+    """The lengths of the texts that cells share."""
+
+    reads_text = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lengths: list[int] = []
+
+    def start(self, name: str, _: dict[str, str], /) -> None:
+        if name == "si":
+            self.lengths.append(0)
+
+    def text(self, text: str) -> None:
+        if self.path[-1] == "t" and self.lengths:
+            self.lengths[-1] += len(text)
+
+
+class _Cells(_Part):
+    """The cells of a sheet: how far they go, what they share, their indents."""
+
+    def __init__(self, lengths: list[int], styles: Mapping[str, int]) -> None:
+        super().__init__()
+        self._lengths = lengths
+        self.reads_text = bool(lengths)
+        self._styles = styles
+        self._row = self._column = self._columns = self._rows = 0
+        self._has_data = False
+        self._shared: str | None = None
+        self._has_value = False
+        self.characters = 0
+        self.indents: dict[tuple[int, int], int] = {}
+
+    @property
+    def extent(self) -> int:
+        """Cells up to the last row and column."""
+        return self._rows * self._columns
+
+    def start(self, name: str, attributes: dict[str, str], /) -> None:
+        parent = self.path[-1]
+        if _PARENTS.get(name, parent) != parent:
+            raise _Refused(f"<{name}> within <{parent}>")
+        if name == "c":
+            self._cell(attributes)
+        elif name == "row":
+            self._next_row(attributes.get("r"))
+        elif name in ("v", "is"):
+            if self._has_value:
+                raise _Refused("has two values")
+            self._has_value = True
+        elif name == "sheetData":
+            if self._has_data:
+                raise _Refused("the sheet goes on in a second part, which readers leave out")
+            self._has_data = True
+
+    def end(self, name: str) -> None:
+        if name == "c" and self._shared is not None:
+            self.characters += self._length(self._shared.strip())
+            self._shared = None
+
+    def text(self, text: str) -> None:
+        if self._shared is not None and self.path[-1] == "v":
+            self._shared += text
+
+    def _next_row(self, number: str | None) -> None:
+        row = self._row + 1
+        if number is not None:
+            row = int(number) if _NUMBER.fullmatch(number) else 0
+        if not self._row < row <= _MOST_ROWS:
+            raise _Refused(f"row {(number or str(row))[:20]} after row {self._row}")
+        self._row, self._column = row, 0
+
+    def _cell(self, attributes: dict[str, str]) -> None:
+        column = self._column + 1
+        if (reference := attributes.get("r")) is not None:
+            column = self._column_of(reference)
+        if column > MOST_COLUMNS:
+            raise _Refused(f"row {self._row} has more than {MOST_COLUMNS:,} columns")
+        self._column = column
+        self._columns = max(self._columns, column)
+        self._rows = self._row
+        self._has_value = False
+        self._shared = "" if attributes.get("t") == "s" else None
+        indent = self._styles.get(attributes.get("s", "0"))
+        if indent is not None:
+            self.indents[self._row - 1, column - 1] = indent
+
+    def _column_of(self, reference: str) -> int:
+        letters = reference.removesuffix(str(self._row))
+        column = _number_of(letters) if letters != reference else 0
+        if not column:
+            raise _Refused(f"{reference[:20]!r} is no cell of row {self._row}")
+        if column <= self._column:
+            raise _Refused(f"{reference} comes after it: twice, or out of order")
+        return column
+
+    def _length(self, number: str) -> int:
+        if not number:
+            return 0
+        if not _NUMBER.fullmatch(number) or int(number) >= len(self._lengths):
+            raise _Refused(f"has text number {number[:20]}, which is missing")
+        return self._lengths[int(number)]
+
+    @property
+    def place(self) -> str:
+        """The present cell, as spreadsheets name it."""
+        letters, number = "", self._column
+        while number:
+            number, letter = divmod(number - 1, 26)
+            letters = chr(ord("A") + letter) + letters
+        return f"{letters}{self._row}"
+
+
+@lru_cache(maxsize=MOST_COLUMNS)
+def _number_of(letters: str) -> int:
+    """Number a column, from 1; 0 of what is none.
+
+    >>> _number_of("A"), _number_of("AA"), _number_of("A1")
+    (1, 27, 0)
+    """
+    if not _LETTERS.fullmatch(letters):
+        return 0
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
