@@ -436,9 +436,7 @@ class Printer:
         row = first + len(table.titles) + (bool(table.titles) and not table.absent)
         places = self._columns(columns, len(table.heads), table.gap[1])
         last = self._header(grid, table, columns, places, row)
-        for head in filter(None, table.heads):
-            self._answer("header", *map(str, range(row, last)))
-            self._answer("head", head)
+        self._answers(table, rows, range(row, last))
         row = self._below_header(grid, table, columns, places, last)
         before: tuple[str, ...] = ()
         for number, line in enumerate(rows):
@@ -484,6 +482,25 @@ class Printer:
     def _answer(self, flag: str, *said: str) -> None:
         known = self.truth.answers.setdefault(flag, [])
         known += [word for word in said if word not in known]
+
+    def _answers(self, table: Table, rows: Sequence[Entry], header: range) -> None:
+        """Note which stub has the places, which what they are part of, and where the header is."""
+        if rows and "header" not in self.truth.answers:
+            self._answer("header", *map(str, header))
+        places = self.truth.places
+        for number, head in enumerate(table.heads):
+            stubs = [
+                (line.stub[number], line)
+                for line in rows
+                if len(line.stub) > number and line.kind != "heading"
+            ]
+            named = {stub for stub, _ in stubs if stub is not None and stub[0] == places}
+            if not head or not named:
+                continue
+            own = all(
+                stub is None or stub[1] == line.condition.get(stub[0]) for stub, line in stubs
+            )
+            self._answer("place" if own else "parent", head)
 
     @staticmethod
     def _columns(columns: Sequence[Entry], stub: int, gaps: bool) -> list[int]:

@@ -8,8 +8,10 @@ import openpyxl
 import pytest
 
 from benchmarks.publications.archetypes import ARCHETYPES
-from benchmarks.publications.drawing import draw
+from benchmarks.publications.drawing import Drawn, draw
+from benchmarks.publications.judging import judge
 from benchmarks.publications.people import Dimension, forest
+from benchmarks.publications.tool import CellName, Count, Masks, Reading
 
 
 @pytest.mark.parametrize("name", list(ARCHETYPES))
@@ -65,3 +67,94 @@ def test_a_printed_count_stands_where_the_truth_says(tmp_path) -> None:  # type:
             if cell.kind == "count" and cell.shown is not None:
                 value = book[cell.sheet].cell(cell.row, cell.column).value
                 assert value in (cell.shown, "-")
+
+
+def _true_reading(drawn: Drawn) -> Reading:
+    """Return the right reading of a file of council areas by religion."""
+    truth = drawn.truth
+    religions = [node.category.label for node in truth.world.dimensions["Religion"].nodes]
+    areas = ["Scotland", *(n.category.label for n in truth.world.dimensions["Council area"].nodes)]
+    everybody = (1 << len(religions)) - 1
+    masks = [everybody, *(1 << at for at in range(len(religions)))]
+    cells: dict[CellName, Masks] = {
+        ("T", number): (mask,) for number, mask in enumerate(masks, start=1)
+    }
+    geoids = ["A", *(f"A{number:02d}" for number in range(1, len(areas)))]
+    printed = {(c.stub, c.heading): c.shown for c in truth.cells if c.shown is not None}
+    heads = ["All people", *religions]
+    return Reading(
+        names=dict(zip(geoids, areas, strict=True)),
+        counts={
+            geoid: {
+                ("T", number): Count(*[printed[area, head]] * 3)
+                for number, head in enumerate(heads, start=1)
+            }
+            for geoid, area in zip(geoids, areas, strict=True)
+        },
+        cells=cells,
+        labels={key: heads[key[1] - 1] for key in cells},
+        sizes=(len(religions),),
+    )
+
+
+def _religions() -> Drawn:
+    return draw(ARCHETYPES["scotland census"], 1)
+
+
+def test_the_right_reading_is_right() -> None:
+    drawn = _religions()
+    assert judge(drawn.truth, _true_reading(drawn), "").name == "right"
+
+
+def test_a_swap_of_two_counts_is_wrong() -> None:
+    drawn = _religions()
+    reading = _true_reading(drawn)
+    cells = reading.counts["A01"]
+    cells["T", 2], cells["T", 3] = cells["T", 3], cells["T", 2]
+    assert judge(drawn.truth, reading, "").name == "wrong"
+
+
+def test_a_total_beside_its_parts_is_wrong() -> None:
+    drawn = _religions()
+    reading = _true_reading(drawn)
+    wider = reading.sizes[0]
+    reading.cells["T", 1] = (1 << wider,)
+    reading.sizes = (wider + 1,)
+    assert judge(drawn.truth, reading, "").name == "wrong"
+
+
+def test_a_whole_read_as_a_place_beside_its_parts_is_wrong() -> None:
+    drawn = _religions()
+    reading = _true_reading(drawn)
+    reading.counts["B"] = reading.counts.pop("A")
+    reading.names["B"] = reading.names.pop("A")
+    assert judge(drawn.truth, reading, "").name == "wrong"
+
+
+def test_a_column_that_is_lost_is_wrong_unless_it_was_told() -> None:
+    drawn = _religions()
+    reading = _true_reading(drawn)
+    for cells in reading.counts.values():
+        del cells["T", 5]
+    lost = reading.labels["T", 5]
+    assert judge(drawn.truth, reading, "").name == "wrong"
+    assert judge(drawn.truth, reading, f"left out: {lost}").name == "in part"
+
+
+def test_columns_read_as_independent_allow_more() -> None:
+    drawn = _religions()
+    reading = _true_reading(drawn)
+    width = reading.sizes[0]
+    reading.sizes = (2,) * width
+    for number in range(1, width + 2):
+        reading.cells["T", number] = tuple(2 if at == number - 2 else 3 for at in range(width))
+    assert judge(drawn.truth, reading, "").name == "looser"
+
+
+def test_a_law_that_rules_out_the_truth_is_wrong() -> None:
+    drawn = _religions()
+    reading = _true_reading(drawn)
+    count = reading.counts["A01"]["T", 2]
+    assert count.printed is not None
+    reading.counts["A01"]["T", 2] = Count(count.printed, count.low + 1, count.low + 2)
+    assert judge(drawn.truth, reading, "").name == "wrong"
