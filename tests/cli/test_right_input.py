@@ -30,6 +30,22 @@ def read(folder: Path, name: str) -> pl.DataFrame:
     return pl.read_parquet(folder / f"work/{name}/**/*.parquet", hive_partitioning=False)
 
 
+def test_nobody_is_left_out_where_nobody_lives(tmp_path: Path) -> None:
+    schools = "geography: {levels: [{level: school, digits: 2}], partition: school}\n"
+    families = "families:\n- {levels: [school], cells: [{by: sex}], tables: {T: {}}}\n"
+    (tmp_path / "list.csv").write_text("geoid\nA1\nA2\n")
+    (tmp_path / "truth.csv").write_text("geoid_school,sex\nA1,girl\n")
+    run = write(
+        tmp_path,
+        FEATURES + schools + families,
+        "A1,T,1,1\n",
+        "reconstruct:\nleave_one_out: {records: truth.csv, gains: [sex]}\n",
+        ", geounits: list.csv",
+    )
+    recon("run", "-c", run, "--until", "leave-one-out")
+    assert read(tmp_path, "leave_one_out")["geoid_school"].to_list() == ["A1"]
+
+
 def test_nothing_is_suppressed_where_nobody_lives(tmp_path: Path) -> None:
     run = write(
         tmp_path, FEATURES + TOWNS + BY_SEX, COUNTS, "suppress: {counts: exact, below: 3}\n"

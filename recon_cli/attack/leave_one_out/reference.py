@@ -158,12 +158,9 @@ class ModalValues:
             pl.col(release.geoid_column).alias("geoid"), gain_codes(release, records, columns)
         )
         geoids = people["geoid"].unique().sort()
-        numbers = pl.Series(range(len(geoids)), dtype=pl.Int64)
-        counts = (
-            people.group_by("geoid", "gain")
-            .agg(n=pl.len())
-            .with_columns(unit=pl.col("geoid").replace_strict(geoids, numbers))
-        )
+        counts = people.group_by("geoid", "gain").agg(n=pl.len())
+        unit = counts["geoid"].cast(pl.Enum(geoids)).to_physical().cast(pl.Int64)
+        counts = counts.with_columns(unit=unit)
         if mode is None:
             totals = counts.group_by("gain").agg(pl.col("n").sum())
             mode = most_frequent(dict(totals.iter_rows()))

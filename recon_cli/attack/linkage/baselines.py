@@ -56,7 +56,8 @@ class ValueCounts:
     def of(cls, counts: pl.DataFrame, geoids: pl.Series, parents: Level, mode: int) -> ValueCounts:
         """Count by unit; their parents are the geounits of ``parents``."""
         ordered = counts.select("unit", "gain", pl.col("n").cast(pl.Int64)).sort("unit", "gain")
-        return cls(ordered, geoids, enclosing_places(geoids, parents).to_numpy(), mode)
+        parent = enclosing_places(geoids, parents).to_numpy().astype(np.int64)
+        return cls(ordered, geoids, parent, mode)
 
     @cached_property
     def above(self) -> pl.DataFrame:
