@@ -118,7 +118,7 @@ def _report(outcomes: dict[str, list[Outcome]]) -> str:
         all_of = [o for found in outcomes.values() for o in found if command in o.seconds]
         seconds = sum(outcome.seconds[command] for outcome in all_of)
         rows = sum(outcome.rows for outcome in all_of)
-        lines.append(f"{command}: {rows / max(seconds, 1e-9):,.0f} rows a second")
+        lines.append(f"{command}: {rows / max(seconds, 1e-9):,.0f} rows a second of processor time")
     return "\n".join(lines) + "\n"
 
 

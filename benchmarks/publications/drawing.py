@@ -145,6 +145,11 @@ class Sheet:
     between: int = 2
 
 
+def sheet(name: str, *tables: Table) -> tuple[Sheet, ...]:
+    """Return a workbook's only sheet."""
+    return (Sheet(name, tables),)
+
+
 @dataclass(frozen=True)
 class Archetype:
     """A layout of a publication.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..drawing import Archetype, Places, Sheet
+from ..drawing import Archetype, Places, Sheet, sheet
 from ..layout import (
     EXACT,
     Format,
@@ -23,7 +23,6 @@ from ..people import Dimension, forest
 
 _AGES: Final = forest("0-14|15-29|30-44|45-64|65+")
 _SEX: Final = Dimension("Sex", forest("Males|Females"), "Persons")
-
 CENSUS: Final = (
     Archetype(
         "saus population",
@@ -36,19 +35,15 @@ CENSUS: Final = (
                 "Total population",
             ),
         ),
-        (
-            Sheet(
-                "Data",
-                (
-                    Table(
-                        axis("State"),
-                        with_shares(axis("Race"), ("Number", "Percent"), skip_first=True),
-                        ("State",),
-                        titles=("Table 18. Resident Population by Race and State: 2009",),
-                        notes=("Source: U.S. Census Bureau.",),
-                        gap=(True, False),
-                    ),
-                ),
+        sheet(
+            "Data",
+            Table(
+                axis("State"),
+                with_shares(axis("Race"), ("Number", "Percent"), skip_first=True),
+                ("State",),
+                titles=("Table 18. Resident Population by Race and State: 2009",),
+                notes=("Source: U.S. Census Bureau.",),
+                gap=(True, False),
             ),
         ),
         Places("State", "states", down=(8, 20), total="U.S."),
@@ -68,22 +63,18 @@ CENSUS: Final = (
                 "All people",
             ),
         ),
-        (
-            Sheet(
-                "UV205",
-                (
-                    Table(
-                        axis("Council area", total="first"),
-                        axis("Religion"),
-                        ("Council Area 2019",),
-                        titles=(
-                            "Scotland's Census 2022 - National Records of Scotland",
-                            "Table UV205 - Religion",
-                            "Summation Options: Sum",
-                        ),
-                        notes=("(c) copyright Crown 2024.",),
-                    ),
+        sheet(
+            "UV205",
+            Table(
+                axis("Council area", total="first"),
+                axis("Religion"),
+                ("Council Area 2019",),
+                titles=(
+                    "Scotland's Census 2022 - National Records of Scotland",
+                    "Table UV205 - Religion",
+                    "Summation Options: Sum",
                 ),
+                notes=("(c) copyright Crown 2024.",),
             ),
         ),
         Places("Council area", "en", down=(7, 16), total="Scotland"),
@@ -103,17 +94,13 @@ CENSUS: Final = (
                 "All usual residents",
             ),
         ),
-        (
-            Sheet(
-                "LGD",
-                (
-                    Table(
-                        axis("Geography", codes="after"),
-                        with_shares(axis("Religion"), None, skip_first=True, apart=True),
-                        ("Geography", "Geography code"),
-                        titles=("Census 2021, Northern Ireland", "MS-B19: Religion"),
-                    ),
-                ),
+        sheet(
+            "LGD",
+            Table(
+                axis("Geography", codes="after"),
+                with_shares(axis("Religion"), None, skip_first=True, apart=True),
+                ("Geography", "Geography code"),
+                titles=("Census 2021, Northern Ireland", "MS-B19: Religion"),
             ),
         ),
         Places(
@@ -139,24 +126,20 @@ CENSUS: Final = (
                 "Insgesamt",
             ),
         ),
-        (
-            Sheet(
-                "12411-0018",
-                (
-                    Table(
-                        axis("Kreis", total="no", codes="before"),
-                        crossed(axis("Alter"), axis("Geschlecht")),
-                        ("", ""),
-                        titles=(
-                            "Bevölkerung: Kreise, Stichtag, Geschlecht, Altersgruppen",
-                            "Fortschreibung des Bevölkerungsstandes",
-                            "Bevölkerungsstand (Anzahl)",
-                        ),
-                        notes=("_____________", "© Statistisches Bundesamt (Destatis), 2023"),
-                        repeat=True,
-                        units=("Anzahl", "%"),
-                    ),
+        sheet(
+            "12411-0018",
+            Table(
+                axis("Kreis", total="no", codes="before"),
+                crossed(axis("Alter"), axis("Geschlecht")),
+                ("", ""),
+                titles=(
+                    "Bevölkerung: Kreise, Stichtag, Geschlecht, Altersgruppen",
+                    "Fortschreibung des Bevölkerungsstandes",
+                    "Bevölkerungsstand (Anzahl)",
                 ),
+                notes=("_____________", "© Statistisches Bundesamt (Destatis), 2023"),
+                repeat=True,
+                units=("Anzahl", "%"),
             ),
         ),
         Places("Kreis", "de", down=(8, 18), code="010{n:02d}", total=None),
@@ -178,26 +161,22 @@ CENSUS: Final = (
                 "Insgesamt",
             ),
         ),
-        (
-            Sheet(
-                "flat",
+        sheet(
+            "flat",
+            Table(
+                crossed(
+                    axis("KREISE", total="no", codes="before"),
+                    axis("GES", codes="before"),
+                    axis("ALT", codes="before"),
+                ),
+                everybody("BEVSTD__Bevölkerungsstand__Anzahl"),
                 (
-                    Table(
-                        crossed(
-                            axis("KREISE", total="no", codes="before"),
-                            axis("GES", codes="before"),
-                            axis("ALT", codes="before"),
-                        ),
-                        everybody("BEVSTD__Bevölkerungsstand__Anzahl"),
-                        (
-                            "1_Auspraegung_Code",
-                            "1_Auspraegung_Label",
-                            "2_Auspraegung_Code",
-                            "2_Auspraegung_Label",
-                            "3_Auspraegung_Code",
-                            "3_Auspraegung_Label",
-                        ),
-                    ),
+                    "1_Auspraegung_Code",
+                    "1_Auspraegung_Label",
+                    "2_Auspraegung_Code",
+                    "2_Auspraegung_Label",
+                    "3_Auspraegung_Code",
+                    "3_Auspraegung_Label",
                 ),
             ),
         ),
@@ -218,26 +197,22 @@ CENSUS: Final = (
             ),
             Dimension("Geschlecht", forest("Männer|Frauen"), "Zusammen"),
         ),
-        (
-            Sheet(
-                "Tab 1",
-                (
-                    Table(
-                        axis("Gemeinde", style="once", own="Bezirk gesamt"),
-                        joined(
-                            axis("Staat"),
-                            axis("Geschlecht", total="no"),
-                            other("Durchschnittsalter", "mean"),
-                        ),
-                        ("Politischer Bezirk", "Gemeinde"),
-                        titles=(
-                            "Bevölkerung nach Staatsangehörigkeit und Geschlecht",
-                            "Stichtag 31.10.2021",
-                        ),
-                        notes=("Q: STATISTIK AUSTRIA.",),
-                        once=True,
-                    ),
+        sheet(
+            "Tab 1",
+            Table(
+                axis("Gemeinde", style="once", own="Bezirk gesamt"),
+                joined(
+                    axis("Staat"),
+                    axis("Geschlecht", total="no"),
+                    other("Durchschnittsalter", "mean"),
                 ),
+                ("Politischer Bezirk", "Gemeinde"),
+                titles=(
+                    "Bevölkerung nach Staatsangehörigkeit und Geschlecht",
+                    "Stichtag 31.10.2021",
+                ),
+                notes=("Q: STATISTIK AUSTRIA.",),
+                once=True,
             ),
         ),
         Places("Gemeinde", "de", up=(3, 4), down=(3, 5), total=None),
@@ -257,25 +232,21 @@ CENSUS: Final = (
                 "Total",
             ),
         ),
-        (
-            Sheet(
-                "2021",
-                (
-                    Table(
-                        axis("Kanton"),
-                        axis("Religion"),
-                        ("",),
-                        titles=(
-                            "Ständige Wohnbevölkerung ab 15 Jahren nach Religionszugehörigkeit und Kanton, 2021",
-                            "T 01.08.02.02",
-                        ),
-                        notes=(
-                            "X: Extrapolation aufgrund von 4 oder weniger Beobachtungen.",
-                            "© BFS - Statistisches Lexikon der Schweiz",
-                        ),
-                        gap=(True, False),
-                    ),
+        sheet(
+            "2021",
+            Table(
+                axis("Kanton"),
+                axis("Religion"),
+                ("",),
+                titles=(
+                    "Ständige Wohnbevölkerung ab 15 Jahren nach Religionszugehörigkeit und Kanton, 2021",
+                    "T 01.08.02.02",
                 ),
+                notes=(
+                    "X: Extrapolation aufgrund von 4 oder weniger Beobachtungen.",
+                    "© BFS - Statistisches Lexikon der Schweiz",
+                ),
+                gap=(True, False),
             ),
         ),
         Places("Kanton", "cantons", down=(8, 17), total="Schweiz"),
@@ -291,18 +262,14 @@ CENSUS: Final = (
             Dimension("Sexo", forest("Hombres|Mujeres"), "Total"),
             Dimension("Año", forest("2022|2021|2020"), None, spread=60),
         ),
-        (
-            Sheet(
-                "tabla",
-                (
-                    Table(
-                        axis("Municipio", total="no", codes="before"),
-                        crossed(axis("Sexo"), axis("Año", total="no")),
-                        ("Código", "Municipio"),
-                        titles=("Población por municipios y sexo.", "Unidades: Personas"),
-                        notes=("Fuente: Instituto Nacional de Estadística",),
-                    ),
-                ),
+        sheet(
+            "tabla",
+            Table(
+                axis("Municipio", total="no", codes="before"),
+                crossed(axis("Sexo"), axis("Año", total="no")),
+                ("Código", "Municipio"),
+                titles=("Población por municipios y sexo.", "Unidades: Personas"),
+                notes=("Fuente: Instituto Nacional de Estadística",),
             ),
         ),
         Places("Municipio", "es", down=(8, 16), code="440{n:02d}", total=None),
@@ -319,21 +286,17 @@ CENSUS: Final = (
                 "Leeftijd", forest("0 tot 15 jaar|15 tot 45 jaar|45 jaar of ouder"), "Totaal"
             ),
         ),
-        (
-            Sheet(
-                "KWB",
-                (
-                    Table(
-                        axis("Regio", total="no", codes="after"),
-                        joined(
-                            axis("Geslacht"),
-                            axis("Leeftijd", total="no"),
-                            other("Bevolkingsdichtheid", "population"),
-                            other("Gemiddelde WOZ-waarde", "mean"),
-                        ),
-                        ("Wijken en buurten", "Codering"),
-                    ),
+        sheet(
+            "KWB",
+            Table(
+                axis("Regio", total="no", codes="after"),
+                joined(
+                    axis("Geslacht"),
+                    axis("Leeftijd", total="no"),
+                    other("Bevolkingsdichtheid", "population"),
+                    other("Gemiddelde WOZ-waarde", "mean"),
                 ),
+                ("Wijken en buurten", "Codering"),
             ),
         ),
         Places(
@@ -355,23 +318,19 @@ CENSUS: Final = (
         "Statistics Norway, StatBank 07459: Population by municipality, sex and age",
         "population",
         (_SEX, Dimension("Age", _AGES, "Total")),
-        (
-            Sheet(
-                "Folkemengde",
-                (
-                    Table(
-                        crossed(
-                            axis("Municipality", total="no"),
-                            axis("Sex", total="no"),
-                            axis("Age", total="no"),
-                        ),
-                        everybody("2023"),
-                        ("region", "sex", "age"),
-                        titles=("07459: Population, by region, sex and age",),
-                        notes=("Statistics Norway",),
-                        once=True,
-                    ),
+        sheet(
+            "Folkemengde",
+            Table(
+                crossed(
+                    axis("Municipality", total="no"),
+                    axis("Sex", total="no"),
+                    axis("Age", total="no"),
                 ),
+                everybody("2023"),
+                ("region", "sex", "age"),
+                titles=("07459: Population, by region, sex and age",),
+                notes=("Statistics Norway",),
+                once=True,
             ),
         ),
         Places("Municipality", "no", down=(6, 12), label="03{n:02d} {}", total=None),
@@ -386,21 +345,17 @@ CENSUS: Final = (
             Dimension("Płeć", forest("mężczyźni|kobiety"), "ogółem"),
             Dimension("Miejsce", forest("miasta|wieś"), "ogółem"),
         ),
-        (
-            Sheet(
-                "Tabl. 3",
-                (
-                    Table(
-                        axis("Powiat", style="bold", codes="after"),
-                        crossed(axis("Miejsce"), axis("Płeć")),
-                        ("Wyszczególnienie", "Kod"),
-                        titles=(
-                            "TABL. 3. LUDNOŚĆ WEDŁUG PŁCI I MIEJSCA ZAMIESZKANIA",
-                            "POPULATION BY SEX AND RESIDENCE",
-                        ),
-                        spacer=True,
-                    ),
+        sheet(
+            "Tabl. 3",
+            Table(
+                axis("Powiat", style="bold", codes="after"),
+                crossed(axis("Miejsce"), axis("Płeć")),
+                ("Wyszczególnienie", "Kod"),
+                titles=(
+                    "TABL. 3. LUDNOŚĆ WEDŁUG PŁCI I MIEJSCA ZAMIESZKANIA",
+                    "POPULATION BY SEX AND RESIDENCE",
                 ),
+                spacer=True,
             ),
         ),
         Places(
@@ -425,18 +380,14 @@ CENSUS: Final = (
             Dimension("Φύλο", forest("Άρρενες|Θήλεις"), "Σύνολο"),
             Dimension("Ηλικία", _AGES, "Σύνολο"),
         ),
-        (
-            Sheet(
-                "Α01",
-                (
-                    Table(
-                        axis("Δήμος"),
-                        joined(axis("Φύλο"), under(axis("Ηλικία", total="no"), "Ομάδες ηλικιών")),
-                        ("Περιγραφή",),
-                        titles=("Πίνακας Α01. Μόνιμος πληθυσμός",),
-                        notes=("Πηγή: ΕΛΣΤΑΤ",),
-                    ),
-                ),
+        sheet(
+            "Α01",
+            Table(
+                axis("Δήμος"),
+                joined(axis("Φύλο"), under(axis("Ηλικία", total="no"), "Ομάδες ηλικιών")),
+                ("Περιγραφή",),
+                titles=("Πίνακας Α01. Μόνιμος πληθυσμός",),
+                notes=("Πηγή: ΕΛΣΤΑΤ",),
             ),
         ),
         Places("Δήμος", "el", down=(7, 16), total="ΣΥΝΟΛΟ ΕΛΛΑΔΟΣ"),
@@ -453,24 +404,20 @@ CENSUS: Final = (
                 "Age", forest("Under 15 years|15–29 years|30–64 years|65 years and over"), "Total"
             ),
         ),
-        (
-            Sheet(
-                "Table 1",
-                (
-                    Table(
-                        axis("SA2", codes="before"),
-                        crossed(axis("Sex", relabel={"Persons": "Total people"}), axis("Age")),
-                        ("Code", "SA2 description"),
-                        titles=(
-                            "Table 1",
-                            "Age group by sex",
-                            "For census usually resident population count",
-                        ),
-                        notes=(
-                            "1. This data has been randomly rounded to protect confidentiality.",
-                            "Symbol: ..C confidential",
-                        ),
-                    ),
+        sheet(
+            "Table 1",
+            Table(
+                axis("SA2", codes="before"),
+                crossed(axis("Sex", relabel={"Persons": "Total people"}), axis("Age")),
+                ("Code", "SA2 description"),
+                titles=(
+                    "Table 1",
+                    "Age group by sex",
+                    "For census usually resident population count",
+                ),
+                notes=(
+                    "1. This data has been randomly rounded to protect confidentiality.",
+                    "Symbol: ..C confidential",
                 ),
             ),
         ),
@@ -493,21 +440,17 @@ CENSUS: Final = (
             Dimension("Cor", forest("Branca|Preta|Amarela|Parda|Indígena"), "Total"),
             Dimension("Sexo", forest("Homens|Mulheres"), "Total"),
         ),
-        (
-            Sheet(
-                "Tabela",
-                (
-                    Table(
-                        axis("Município", total="no"),
-                        crossed(axis("Sexo"), axis("Cor")),
-                        ("Município",),
-                        titles=(
-                            "Tabela 9606 - População residente, por cor ou raça, segundo o sexo",
-                            "Variável - População residente (Pessoas)",
-                        ),
-                        notes=("Fonte: IBGE - Censo Demográfico",),
-                    ),
+        sheet(
+            "Tabela",
+            Table(
+                axis("Município", total="no"),
+                crossed(axis("Sexo"), axis("Cor")),
+                ("Município",),
+                titles=(
+                    "Tabela 9606 - População residente, por cor ou raça, segundo o sexo",
+                    "Variável - População residente (Pessoas)",
                 ),
+                notes=("Fonte: IBGE - Censo Demográfico",),
             ),
         ),
         Places("Município", "pt", down=(7, 14), label="{} (BA)", total=None),
@@ -524,22 +467,18 @@ CENSUS: Final = (
             Dimension("Lengua", forest("P3YM_HLI"), "P", whole=False),
             Dimension("Religión", forest("PCATOLICA|PRO_CRIEVA|PSIN_RELIG"), "P"),
         ),
-        (
-            Sheet(
-                "iter",
-                (
-                    Table(
-                        axis("NOM_LOC", total="no", codes="before"),
-                        joined(
-                            other("LONGITUD", "code"),
-                            axis("Sexo"),
-                            axis("Lengua", total="no"),
-                            axis("Religión", total="no"),
-                            other("PROM_HNV", "mean", decimals=2),
-                        ),
-                        ("LOC", "NOM_LOC"),
-                    ),
+        sheet(
+            "iter",
+            Table(
+                axis("NOM_LOC", total="no", codes="before"),
+                joined(
+                    other("LONGITUD", "code"),
+                    axis("Sexo"),
+                    axis("Lengua", total="no"),
+                    axis("Religión", total="no"),
+                    other("PROM_HNV", "mean", decimals=2),
                 ),
+                ("LOC", "NOM_LOC"),
             ),
         ),
         Places("NOM_LOC", "es", down=(10, 20), code="{n:04d}", total=None),
@@ -555,19 +494,15 @@ CENSUS: Final = (
             Dimension("男女", forest("男|女"), "総数"),
             Dimension("年齢", forest("15歳未満|15～64歳|65歳以上"), "総数"),
         ),
-        (
-            Sheet(
-                "第1表",
-                (
-                    Table(
-                        axis("地域", codes="before"),
-                        crossed(axis("男女"), axis("年齢")),
-                        ("地域コード", "地域名"),
-                        titles=("第1表 男女,年齢(3区分)別人口－市",),
-                        units=("人", "%"),
-                        notes=("注) 年齢「不詳」を除く。",),
-                    ),
-                ),
+        sheet(
+            "第1表",
+            Table(
+                axis("地域", codes="before"),
+                crossed(axis("男女"), axis("年齢")),
+                ("地域コード", "地域名"),
+                titles=("第1表 男女,年齢(3区分)別人口－市",),
+                units=("人", "%"),
+                notes=("注) 年齢「不詳」を除く。",),
             ),
         ),
         Places("地域", "ja", down=(6, 14), code="022{n:02d}", total="青森県", total_code="02000"),
@@ -582,16 +517,12 @@ CENSUS: Final = (
             Dimension("성별", forest("남자|여자"), "총인구"),
             Dimension("연도", forest("2020|2021|2022"), None, spread=60),
         ),
-        (
-            Sheet(
-                "데이터",
-                (
-                    Table(
-                        axis("행정구역", style="indent"),
-                        crossed(axis("연도", total="no"), axis("성별")),
-                        ("행정구역(시군구)별",),
-                    ),
-                ),
+        sheet(
+            "데이터",
+            Table(
+                axis("행정구역", style="indent"),
+                crossed(axis("연도", total="no"), axis("성별")),
+                ("행정구역(시군구)별",),
             ),
         ),
         Places("행정구역", "ko", down=(8, 16), total="전국"),
@@ -677,13 +608,15 @@ CENSUS: Final = (
             Sheet(
                 "Tab. 1",
                 tuple(
-                    Table(
-                        axis("Okres", total="last"),
-                        crossed(only("Pohlaví", sex), axis("Víra")),
-                        ("Okres",),
-                        titles=(f"Tab. 1.{number} Obyvatelstvo podle náboženské víry – {sex}",),
+                    (
+                        Table(
+                            axis("Okres", total="last"),
+                            crossed(only("Pohlaví", sex), axis("Víra")),
+                            ("Okres",),
+                            titles=(f"Tab. 1.{number} Obyvatelstvo podle náboženské víry – {sex}",),
+                        )
+                        for number, sex in enumerate(("Muži", "Ženy"), start=1)
                     )
-                    for number, sex in enumerate(("Muži", "Ženy"), start=1)
                 ),
                 between=2,
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..drawing import Archetype, Places, Sheet
+from ..drawing import Archetype, Places, sheet
 from ..layout import (
     EXACT,
     Format,
@@ -22,7 +22,6 @@ from ..layout import (
 from ..people import Dimension, forest
 
 _SEX: Final = Dimension("Sex", forest("Male|Female"), "Total")
-
 HEALTH: Final = (
     Archetype(
         "cdc wonder",
@@ -34,29 +33,25 @@ HEALTH: Final = (
                 "Race", forest("2106-3=White|2054-5=Black or African American|A=Asian"), None
             ),
         ),
-        (
-            Sheet(
-                "Underlying Cause of Death",
-                (
-                    Table(
-                        crossed(
-                            axis("County", total="no", codes="after"),
-                            axis("Gender", total="no", codes="after"),
-                            axis("Race", total="no", codes="after"),
-                        ),
-                        joined(
-                            everybody("Deaths"),
-                            other("Population", "population"),
-                            other("Crude Rate", "rate"),
-                        ),
-                        ("County", "County Code", "Gender", "Gender Code", "Race", "Race Code"),
-                        absent=True,
-                        notes=(
-                            "---",
-                            "Dataset: Underlying Cause of Death, 2018-2021, Single Race",
-                            "Suggested Citation: Centers for Disease Control and Prevention.",
-                        ),
-                    ),
+        sheet(
+            "Underlying Cause of Death",
+            Table(
+                crossed(
+                    axis("County", total="no", codes="after"),
+                    axis("Gender", total="no", codes="after"),
+                    axis("Race", total="no", codes="after"),
+                ),
+                joined(
+                    everybody("Deaths"),
+                    other("Population", "population"),
+                    other("Crude Rate", "rate"),
+                ),
+                ("County", "County Code", "Gender", "Gender Code", "Race", "Race Code"),
+                absent=True,
+                notes=(
+                    "---",
+                    "Dataset: Underlying Cause of Death, 2018-2021, Single Race",
+                    "Suggested Citation: Centers for Disease Control and Prevention.",
                 ),
             ),
         ),
@@ -72,25 +67,21 @@ HEALTH: Final = (
         "ONS, Deaths registered by area of usual residence, England and Wales, Table 1a",
         "health",
         (_SEX,),
-        (
-            Sheet(
-                "1a",
-                (
-                    Table(
-                        axis("Area", codes="before"),
-                        joined(
-                            under(axis("Sex"), "Number of deaths"),
-                            other("Age-standardised mortality rate", "rate"),
-                            other("Population", "population"),
-                        ),
-                        ("Area code", "Area of usual residence"),
-                        titles=(
-                            "Table 1a: Deaths by area of usual residence",
-                            "This worksheet contains one table.",
-                        ),
-                        together=" ",
-                    ),
+        sheet(
+            "1a",
+            Table(
+                axis("Area", codes="before"),
+                joined(
+                    under(axis("Sex"), "Number of deaths"),
+                    other("Age-standardised mortality rate", "rate"),
+                    other("Population", "population"),
                 ),
+                ("Area code", "Area of usual residence"),
+                titles=(
+                    "Table 1a: Deaths by area of usual residence",
+                    "This worksheet contains one table.",
+                ),
+                together=" ",
             ),
         ),
         Places(
@@ -111,18 +102,12 @@ HEALTH: Final = (
         "NHS Digital, Maternity Services Monthly Statistics, provider data file",
         "health",
         (Dimension("Measure", forest("Under 20|20 to 24|25 to 29|30 to 34|35 and over"), None),),
-        (
-            Sheet(
-                "data",
-                (
-                    Table(
-                        crossed(
-                            axis("Org", total="no", codes="before"), axis("Measure", total="no")
-                        ),
-                        everybody("Final_value"),
-                        ("Org_Code", "Org_Name", "Measure"),
-                    ),
-                ),
+        sheet(
+            "data",
+            Table(
+                crossed(axis("Org", total="no", codes="before"), axis("Measure", total="no")),
+                everybody("Final_value"),
+                ("Org_Code", "Org_Name", "Measure"),
             ),
         ),
         Places("Org", "hospitals", down=(8, 16), code="R{n:02d}X", total=None),
@@ -142,18 +127,14 @@ HEALTH: Final = (
             ),
             Dimension("Sex", forest("Male|Female"), "All"),
         ),
-        (
-            Sheet(
-                "Table 2.1.1",
-                (
-                    Table(
-                        axis("Substance group", total="last"),
-                        with_shares(axis("Sex", total="last"), ("n", "%"), decimals=0),
-                        ("Substance group",),
-                        titles=("Table 2.1.1: Sex of all people in treatment",),
-                        notes=("Source: NDTMS",),
-                    ),
-                ),
+        sheet(
+            "Table 2.1.1",
+            Table(
+                axis("Substance group", total="last"),
+                with_shares(axis("Sex", total="last"), ("n", "%"), decimals=0),
+                ("Substance group",),
+                titles=("Table 2.1.1: Sex of all people in treatment",),
+                notes=("Source: NDTMS",),
             ),
         ),
         people=200000,
@@ -170,32 +151,25 @@ HEALTH: Final = (
             Dimension(
                 "Race/ethnicity",
                 forest(
-                    "American Indian/Alaska Native|Asian|Black/African American"
-                    "|Hispanic/Latino|White|Multiple races"
+                    "American Indian/Alaska Native|Asian|Black/African American|Hispanic/Latino|White|Multiple races"
                 ),
                 None,
             ),
             Dimension("Year", forest("2018|2019|2020|2021"), None, spread=60),
         ),
-        (
-            Sheet(
-                "Table 1a",
-                (
-                    Table(
-                        joined(
-                            everybody("Total"),
-                            headed("Gender", "Age at diagnosis (yr)", "Race/ethnicity"),
-                        ),
-                        with_shares(axis("Year", total="no"), ("No.", "Rate"), kind="rate"),
-                        ("",),
-                        titles=(
-                            "Table 1a. Diagnoses of HIV infection, by year of diagnosis and selected"
-                            " characteristics, 2018-2021—United States",
-                        ),
-                        notes=("Note. Rates are per 100,000 population.",),
-                        label_marks=("a", "b"),
-                    ),
+        sheet(
+            "Table 1a",
+            Table(
+                joined(
+                    everybody("Total"), headed("Gender", "Age at diagnosis (yr)", "Race/ethnicity")
                 ),
+                with_shares(axis("Year", total="no"), ("No.", "Rate"), kind="rate"),
+                ("",),
+                titles=(
+                    "Table 1a. Diagnoses of HIV infection, by year of diagnosis and selected characteristics, 2018-2021—United States",
+                ),
+                notes=("Note. Rates are per 100,000 population.",),
+                label_marks=("a", "b"),
             ),
         ),
         people=140000,
@@ -209,30 +183,24 @@ HEALTH: Final = (
             Dimension(
                 "Diagnose",
                 forest(
-                    "A00-B99=Infektiöse Krankheiten|C00-D48=Neubildungen{Bösartige"
-                    " Neubildungen}|I00-I99=Krankheiten des Kreislaufsystems{Herzinfarkt}"
-                    "|S00-T98=Verletzungen"
+                    "A00-B99=Infektiöse Krankheiten|C00-D48=Neubildungen{Bösartige Neubildungen}|I00-I99=Krankheiten des Kreislaufsystems{Herzinfarkt}|S00-T98=Verletzungen"
                 ),
                 "Insgesamt",
             ),
             Dimension("Geschlecht", forest("männlich|weiblich"), "zusammen"),
             Dimension("Alter", forest("unter 15|15 - 45|45 - 65|65 und mehr"), "Insgesamt"),
         ),
-        (
-            Sheet(
-                "T1.1",
-                (
-                    Table(
-                        axis("Diagnose", style="indent"),
-                        crossed(axis("Alter"), axis("Geschlecht")),
-                        ("Diagnose / Behandlung",),
-                        titles=(
-                            "Aus dem Krankenhaus entlassene vollstationäre Patienten",
-                            "nach Diagnosekapiteln, Alter und Geschlecht",
-                        ),
-                        units=("Anzahl", "%"),
-                    ),
+        sheet(
+            "T1.1",
+            Table(
+                axis("Diagnose", style="indent"),
+                crossed(axis("Alter"), axis("Geschlecht")),
+                ("Diagnose / Behandlung",),
+                titles=(
+                    "Aus dem Krankenhaus entlassene vollstationäre Patienten",
+                    "nach Diagnosekapiteln, Alter und Geschlecht",
                 ),
+                units=("Anzahl", "%"),
             ),
         ),
         people=90000,
@@ -248,27 +216,22 @@ HEALTH: Final = (
             Dimension(
                 "Hospital sector",
                 forest(
-                    "Public hospitals[Acute|Psychiatric]|Private hospitals[Day"
-                    " facilities|Other private]"
+                    "Public hospitals[Acute|Psychiatric]|Private hospitals[Day facilities|Other private]"
                 ),
                 "All hospitals",
             ),
         ),
-        (
-            Sheet(
-                "Table 3.7",
-                (
-                    Table(
-                        axis("Hospital sector", style="heading", own="Total {}", total="last"),
-                        crossed(axis("State", total="last"), axis("Status")),
-                        ("Hospital sector",),
-                        titles=(
-                            "Table 3.7: Separations by Indigenous status, states and territories, 2021–22",
-                        ),
-                        notes=("n.p. not published.",),
-                        repeat=True,
-                    ),
+        sheet(
+            "Table 3.7",
+            Table(
+                axis("Hospital sector", style="heading", own="Total {}", total="last"),
+                crossed(axis("State", total="last"), axis("Status")),
+                ("Hospital sector",),
+                titles=(
+                    "Table 3.7: Separations by Indigenous status, states and territories, 2021–22",
                 ),
+                notes=("n.p. not published.",),
+                repeat=True,
             ),
         ),
         Places("State", "states-au", down=(4, 6), total="Total"),
@@ -283,21 +246,16 @@ HEALTH: Final = (
             Dimension("Vaccine", forest("Vaccinated"), "Eligible", whole=False),
             Dimension("Cohort", forest("12 months|24 months|5 years"), None, spread=40),
         ),
-        (
-            Sheet(
-                "UTLA",
-                (
-                    Table(
-                        axis("UTLA", codes="before"),
-                        crossed(
-                            axis("Cohort", total="no"),
-                            with_shares(axis("Vaccine"), None, skip_first=True),
-                        ),
-                        ("ONS code", "Local authority"),
-                        titles=("Vaccination coverage by upper tier local authority",),
-                        gap=(True, False),
-                    ),
+        sheet(
+            "UTLA",
+            Table(
+                axis("UTLA", codes="before"),
+                crossed(
+                    axis("Cohort", total="no"), with_shares(axis("Vaccine"), None, skip_first=True)
                 ),
+                ("ONS code", "Local authority"),
+                titles=("Vaccination coverage by upper tier local authority",),
+                gap=(True, False),
             ),
         ),
         Places(
@@ -314,16 +272,12 @@ HEALTH: Final = (
         "UK Health Security Agency, weekly COVID-19 cases by middle layer super output area",
         "health",
         (Dimension("Week", forest("2021-03-07|2021-03-14|2021-03-21"), None, spread=40),),
-        (
-            Sheet(
-                "MSOAs",
-                (
-                    Table(
-                        axis("MSOA", total="no", codes="before"),
-                        axis("Week", total="no"),
-                        ("MSOA11CD", "MSOA11NM"),
-                    ),
-                ),
+        sheet(
+            "MSOAs",
+            Table(
+                axis("MSOA", total="no", codes="before"),
+                axis("Week", total="no"),
+                ("MSOA11CD", "MSOA11NM"),
             ),
         ),
         Places("MSOA", "en", down=(12, 20), code="E0200{n:04d}", total=None),
@@ -342,24 +296,18 @@ HEALTH: Final = (
                 "Total",
             ),
         ),
-        (
-            Sheet(
-                "tabnet",
-                (
-                    Table(
-                        axis("Município", total="last"),
-                        axis("Faixa etária", total="last"),
-                        ("Município",),
-                        titles=(
-                            "Morbidade Hospitalar do SUS",
-                            "Internações por Faixa etária segundo Município",
-                            "Período: Jan-Dez/2022",
-                        ),
-                        notes=(
-                            "Fonte: Ministério da Saúde - Sistema de Informações Hospitalares do SUS",
-                        ),
-                    ),
+        sheet(
+            "tabnet",
+            Table(
+                axis("Município", total="last"),
+                axis("Faixa etária", total="last"),
+                ("Município",),
+                titles=(
+                    "Morbidade Hospitalar do SUS",
+                    "Internações por Faixa etária segundo Município",
+                    "Período: Jan-Dez/2022",
                 ),
+                notes=("Fonte: Ministério da Saúde - Sistema de Informações Hospitalares do SUS",),
             ),
         ),
         Places("Município", "pt", down=(8, 18), label="2900{n:02d} {}", total="Total"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..drawing import Archetype, Places, Sheet
+from ..drawing import Archetype, Places, sheet
 from ..layout import EXACT, Format, Law, Table, axis, crossed, everybody, joined, other, under
 from ..people import Dimension, forest
 
 _SEX: Final = Dimension("Sex", forest("Males|Females"), "Persons")
-
 LABOUR: Final = (
     Archetype(
         "nomis claimants",
@@ -19,23 +18,19 @@ LABOUR: Final = (
             _SEX,
             Dimension("Age", forest("Aged 16-24|Aged 25-49|Aged 50+"), "All categories: Age 16+"),
         ),
-        (
-            Sheet(
-                "Data",
-                (
-                    Table(
-                        axis("Area", codes="after"),
-                        crossed(axis("Age"), axis("Sex", relabel={"Persons": "Total"})),
-                        ("Area", "mnemonic"),
-                        titles=(
-                            "Claimant count by sex and age",
-                            "ONS Crown Copyright Reserved [from Nomis on 12 June 2023]",
-                            "date : May 2023",
-                        ),
-                        together=" - ",
-                        notes=("Figures are rounded to the nearest 5.",),
-                    ),
+        sheet(
+            "Data",
+            Table(
+                axis("Area", codes="after"),
+                crossed(axis("Age"), axis("Sex", relabel={"Persons": "Total"})),
+                ("Area", "mnemonic"),
+                titles=(
+                    "Claimant count by sex and age",
+                    "ONS Crown Copyright Reserved [from Nomis on 12 June 2023]",
+                    "date : May 2023",
                 ),
+                together=" - ",
+                notes=("Figures are rounded to the nearest 5.",),
             ),
         ),
         Places(
@@ -65,21 +60,15 @@ LABOUR: Final = (
             Dimension("Sex", forest("MEN|WOMEN"), "ALL EMPLOYEES"),
             Dimension("Race", forest("White|Black|Hispanic|Asian"), "TOTAL"),
         ),
-        (
-            Sheet(
-                "EEO1",
-                (
-                    Table(
-                        axis("Job", total="last"),
-                        joined(
-                            axis("Sex"), crossed(axis("Sex", total="no"), axis("Race", total="no"))
-                        ),
-                        ("JOB CATEGORIES",),
-                        titles=(
-                            "2021 JOB PATTERNS FOR MINORITIES AND WOMEN IN PRIVATE INDUSTRY",
-                            "NATIONAL AGGREGATE",
-                        ),
-                    ),
+        sheet(
+            "EEO1",
+            Table(
+                axis("Job", total="last"),
+                joined(axis("Sex"), crossed(axis("Sex", total="no"), axis("Race", total="no"))),
+                ("JOB CATEGORIES",),
+                titles=(
+                    "2021 JOB PATTERNS FOR MINORITIES AND WOMEN IN PRIVATE INDUSTRY",
+                    "NATIONAL AGGREGATE",
                 ),
             ),
         ),
@@ -101,25 +90,20 @@ LABOUR: Final = (
             ),
             Dimension("Schwer", forest("Schwerbehinderte"), "Insgesamt", whole=False),
         ),
-        (
-            Sheet(
-                "Arbeitslose",
-                (
-                    Table(
-                        axis("Region", style="indent", codes="before"),
-                        joined(
-                            axis("Geschlecht"),
-                            under(
-                                joined(axis("Merkmal", total="no"), axis("Schwer", total="no")),
-                                "darunter",
-                            ),
-                            other("Arbeitslosenquote", "rate"),
-                        ),
-                        ("Schlüssel", "Region"),
-                        titles=("Bestand an Arbeitslosen", "Berichtsmonat: Juni 2023"),
-                        numbered=True,
+        sheet(
+            "Arbeitslose",
+            Table(
+                axis("Region", style="indent", codes="before"),
+                joined(
+                    axis("Geschlecht"),
+                    under(
+                        joined(axis("Merkmal", total="no"), axis("Schwer", total="no")), "darunter"
                     ),
+                    other("Arbeitslosenquote", "rate"),
                 ),
+                ("Schlüssel", "Region"),
+                titles=("Bestand an Arbeitslosen", "Berichtsmonat: Juni 2023"),
+                numbered=True,
             ),
         ),
         Places(
@@ -158,18 +142,12 @@ LABOUR: Final = (
                 total_code="------",
             ),
         ),
-        (
-            Sheet(
-                "cbp",
-                (
-                    Table(
-                        crossed(
-                            axis("County", total="no", codes="only"), axis("naics", codes="only")
-                        ),
-                        joined(other("empflag", "flag"), everybody("emp")),
-                        ("fips", "naics"),
-                    ),
-                ),
+        sheet(
+            "cbp",
+            Table(
+                crossed(axis("County", total="no", codes="only"), axis("naics", codes="only")),
+                joined(other("empflag", "flag"), everybody("emp")),
+                ("fips", "naics"),
             ),
         ),
         Places("County", "us", down=(6, 14), code="9700{n:02d}", total=None),
@@ -185,22 +163,18 @@ LABOUR: Final = (
             Dimension("Sexe", forest("1=Hommes|2=Femmes"), "Ensemble"),
             Dimension("Catégorie", forest("Agriculteurs|Cadres|Employés|Ouvriers"), "Ensemble"),
         ),
-        (
-            Sheet(
-                "COM",
-                (
-                    Table(
-                        axis("Commune", total="no", codes="before"),
-                        crossed(axis("Catégorie", total="no"), axis("Sexe", total="no")),
-                        ("CODGEO", "LIBGEO"),
-                        titles=(
-                            "Actifs occupés par sexe et catégorie",
-                            "Mise en ligne le 27/06/2023 Géographie au 01/01/2023",
-                            "©Insee Source : RP2020",
-                        ),
-                        together=", ",
-                    ),
+        sheet(
+            "COM",
+            Table(
+                axis("Commune", total="no", codes="before"),
+                crossed(axis("Catégorie", total="no"), axis("Sexe", total="no")),
+                ("CODGEO", "LIBGEO"),
+                titles=(
+                    "Actifs occupés par sexe et catégorie",
+                    "Mise en ligne le 27/06/2023 Géographie au 01/01/2023",
+                    "©Insee Source : RP2020",
                 ),
+                together=", ",
             ),
         ),
         Places("Commune", "fr", down=(8, 20), code="010{n:02d}", total=None),
@@ -215,18 +189,12 @@ LABOUR: Final = (
             Dimension("Sesso", forest("maschi|femmine"), "totale"),
             Dimension("Posizione", forest("dipendenti|indipendenti"), "totale"),
         ),
-        (
-            Sheet(
-                "DCCV",
-                (
-                    Table(
-                        crossed(
-                            axis("Territorio", total="first"), axis("Sesso"), axis("Posizione")
-                        ),
-                        everybody("Value"),
-                        ("Territorio", "Sesso", "Posizione professionale"),
-                    ),
-                ),
+        sheet(
+            "DCCV",
+            Table(
+                crossed(axis("Territorio", total="first"), axis("Sesso"), axis("Posizione")),
+                everybody("Value"),
+                ("Territorio", "Sesso", "Posizione professionale"),
             ),
         ),
         Places("Territorio", "it", down=(6, 12), total="Italia"),
@@ -242,21 +210,17 @@ LABOUR: Final = (
             Dimension("Edad", forest("<25|25-44|45 y más"), "Total"),
             Dimension("Sector", forest("Agricultura|Industria|Construcción|Servicios"), None),
         ),
-        (
-            Sheet(
-                "Paro",
-                (
-                    Table(
-                        axis("Municipio", total="last"),
-                        joined(
-                            everybody("TOTAL"),
-                            crossed(axis("Sexo", total="no"), axis("Edad", total="no")),
-                            under(axis("Sector", total="no"), "SECTORES"),
-                        ),
-                        ("MUNICIPIOS",),
-                        titles=("PARO REGISTRADO", "SEXO, EDAD Y SECTOR"),
-                    ),
+        sheet(
+            "Paro",
+            Table(
+                axis("Municipio", total="last"),
+                joined(
+                    everybody("TOTAL"),
+                    crossed(axis("Sexo", total="no"), axis("Edad", total="no")),
+                    under(axis("Sector", total="no"), "SECTORES"),
                 ),
+                ("MUNICIPIOS",),
+                titles=("PARO REGISTRADO", "SEXO, EDAD Y SECTOR"),
             ),
         ),
         Places("Municipio", "es", down=(8, 18), total="TOTAL"),
@@ -278,27 +242,23 @@ LABOUR: Final = (
                 "Total",
             ),
         ),
-        (
-            Sheet(
-                "Data Sheet 0",
-                (
-                    Table(
-                        axis("SA2", total="last"),
-                        crossed(
-                            axis("Sex", total="last", relabel={"Persons": "Total"}),
-                            axis("LFSP", total="last"),
-                        ),
-                        ("SA2",),
-                        titles=(
-                            "Australian Bureau of Statistics",
-                            "2021 Census - employment, income and education",
-                            "Counting: Persons Place of Usual Residence",
-                        ),
-                        notes=("Dataset: 2021 Census", "Copyright Commonwealth of Australia"),
-                        below=True,
-                        label_marks=(),
-                    ),
+        sheet(
+            "Data Sheet 0",
+            Table(
+                axis("SA2", total="last"),
+                crossed(
+                    axis("Sex", total="last", relabel={"Persons": "Total"}),
+                    axis("LFSP", total="last"),
                 ),
+                ("SA2",),
+                titles=(
+                    "Australian Bureau of Statistics",
+                    "2021 Census - employment, income and education",
+                    "Counting: Persons Place of Usual Residence",
+                ),
+                notes=("Dataset: 2021 Census", "Copyright Commonwealth of Australia"),
+                below=True,
+                label_marks=(),
             ),
         ),
         Places("SA2", "en", down=(6, 14), total="Total"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..drawing import Archetype, Places, Sheet
+from ..drawing import Archetype, Places, sheet
 from ..layout import EXACT, Format, Law, Table, axis, crossed, joined, other, under, with_shares
 from ..people import Dimension, forest
 
@@ -17,7 +17,6 @@ _STARS: Final = (
     Law(below=5, mark="c", note="c Suppressed"),
     Law(below=6, mark="x", further=True),
 )
-
 SCHOOLS: Final = (
     Archetype(
         "dfe school census",
@@ -29,20 +28,12 @@ SCHOOLS: Final = (
                 "FSM", forest("known to be eligible for free school meals"), "pupils", whole=False
             ),
         ),
-        (
-            Sheet(
-                "data",
-                (
-                    Table(
-                        axis("School", style="parent", codes="before", own="All schools"),
-                        joined(
-                            axis("Sex"),
-                            axis("FSM", total="no"),
-                            other("Pupil teacher ratio", "mean"),
-                        ),
-                        ("LA name", "URN", "School name"),
-                    ),
-                ),
+        sheet(
+            "data",
+            Table(
+                axis("School", style="parent", codes="before", own="All schools"),
+                joined(axis("Sex"), axis("FSM", total="no"), other("Pupil teacher ratio", "mean")),
+                ("LA name", "URN", "School name"),
             ),
         ),
         Places(
@@ -71,23 +62,19 @@ SCHOOLS: Final = (
                 "All pupils",
             ),
         ),
-        (
-            Sheet(
-                "Table 5",
-                (
-                    Table(
-                        axis("Local authority", style="heading", own="Total {}", codes="before"),
-                        joined(axis("Ethnic group")),
-                        ("LA code", "Region and local authority"),
-                        titles=(
-                            "Table 5: Number of pupils by ethnic group",
-                            "State-funded secondary schools, January 2023",
-                        ),
-                        notes=("Source: School Census",),
-                        label_marks=(" (1)", " (2)"),
-                        spacer=True,
-                    ),
+        sheet(
+            "Table 5",
+            Table(
+                axis("Local authority", style="heading", own="Total {}", codes="before"),
+                joined(axis("Ethnic group")),
+                ("LA code", "Region and local authority"),
+                titles=(
+                    "Table 5: Number of pupils by ethnic group",
+                    "State-funded secondary schools, January 2023",
                 ),
+                notes=("Source: School Census",),
+                label_marks=(" (1)", " (2)"),
+                spacer=True,
             ),
         ),
         Places(
@@ -106,19 +93,15 @@ SCHOOLS: Final = (
         "StatsWales, PLASC: Pupils by local authority, year group and sex",
         "schools",
         (_YEARS, _SEX),
-        (
-            Sheet(
-                "Export",
-                (
-                    Table(
-                        axis("Authority", total="last"),
-                        crossed(axis("Year group"), axis("Sex", total="no")),
-                        ("",),
-                        titles=("Pupils by local authority, year group and sex",),
-                        below=True,
-                        notes=("Metadata", "Welsh Government"),
-                    ),
-                ),
+        sheet(
+            "Export",
+            Table(
+                axis("Authority", total="last"),
+                crossed(axis("Year group"), axis("Sex", total="no")),
+                ("",),
+                titles=("Pupils by local authority, year group and sex",),
+                below=True,
+                notes=("Metadata", "Welsh Government"),
             ),
         ),
         Places("Authority", "en", down=(6, 14), total="Wales"),
@@ -137,19 +120,15 @@ SCHOOLS: Final = (
                 "Total pupils",
             ),
         ),
-        (
-            Sheet(
-                "School level",
-                (
-                    Table(
-                        axis("School", total="no", codes="before"),
-                        joined(axis("Religion", total="last"), other("Postcode area", "code")),
-                        ("De ref", "School name"),
-                        titles=(
-                            "School enrolments by religion 2022/23",
-                            "* fewer than 5 pupils; # figure withheld under rules of disclosure",
-                        ),
-                    ),
+        sheet(
+            "School level",
+            Table(
+                axis("School", total="no", codes="before"),
+                joined(axis("Religion", total="last"), other("Postcode area", "code")),
+                ("De ref", "School name"),
+                titles=(
+                    "School enrolments by religion 2022/23",
+                    "* fewer than 5 pupils; # figure withheld under rules of disclosure",
                 ),
             ),
         ),
@@ -168,27 +147,23 @@ SCHOOLS: Final = (
             Dimension("Geschlecht", forest("männlich|weiblich"), "Zusammen"),
             Dimension("Staat", forest("Ausländer/-innen{Türkei|Polen}"), "Insgesamt", whole=False),
         ),
-        (
-            Sheet(
-                "3.1",
-                (
-                    Table(
-                        axis("Land", total="last"),
-                        joined(
-                            under(axis("Geschlecht"), "Insgesamt"),
-                            under(axis("Staat", total="no"), "darunter"),
-                            under(axis("Schulart", total="no"), "davon"),
-                        ),
-                        ("Land",),
-                        titles=(
-                            "3.1 Schüler/-innen nach Ländern, Schularten und Staatsangehörigkeit",
-                            "Schuljahr 2022/23",
-                        ),
-                        units=("Anzahl", "Prozent"),
-                        notes=("_____", "1) Ohne Förderschulen."),
-                        label_marks=(" 1)",),
-                    ),
+        sheet(
+            "3.1",
+            Table(
+                axis("Land", total="last"),
+                joined(
+                    under(axis("Geschlecht"), "Insgesamt"),
+                    under(axis("Staat", total="no"), "darunter"),
+                    under(axis("Schulart", total="no"), "davon"),
                 ),
+                ("Land",),
+                titles=(
+                    "3.1 Schüler/-innen nach Ländern, Schularten und Staatsangehörigkeit",
+                    "Schuljahr 2022/23",
+                ),
+                units=("Anzahl", "Prozent"),
+                notes=("_____", "1) Ohne Förderschulen."),
+                label_marks=(" 1)",),
             ),
         ),
         Places("Land", "laender", down=(7, 13), total="Deutschland"),
@@ -204,31 +179,23 @@ SCHOOLS: Final = (
             Dimension("Secteur", forest("Public|Privé"), "Ensemble"),
             Dimension("Niveau", forest("Sixième|Cinquième|Quatrième|Troisième"), "Total"),
         ),
-        (
-            Sheet(
-                "4.1",
-                (
-                    Table(
-                        axis("Académie", total="last"),
-                        joined(
-                            crossed(axis("Secteur", total="last"), axis("Niveau", total="last")),
-                            other("Part du privé (%)", "rate"),
-                        ),
-                        ("Académie",),
-                        titles=("Effectifs d'élèves du premier cycle à la rentrée 2022",),
-                        notes=("Champ : France métropolitaine + DROM", "Source : MENJ-DEPP"),
-                    ),
+        sheet(
+            "4.1",
+            Table(
+                axis("Académie", total="last"),
+                joined(
+                    crossed(axis("Secteur", total="last"), axis("Niveau", total="last")),
+                    other("Part du privé (%)", "rate"),
                 ),
+                ("Académie",),
+                titles=("Effectifs d'élèves du premier cycle à la rentrée 2022",),
+                notes=("Champ : France métropolitaine + DROM", "Source : MENJ-DEPP"),
             ),
         ),
         Places("Académie", "fr", down=(7, 16), total="France"),
         people=900,
         look=Format(
-            files=("xlsx", "csv"),
-            thousands="\u00a0",
-            separator=";",
-            encoding="utf-8-sig",
-            comma=True,
+            files=("xlsx", "csv"), thousands="\xa0", separator=";", encoding="utf-8-sig", comma=True
         ),
     ),
     Archetype(
@@ -241,17 +208,13 @@ SCHOOLS: Final = (
             ),
             Dimension("Gender", forest("men|women"), "total"),
         ),
-        (
-            Sheet(
-                "ef2022a",
-                (
-                    Table(
-                        axis("Institution", total="no", codes="before"),
-                        crossed(axis("Race"), axis("Gender")),
-                        ("unitid", "institution name"),
-                        together=" ",
-                    ),
-                ),
+        sheet(
+            "ef2022a",
+            Table(
+                axis("Institution", total="no", codes="before"),
+                crossed(axis("Race"), axis("Gender")),
+                ("unitid", "institution name"),
+                together=" ",
             ),
         ),
         Places(
@@ -273,25 +236,21 @@ SCHOOLS: Final = (
             Dimension("Race", forest("Hispanic|White|Black|Asian"), "Total students"),
             Dimension("IDEA", forest("Students With Disabilities"), "All", whole=False),
         ),
-        (
-            Sheet(
-                "Total",
-                (
-                    Table(
-                        axis("State"),
-                        joined(
-                            with_shares(axis("Race"), ("Number", "Percent"), skip_first=True),
-                            with_shares(axis("IDEA", total="no"), ("Number", "Percent")),
-                            other("Number of Schools", "population"),
-                            other("Percent of Schools Reporting", "rate"),
-                        ),
-                        ("State",),
-                        titles=(
-                            "Number and percentage of public school students receiving in-school suspensions",
-                        ),
-                        notes=("SOURCE: U.S. Department of Education, Office for Civil Rights.",),
-                    ),
+        sheet(
+            "Total",
+            Table(
+                axis("State"),
+                joined(
+                    with_shares(axis("Race"), ("Number", "Percent"), skip_first=True),
+                    with_shares(axis("IDEA", total="no"), ("Number", "Percent")),
+                    other("Number of Schools", "population"),
+                    other("Percent of Schools Reporting", "rate"),
                 ),
+                ("State",),
+                titles=(
+                    "Number and percentage of public school students receiving in-school suspensions",
+                ),
+                notes=("SOURCE: U.S. Department of Education, Office for Civil Rights.",),
             ),
         ),
         Places("State", "states", down=(8, 18), total="United States"),
@@ -313,21 +272,14 @@ SCHOOLS: Final = (
             ),
             Dimension("Sex", forest("Female|Male|Other"), "Total"),
         ),
-        (
-            Sheet(
-                "Table 1",
-                (
-                    Table(
-                        axis("Provider", style="parent", own="Total"),
-                        joined(axis("Level", total="last"), under(axis("Sex", total="no"), "Sex")),
-                        ("Region of provider", "HE provider"),
-                        titles=(
-                            "Table 1 - HE student enrolments by HE provider",
-                            "Academic year 2021/22",
-                        ),
-                        once=True,
-                    ),
-                ),
+        sheet(
+            "Table 1",
+            Table(
+                axis("Provider", style="parent", own="Total"),
+                joined(axis("Level", total="last"), under(axis("Sex", total="no"), "Sex")),
+                ("Region of provider", "HE provider"),
+                titles=("Table 1 - HE student enrolments by HE provider", "Academic year 2021/22"),
+                once=True,
             ),
         ),
         Places(
@@ -351,21 +303,17 @@ SCHOOLS: Final = (
             Dimension("Årskurs", forest("1|2|3|4|5|6|7|8|9"), "Samtliga"),
             Dimension("Kön", forest("Flickor|Pojkar"), None),
         ),
-        (
-            Sheet(
-                "Tabell 3",
-                (
-                    Table(
-                        axis("Kommun", total="first", codes="before"),
-                        joined(
-                            under(axis("Årskurs"), "Antal elever i årskurs"),
-                            other("Antal lärare", "population"),
-                            under(axis("Kön", total="no"), "därav"),
-                        ),
-                        ("Kommunkod", "Kommun"),
-                        titles=("Tabell 3: Elever i grundskolan",),
-                    ),
+        sheet(
+            "Tabell 3",
+            Table(
+                axis("Kommun", total="first", codes="before"),
+                joined(
+                    under(axis("Årskurs"), "Antal elever i årskurs"),
+                    other("Antal lärare", "population"),
+                    under(axis("Kön", total="no"), "därav"),
                 ),
+                ("Kommunkod", "Kommun"),
+                titles=("Tabell 3: Elever i grundskolan",),
             ),
         ),
         Places("Kommun", "no", down=(7, 16), code="01{n:02d}", total="Riket", total_code="00"),
