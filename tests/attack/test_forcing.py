@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import recon_cli as recon
-from recon_cli.attack.audit.forcing import CellName, EndProof, forcing_counts
+from recon_cli.attack.audit.forcing import CellName, EndProof, _cover, forcing_counts
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from tests.support.command_line import recon as command
@@ -141,3 +143,12 @@ def test_show_names_them(tmp_path_factory: pytest.TempPathFactory) -> None:
         command(stage, "-q", *config)
     shown = " ".join(command("show", "N3", *config, "--why", "none").stdout.split())
     assert "recovered DIAGNOSES 8 female, injury: 2 = DIAGNOSES 7 (10) − DIAGNOSES 9 (8)" in shown
+
+
+def test_a_cover_may_be_the_first_row_alone() -> None:
+    holds = sparse.csr_array(np.array([[1, 1, 0], [1, 0, 0], [0, 0, 1]]))
+    first = _cover(sparse.csr_array(holds[:, :2]))
+    both, none = _cover(holds), _cover(sparse.csr_array(holds[:2]))
+    assert first is not None
+    assert both is not None
+    assert (first.tolist(), both.tolist(), none) == ([0], [0, 2], None)

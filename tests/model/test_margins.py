@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recon_cli.coverage import CoveragePattern
+from recon_cli.model.grain import RowGroup
 from recon_cli.model.lift import plan_lift
 from recon_cli.model.margins import close_margins
 from recon_cli.model.planning import make_fine_plan, make_plan
@@ -110,3 +111,8 @@ def test_a_lift_needs_fine_rows_that_partition_their_sum() -> None:
     ages = [masks for masks in rows if not plan.grain.resolves(masks)]
     assert plan_lift(plan.grain, ages) is not None
     assert plan_lift(plan.grain, ages[1:]) is None
+
+
+def test_the_first_row_of_a_group_holds_what_it_holds() -> None:
+    group = RowGroup((0,), (3,), np.array([[0, -1, 1]]))
+    assert group.holds(np.array([[0], [1], [2]], np.int16)).tolist() == [True, False, True]

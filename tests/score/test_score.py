@@ -20,6 +20,7 @@ from recon_cli.report.words import Words, words_of
 from recon_cli.schema import load_release
 from recon_cli.score.collect import Collected, Partition, add_up, collect
 from recon_cli.score.control import Control, label_classes, rounded
+from recon_cli.score.leave_one_out import sum_left_out
 from recon_cli.score.rates import Rules
 from recon_cli.score.sizes import Sizes
 from recon_cli.score.sums import Sums, concat, stack, weighted
@@ -415,3 +416,27 @@ def test_tables_are_told_in_the_words_of_the_release() -> None:
     assert table_title("table13_nonmodal", study) == (
         "Table 13. Re-identification of nonmodal people, by block size"
     )
+
+
+def test_people_of_whom_nothing_is_decided_are_counted_as_undecided() -> None:
+    known = [True, False, True]
+    rows = pl.DataFrame(
+        {
+            "block": ["a", "a", "b"],
+            "status": "complete",
+            "modal": [True, True, False],
+            "population": [5, 5, 20],
+            "people": [2, 3, 4],
+            **dict.fromkeys(("settled", "settled_without", "certain_without"), known),
+            "certain": True,
+            "chance": [0.5, None, 1.0],
+            "chance_without": [0.25, 0.5, None],
+        }
+    )
+    sums = sum_left_out(rows, "block", Sizes((1, 10)), partition="p", resamples=3, seed=1)
+    found = {
+        (size, modal): int(sums.of("undecided_chance")[at, 0])
+        for at, (size, modal) in enumerate(sums.keys.select("size", "modal").iter_rows())
+    }
+    assert found == {(0, True): 3, (1, False): 4}
+    assert not sums.of("undecided_settled").any()

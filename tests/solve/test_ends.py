@@ -14,8 +14,9 @@ from recon_cli.arrays import IntArray
 from recon_cli.attack.audit.ends import find_ends
 from recon_cli.model.ledger import Combination, Confirmation, Grounds, Ledger
 from recon_cli.model.program import ConnectedParts, IntegerProgram, LinearConstraints
-from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.solve.ends import EndSearch
+from recon_cli.solve.objectives import LinearFunctionals, interval_ends
 from tests.solve.test_constancy import random_program
 
 
@@ -109,3 +110,22 @@ def test_a_sum_of_equations_rests_on_rows_and_a_wrong_combination_is_refused() -
     other.prove(0, 1, 3, Combination(1, np.array([0]), np.array([1])))
     with pytest.raises(ValueError, match="do not add up to 3"):
         other.recheck()
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_most_ends_that_one_solution_reaches_are_counted(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    program, every = random_program(rng)
+    C = sparse.csr_array(rng.integers(0, 2, (6, every.shape[1])))
+    values = every @ C.toarray().T
+    lower, upper = values.min(axis=0), values.max(axis=0)
+    varies = lower < upper
+    at_lower, at_upper = varies & (rng.random(6) < 0.7), varies & (rng.random(6) < 0.7)
+    functionals = LinearFunctionals(C, lower, np.where(varies, upper, lower + 1))
+    wanted = interval_ends(program, functionals, at_lower, at_upper)
+    found = maximize(wanted.program, wanted.objective, Effort(1, 5.0))
+    reached = (at_lower & (values == lower)).sum(axis=1) + (at_upper & (values == upper)).sum(
+        axis=1
+    )
+    assert int(wanted.objective @ found.values) + wanted.constant == int(reached.max())

@@ -10,10 +10,11 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.errors import DisagreementError
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve import least_cost as module
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.least_cost import least_cost
+from recon_cli.solve.least_cost import _is_least, _Proven, least_cost
 from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
 
 
@@ -65,3 +66,20 @@ def test_without_effort_nothing_is_found() -> None:
     found = least_cost(program, cost, Effort(0, 0.0))
     assert not len(found.values)
     assert not found.is_least
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_solution_is_least_while_one_is_cheaper_by_one(seed: int) -> None:
+    program, _, _ = random_program(seed)
+    cost = np.random.default_rng(seed).integers(0, 3, 5)
+    points = np.array(list(itertools.product(range(4), repeat=5)))
+    inside = [point for point in points if program.is_feasible(point)]
+    least = min(int(cost @ point) for point in inside)
+    proven = _Proven.of(program, cost, LinearRelaxation(program).solve(cost.astype(float), 5.0))
+    assert proven is not None
+    assert proven.least <= least
+    by_cost = {int(cost @ point): point for point in inside}
+    assert _is_least(proven, cost, by_cost[least])
+    if least + 1 in by_cost:
+        with pytest.raises(DisagreementError):
+            _is_least(proven, cost, by_cost[least + 1])
