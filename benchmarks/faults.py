@@ -304,8 +304,14 @@ def _pytest(
     )
 
 
-def is_noticed(tree: Path, fault: Fault, tests: Sequence[str]) -> bool:
-    """Put a fault into a copy of the tree, run tests until one fails, and take it out again."""
+def outcome(tree: Path, fault: Fault, tests: Sequence[str]) -> str:
+    """Put a fault into a copy of the tree, run tests until one fails, and take it out again.
+
+    Returns:
+        ``noticed``, ``endless`` where the tests do not end in time, or ``SURVIVES``.
+    """
+    if not tests:
+        return "SURVIVES"
     path = tree / fault.path
     source = path.read_bytes()
     for stale in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
@@ -315,10 +321,10 @@ def is_noticed(tree: Path, fault: Fault, tests: Sequence[str]) -> bool:
         environment = _environment(tree, PYTHONDONTWRITEBYTECODE="1")
         ran = _pytest(tree, ("-x", "-n0", *tests), environment, _SECONDS)
     except subprocess.TimeoutExpired:
-        return True
+        return "endless"
     finally:
         path.write_bytes(source)
-    return ran.returncode != 0
+    return "noticed" if ran.returncode else "SURVIVES"
 
 
 def draw(seed: int, judged: Mapping[str, str]) -> Iterator[Fault]:
@@ -379,26 +385,25 @@ def main() -> int:
         for number in range(1, options.workers):
             trees.put(_copy(first, Path(scratch).resolve() / str(number)))
 
-        def ask(drawn: tuple[int, Fault]) -> tuple[int, Fault, int, bool, float]:
+        def ask(drawn: tuple[int, Fault]) -> tuple[int, Fault, int, str, float]:
             seed, fault = drawn
             tests, started = reach.tests_of(fault), time.monotonic()
             tree = trees.get()
             try:
-                noticed = bool(tests) and is_noticed(tree, fault, tests)
+                came = outcome(tree, fault, tests)
             finally:
                 trees.put(tree)
-            return seed, fault, len(tests), noticed, time.monotonic() - started
+            return seed, fault, len(tests), came, time.monotonic() - started
 
         survivors: dict[int, int] = defaultdict(int)
         with ThreadPoolExecutor(options.workers) as pool:
-            for at, (seed, fault, tests, noticed, took) in enumerate(pool.map(ask, faults), 1):
-                survivors[seed] += not noticed
-                said = "noticed" if noticed else "SURVIVES" if tests else "SURVIVES, no test"
+            for at, (seed, fault, tests, came, took) in enumerate(pool.map(ask, faults), 1):
+                survivors[seed] += came == "SURVIVES"
                 line = (
-                    f"{at}/{len(faults)} seed {seed}: {said} ({tests} tests, {took:.0f} s): {fault}"
+                    f"{at}/{len(faults)} seed {seed}: {came} ({tests} tests, {took:.0f} s): {fault}"
                 )
                 print(line, flush=True)  # noqa: T201
-                if not noticed:
+                if came == "SURVIVES":
                     print(f"    {_key(fault)}", flush=True)  # noqa: T201
     for seed in options.seed:
         print(f"seed {seed}: {options.n - survivors[seed]} of {options.n} noticed")  # noqa: T201

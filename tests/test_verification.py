@@ -15,7 +15,6 @@ from polars.testing import assert_frame_equal
 
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import SourceError, VerificationError
-from recon_cli.frames import OPEN
 from recon_cli.publication import Publication
 from recon_cli.schema import Level, Release, Value, load_release
 from recon_cli.verification import MISMATCHES, Verification, verify
@@ -29,7 +28,6 @@ from tests.support.populations import (
     random_units,
     with_recodes,
 )
-from tests.support.protecting import all_counts, protect
 
 SEEDS = st.integers(0, 10**6)
 
@@ -512,24 +510,3 @@ def test_negative_published_counts_are_compared_too(sf1: Release) -> None:
     )
     found = verify(sf1, replace(truth, counts=noisy), records, sf1.tables).mismatches
     assert found.select("table", "expected").rows() == [("P1", -3)]
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=SEEDS)
-def test_counts_that_a_law_allows_are_those_of_a_loop(seed: int) -> None:
-    release = random_release(seed)
-    records = random_records(release, seed, 15)
-    published = protect(release, publish(release, records), seed, exact=0.3)
-    verification = verify(release, published, records, release.tables)
-    assert verification.ok
-    found = count_by_hand(release, records)
-    columns = ["geoid", "table", "cell", "count", "low", "high"]
-    kept = {(g, t, c): stored for g, t, c, *stored in published.counts.select(columns).iter_rows()}
-    within = unbounded = 0
-    for geoid, level, table, cell, _ in all_counts(published).iter_rows():
-        of_zero = [0, 0, published.protection.greatest_of_zero(table, level)]
-        number, low, high = kept.get((geoid, table, cell), of_zero)
-        is_open = low == 0 and high >= OPEN
-        unbounded += is_open
-        within += low < high and not is_open and number != found[geoid, table, cell]
-    assert (verification.cells_within, verification.cells_unbounded) == (within, unbounded)

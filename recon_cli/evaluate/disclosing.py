@@ -172,12 +172,17 @@ def attributed(
 
     Returns:
         The rows of ``people``, one for each column that is settled: ``column``, ``settled`` (its
-        value as text), ``least`` (people who have all of these values, at least). Who can be in no
-        cell of the place has none: the tables are not about such a person.
+        value as text), ``least`` and ``most`` (people who have all of these values, at least and at
+        most; null where nothing bounds them). Who can be in no cell of the place has none: the
+        tables are not about such a person.
     """
     place = cells.columns[0]
     patterns = people.select(pl.col(name).is_not_null() for name in columns).unique().sort(columns)
-    parts = [people.clear().with_columns(column=pl.lit(""), settled=pl.lit(""), least=pl.lit(0))]
+    parts = [
+        people.clear().with_columns(
+            column=pl.lit(""), settled=pl.lit(""), least=pl.lit(0), most=pl.lit(0)
+        )
+    ]
     for pattern in patterns.iter_rows():
         known = [name for name, is_known in zip(columns, pattern, strict=True) if is_known]
         others = [name for name in columns if name not in known]
@@ -189,13 +194,14 @@ def attributed(
         ]
         said = [_is_said(release, known, name).alias(f"said {name}") for name in others]
         groups = cells.join(here.select(key).unique(), on=key, how="semi").group_by(key)
-        found = groups.agg(*alike, least=pl.col("lower").sum())
+        most = pl.when(pl.col("upper").is_not_null().all()).then(pl.col("upper").sum())
+        found = groups.agg(*alike, least=pl.col("lower").sum(), most=most)
         for name in others:
             of_column = (
                 found.with_columns(said)
                 .filter(~pl.col(f"said {name}"))
                 .select(
-                    *key, pl.lit(name).alias("column"), settled=f"settled {name}", least="least"
+                    *key, "least", "most", pl.lit(name).alias("column"), settled=f"settled {name}"
                 )
             )
             joined = here.join(of_column.drop_nulls("settled"), on=key, how="inner")

@@ -41,6 +41,7 @@ from recon_cli.store.files import key_of, parquet_bytes
 from recon_cli.store.protection import laws_of, read_published
 
 RESULT = "attributed"
+_NUMBERS = dict.fromkeys(("least", "most", "names"), pl.Int64)
 
 
 def attribute(run: Run) -> MadeStage:
@@ -139,13 +140,17 @@ class _People:
                     "places that the tables do not have (may_leave_out allows that)"
                 )
 
-    def found(self, partition: str) -> pl.DataFrame:
-        """The settled columns of the people of a partition."""
+    def found(self, partition: str) -> tuple[pl.DataFrame, int]:
+        """Find the settled columns of a partition's people, and count repeated rows.
+
+        Of the same name, place and values there is one person. ``names`` are those in a list who
+        have the same place and values.
+        """
         release, columns = self.made.release, self.columns
         who = self.run.config.section(Attribute).id
         cells = self._cells(partition)
         features = [feature.name for feature in release.features]
-        parts = []
+        parts, repeated = [], 0
         for name, file in self.files.items():
             if partition not in self.slices[name]:
                 continue
@@ -160,8 +165,11 @@ class _People:
                 release.geoid_column,
                 *columns,
             )
-            parts.append(attributed(release, cells, people, columns))
-        return pl.concat(parts) if parts else pl.DataFrame()
+            once = people.unique(maintain_order=True)
+            repeated += people.height - once.height
+            names = pl.len().over(release.geoid_column, *columns).cast(pl.Int64)
+            parts.append(attributed(release, cells, once.with_columns(names=names), columns))
+        return (pl.concat(parts) if parts else pl.DataFrame()), repeated
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -253,33 +261,43 @@ def _said(cell: PublishedCell, unit: str) -> str:
 def _make(stage: Transaction, known: _People) -> Manifest:
     known.require_places()
     made, left = known.made, known.run.config.section(Attribute).reasons
-    parts = []
+    parts, repeated = [], 0
+    counted = beyond = 0
     for partition in made.microdata.partitions:
-        found = known.found(partition)
+        found, again = known.found(partition)
+        repeated += again
         if found.is_empty():
             continue
-        group = [name for name in found.columns if name not in ("attacker", "id")]
+        group = [name for name in found.columns if name not in ("attacker", "id", "names")]
+        alike = ["attacker", *(n for n in group if n not in ("column", "settled", "least", "most"))]
+        lists = found.unique(alike).select("names", room=pl.min_horizontal("names", "most"))
+        counted += int(lists["room"].sum())
+        beyond += int((lists["names"] - lists["room"]).sum())
         groups = found.select(group).unique(maintain_order=True)
         reasons = [*known.because(partition, groups.head(left))]
         left -= len(reasons)
         reasons += [""] * (groups.height - len(reasons))
         because = groups.with_columns(because=pl.Series(reasons, dtype=pl.String))
         parts.append(found.join(because, on=group, how="left", nulls_equal=True))
-    columns = ["attacker", "id", made.release.geoid_column, "column", "value", "least", "because"]
+    columns = ["attacker", "id", made.release.geoid_column, "column", "value"]
+    columns += ["least", "most", "names", "because"]
     rows = (
         pl.concat(parts).rename({"settled": "value"}).select(columns)
         if parts
-        else pl.DataFrame(schema={**dict.fromkeys(columns, pl.String), "least": pl.Int64})
+        else pl.DataFrame(schema={**dict.fromkeys(columns, pl.String), **_NUMBERS})
     )
     rows = rows.sort(columns[:4])
+    people = sum(each.rows for parts in known.slices.values() for each in parts.values())
     folder = ATTRIBUTE.folders[0]
     stage.staging.write_extra(folder, f"{RESULT}.parquet", parquet_bytes(rows))
     stage.staging.write_extra(folder, f"{RESULT}.csv", csv_bytes(rows))
     return stage.publish(
         [],
         notes={
-            "people": sum(each.rows for parts in known.slices.values() for each in parts.values()),
-            "settled_people": rows.select("attacker", "id").n_unique() if rows.height else 0,
+            "people": people - repeated,
+            "settled_people": counted,
+            "names_beyond": beyond,
+            "repeated": repeated,
             "settled": rows.height,
             "laws": list(laws_of(made.tables, known.run.release)),
             "assumes_zeros": made.release.has_assumptions,

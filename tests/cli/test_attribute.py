@@ -84,10 +84,10 @@ def test_what_is_proven_of_whom_is_private(config: Path) -> None:
     folder = config.parent / "work" / "private" / "attribute" / "attributed"
     rows = pl.read_csv(folder / "attributed.csv").rows()
     assert rows == [
-        ("LIST", "Ida Berg", "A101", "stage", "lower", 5, "PUPILS_2 = 5; PUPILS_3 = 5"),
-        ("LIST", "Jan Feld", "A102", "stage", "upper", 4, "PUPILS_6 = 0"),
-        ("LIST", "Kim Au", "A102", "sex", "boy", 4, "PUPILS_2 = 0"),
-        ("LIST", "Kim Au", "A102", "stage", "upper", 4, "PUPILS_1 = 4; PUPILS_7 = 4"),
+        ("LIST", "Ida Berg", "A101", "stage", "lower", 5, 5, 1, "PUPILS_2 = 5; PUPILS_3 = 5"),
+        ("LIST", "Jan Feld", "A102", "stage", "upper", 4, 4, 1, "PUPILS_6 = 0"),
+        ("LIST", "Kim Au", "A102", "sex", "boy", 4, 4, 1, "PUPILS_2 = 0"),
+        ("LIST", "Kim Au", "A102", "stage", "upper", 4, 4, 1, "PUPILS_1 = 4; PUPILS_7 = 4"),
     ]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     for path in (config.parent / "work").rglob("*"):
@@ -123,3 +123,20 @@ def test_intervals_come_first(config: Path) -> None:
     recon("run", "-q", "-c", config, "--until", "reconstruct")
     told = recon("attribute", "-c", config, code=StageError.exit_code).stderr
     assert "there is no solvar/ in the work folder; run `recon solvar`" in told
+
+
+def test_more_names_than_records_are_not_all_proven_and_a_repeated_name_is_one(
+    config: Path,
+) -> None:
+    """Four boys at most are in A102; six are listed, one of them twice."""
+    boys = [f"A102,Boy {number},M" for number in (1, 2, 3, 4, 5, 6, 6)]
+    (config.parent / "list.csv").write_text("\n".join(["School,Name,Gender", *boys, ""]))
+    shown = " ".join(recon("run", "-c", config).stdout.split())
+    assert "known people 6" in shown
+    assert "something is proven 4 (66.7%)" in shown
+    assert "2 more names than the tables have records" in shown
+    assert "1 row of the lists repeat" in shown
+    folder = config.parent / "work" / "private" / "attribute" / "attributed"
+    rows = pl.read_csv(folder / "attributed.csv").filter(pl.col("column") == "stage")
+    assert rows.select("most", "names").unique().rows() == [(4, 6)]
+    assert rows["id"].to_list() == [f"Boy {number}" for number in range(1, 7)]

@@ -15,7 +15,7 @@ from recon_cli.evaluate.joint_findings import shown_parts
 from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CONTRIBUTIONS, RECONSTRUCT, SLIVERS
-from recon_cli.plurals import plural
+from recon_cli.plurals import counted, plural
 from recon_cli.stages.audit_summary import read_audit
 from recon_cli.stages.result_tables import read_disclosures, read_table, read_tenths
 from recon_cli.store import Manifest, open_folder
@@ -211,6 +211,14 @@ def attribute(run: Run, outcome: StageOutcome) -> None:
         ("written to", str(run.work / outcome.stage.folders[0])),
     ]
     show(title_of(outcome), facts)
+    if notes["repeated"]:
+        again = counted(notes["repeated"], "row")
+        click.echo(f"  {again} of the lists repeat a name with its values: counted once")
+    if notes["names_beyond"]:
+        click.echo(
+            f"  the lists have {notes['names_beyond']:,} more names than the tables have records "
+            "with their values (names > most): not counted as proven"
+        )
     for line in proof_conditions(notes["laws"], assumes_zeros=notes["assumes_zeros"]):
         click.echo(f"  {line}")
 
