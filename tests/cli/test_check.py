@@ -134,6 +134,7 @@ def test_what_is_written_has_counts_only_where_asked_for(config: Path) -> None:
                 "tables": ["PUPILS"],
                 "laws": [LAW],
                 "assumptions": [],
+                "left_out": [],
             }
         ],
     }
