@@ -79,31 +79,35 @@ def cell_keys(
 
 
 def independent_keys(counts: pl.DataFrame, chance: KeyedChance) -> WordArray:
-    """A key for each count, of its geounit, table and cell.
+    """A key for each count, of its geounit, table and cell, and of the count itself.
+
+    So a count that is corrected has another key: noise of the same one would publish the exact
+    difference.
 
     Args:
-        counts: Columns ``geoid, table, cell``.
+        counts: Columns ``geoid, table, cell, count``.
         chance: Of all keys.
     """
-    names = counts.select(pl.concat_str("geoid", "table", "cell", separator="\x1f"))
+    names = counts.select(pl.concat_str("geoid", "table", "cell", "count", separator="\x1f"))
     return chance.named("cell").words_of_each(names.to_series())[:, 0]
 
 
 def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance) -> WordArray:
-    """A key for each count, of its geounit and of what it counts.
+    """A key for each count, of its geounit, of what it counts, and of the count itself.
 
     Cells of one geounit that count the same have the same key, in whatever tables they are; this
     is what can be had of `cell_keys` where only counts are known.
 
     Args:
         release: Says what the cells count.
-        counts: Columns ``geoid, table, cell``.
+        counts: Columns ``geoid, table, cell, count``.
         chance: Of all keys.
     """
     defined = counts.select("table", "cell").join(
         cell_definitions(release), on=["table", "cell"], how="left", maintain_order="left"
     )
-    names = counts["geoid"] + "\x1f" + defined["definition"]
+    parts = counts["geoid"], defined["definition"], counts["count"]
+    names = pl.select(pl.concat_str(parts, separator="\x1f")).to_series()
     distinct = names.unique().sort()
     drawn = chance.named("definition").words_of_each(distinct)[:, 0]
     found: WordArray = drawn[distinct.search_sorted(names).to_numpy()]

@@ -267,20 +267,30 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
 
     @property
     def kept_for(self) -> str:
-        """Later tables of the same records, protected alike."""
-        digests = self.recipe.partitions
+        """Later tables, and corrected ones: a cell whose records stay is published as before."""
         return key_of(
             {
                 "law": self.law.model_dump(mode="json", exclude={"table"}),
                 "files": [file.as_json() for file in self.files],
                 "identifier": self.identifier,
-                "inputs": {name: dict(each) for name, each in digests.items()},
             }
         )
 
     def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance:
         """What all keys are made with."""
         return draw()
+
+    @property
+    def _corrected(self) -> str:
+        """What is drawn anew when the data were corrected, in words."""
+        if self.draws_by_cell:
+            return "draws the counts anew that changed, no other"
+        if self.identifier is not None:
+            return f"draws the cells anew that a {self.release.record} enters or leaves, no other"
+        found = f"draws all cells anew that count a corrected {self.release.record}"
+        if hasattr(self.config, "identifier"):
+            return f"{found}, also those it stays in; fewer with {self.name}.identifier"
+        return f"{found}, also those it stays in"
 
     def publish(
         self,
@@ -335,6 +345,8 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
             f"{copies['cells']:,} cells, {copies['margins']:,} different, "
             f"one {copies['most']} times",
         )
+        if self.law.has_cost:
+            yield "a corrected release", self._corrected
         if self.draws_by_cell:
             yield (
                 "warning",

@@ -2,6 +2,8 @@
 
 It is bound to what is protected with it. Noise of one key on corrected records would publish the
 exact difference, so what has changed gets another key, and only an interrupted run its own again.
+But where the words of a count follow from the very records that it counts, or from the count, what
+has changed gets other words by itself, and one key serves corrected data, too.
 """
 
 from __future__ import annotations

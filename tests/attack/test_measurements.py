@@ -53,6 +53,20 @@ levels:
   clinic: {{queries: {{total: 1/4, old: 1/4, detailed: 1/4, insured: 1/4, all: 1/4}}}}
 """
 
+#: Units tell marginals alone; above, a district knows all cells.
+MARGINALS = """
+strategy: small
+rho: {rho}
+queries:
+  total: []
+  payer: [insurance]
+  old: [ageband, smoker]
+  all: [insurance, ageband, smoker]
+levels:
+  district: {{queries: {{total: 1/4, all: 3/4}}}}
+  clinic: {{queries: {{total: 1/4, payer: 1/4, old: 1/2}}}}
+"""
+
 
 def published(
     folder: Path, rho: str, seed: int, text: str = STRATEGY
@@ -88,11 +102,13 @@ def dense_estimates(measurements: Measurements) -> tuple[np.ndarray, np.ndarray]
         values.append(each.noisy.ravel())
         weights.append(np.repeat(each.weight, each.noisy.shape[1]))
     design, noisy, weight = np.vstack(rows), np.concatenate(values), np.concatenate(weights)
-    variance = np.linalg.inv(design.T @ (weight[:, None] * design))
+    variance = np.linalg.pinv(design.T @ (weight[:, None] * design), rcond=1e-9, hermitian=True)
     return variance @ (design.T @ (weight * noisy)), variance
 
 
-@pytest.mark.parametrize("text", [STRATEGY, UNEQUAL], ids=["equal", "unequal"])
+@pytest.mark.parametrize(
+    "text", [STRATEGY, UNEQUAL, MARGINALS], ids=["equal", "unequal", "marginals"]
+)
 def test_two_passes_are_the_generalised_least_squares_of_everything(
     tmp_path: Path, text: str
 ) -> None:

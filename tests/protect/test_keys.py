@@ -7,6 +7,7 @@ import polars as pl
 from scipy import stats
 
 from recon_cli.chance import KeyedChance, uniform
+from recon_cli.frames import COUNTS
 from recon_cli.protect.keys import (
     cell_keys,
     definition_keys,
@@ -71,10 +72,20 @@ def test_keys_of_counts_are_uniform_and_repeatable() -> None:
 
 def test_cells_that_count_the_same_share_a_key_by_definition() -> None:
     total = pl.DataFrame(
-        {"geoid": ["D01001"] * 2, "table": ["PATIENTS", "INSURANCE"], "cell": [1, 1]},
-        schema={"geoid": pl.String, "table": pl.String, "cell": pl.Int16},
+        {
+            "geoid": ["D01001"] * 2,
+            "table": ["PATIENTS", "INSURANCE"],
+            "cell": [1, 1],
+            "count": [5, 5],
+        },
+        schema=COUNTS,
     )
     one, other = definition_keys(RELEASE, total, study(1))
     assert one == other
+    corrected = total.with_columns(count=pl.lit(6, pl.Int32))
+    assert (
+        definition_keys(RELEASE, corrected, study(1))[0] != one
+    )  # or it would tell the difference
     one, other = independent_keys(total, study(1))
     assert one != other
+    assert independent_keys(corrected, study(1))[0] != one

@@ -48,6 +48,16 @@ def test_records_are_the_same_for_any_number_of_workers(config: Path, levels: st
           "--to", folder / "mdf.study.parquet")  # fmt: skip
 
 
+def test_two_strategies_of_one_name_are_refused(config: Path) -> None:
+    """They would share all noise of the queries of one name."""
+    again = config.with_name("again.yaml")
+    again.write_text(STRATEGY.format(name="fine", rho="6", queries=FINE))
+    given = f"topdown.strategies=[{config.with_name('fine.yaml')}, {again}]"
+    said = recon("protect", "topdown", "-c", config, "--set", given, code=2).stderr
+    assert "two are named 'fine', and noise is drawn by name" in " ".join(said.split())
+    assert not (config.parent / "work" / "mdf").exists()
+
+
 def test_an_invariant_is_exact(config: Path) -> None:
     recon("protect", "topdown", "-c", config, "--workers", "1", "--set",
           "topdown.invariant={query: total, levels: [nation, district]}")  # fmt: skip

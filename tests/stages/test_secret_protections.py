@@ -251,15 +251,58 @@ def test_a_killed_run_repeats_itself_with_its_key(
     assert kept == ([home / f"again/private/{name}/key.json"] if name in KEPT else [])
 
 
-def test_other_inputs_get_another_key(home: Path, drawn: list[bytes]) -> None:
+def test_other_inputs_of_noise_get_another_key(home: Path, drawn: list[bytes]) -> None:
     """One key on corrected records would publish the exact difference."""
-    protect(home, "round")
-    protect(home, "round", "--set", "round.tables=[PATIENTS]")
-    assert len(drawn) == 1  # later tables of the same records: the same record is rounded alike
+    protect(home, "noise")
     with (home / "patients.csv").open("a") as file:
         file.write((home / "patients.csv").read_text().splitlines()[-1] + "\n")
-    protect(home, "round")
+    protect(home, "noise")
     assert len(drawn) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "identifier"), [("round", None), ("cellkey", None), ("cellkey", "number")]
+)
+def test_corrected_records_redraw_their_own_cells_alone(
+    home: Path, drawn: list[bytes], name: str, identifier: str | None
+) -> None:
+    """Cells that were all drawn anew would give themselves away in a few corrected releases."""
+    patients = home / "patients.csv"
+    records = pl.read_csv(patients, infer_schema=False).with_row_index("number")
+    records.write_csv(patients)
+    given = () if identifier is None else ("--set", f"{name}.identifier={identifier}")
+    facts = " ".join(protect(home, name, *given).stdout.split())
+    assert "a corrected release draws" in facts
+    before = protected_cells(home, name)
+    column = next(f for f in CLINIC.features if not f.ordered and not f.options)
+    other = next(str(v) for v in column.values if str(v) != records[0, column.name])
+    fixed = records.with_columns(
+        pl.when(pl.col(CLINIC.geoid_column) == records[0, CLINIC.geoid_column])
+        .then(pl.lit(other)).otherwise(column.name)
+        .alias(column.name)
+    )  # fmt: skip
+    fixed.write_csv(patients)
+    protect(home, name, *given)
+    assert len(drawn) == 1
+    after = protected_cells(home, name)
+    unit = records[0, CLINIC.geoid_column]
+    changed = {cell for cell in before.keys() | after.keys() if before.get(cell) != after.get(cell)}
+    assert changed  # by this seed
+    assert all(unit.startswith(geoid) for geoid, _, _ in changed)
+    if identifier is not None:  # what the records stay in is published as before
+        tables = CLINIC.table_by_name
+        assert all(
+            tables[table].cells[cell - 1].masks[CLINIC.feature_index[column.name]]
+            != (1 << len(column.values)) - 1
+            for _, table, cell in changed
+        )
+
+
+def protected_cells(home: Path, name: str) -> dict[tuple[str, str, int], int]:
+    files = sorted((home / "work" / PROTECTIONS[name][0]).rglob("*.parquet"))
+    rows = pl.concat([pl.read_parquet(file, hive_partitioning=False) for file in files])
+    return {(g, t, c): n for g, t, c, n in rows.select("geoid", "table", "cell", "count").rows()
+            if n}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def read_measurements(
     if unit not in patterns:
         raise SourceError(f"measurements: none of level {unit!r}, the finest")
     levels = [level.name for level in reversed(release.geography.levels) if level.name in patterns]
-    units = published.geounits.filter(level=unit)["geoid"]
+    units = _listed_units(published, unit)
     hierarchy = build_hierarchy(release, levels, units)
     cells = [
         cell for pattern in patterns.values() for _, cell in pattern.published_cells(release.tables)
@@ -95,6 +95,17 @@ def read_measurements(
         for level, geoids in zip(levels, hierarchy.geoids, strict=True)
     )
     return Measurements(domain, hierarchy, found)
+
+
+def _listed_units(published: Publication, unit: str) -> pl.Series:
+    """The geoids of the units that the files list.
+
+    What stands for all others is none of them: noisy counts have rows for every unit, zeros too, so
+    nobody is there.
+    """
+    listed = [number for number, each in enumerate(published.coverage) if each.is_listed]
+    of_level = published.geounits.filter(pl.col("level") == unit)
+    return of_level.filter(pl.col("pattern").is_in(listed))["geoid"]
 
 
 def _by_level(published: Publication, names: Collection[str]) -> dict[str, CoveragePattern]:

@@ -2,7 +2,8 @@
 
 Two passes, exact for linear measurements with independent noise: upwards each geounit combines its
 own measurements with the sum of its children, downwards a child learns from its parent what the
-others have left. No use is made of the fact that counts are at least 0, so an interval holds at its
+others have left. What the units do not measure stays open there, and is known above from the levels
+that do. No use is made of the fact that counts are at least 0, so an interval holds at its
 level for each count by itself, and for no reason depends on the truth. Symmetries of the
 measurements divide the work into small blocks.
 
@@ -38,6 +39,8 @@ from recon_cli.schema import Release
 MOST_CELLS: Final = 1_500
 #: Of the histograms of all units together: 1.6 GB.
 MOST_NUMBERS: Final = 200_000_000
+#: Of a Gram matrix of vectors of length 1, eigenvalues that are rounding.
+_ZERO: Final = 1e-10
 
 #: Columns of `estimate_counts`.
 ESTIMATES: Final = pl.Schema(
@@ -74,7 +77,7 @@ def estimate_counts(measurements: Measurements, level: float) -> pl.DataFrame:
     """Best linear unbiased estimates of all measured counts, with intervals. Eq. (tree).
 
     Args:
-        measurements: Of one partition; those of the units tell all histogram cells apart.
+        measurements: Of one partition.
         level: Coverage of an interval in percent, for each count by itself.
 
     Returns:
@@ -82,8 +85,8 @@ def estimate_counts(measurements: Measurements, level: float) -> pl.DataFrame:
         likely, never certain.
 
     Raises:
-        SourceError: There are too many histogram cells that are not treated alike, too many
-            geounits of as many cells, or the measurements of the units do not tell all cells apart.
+        SourceError: There are too many histogram cells that are not treated alike, or too many
+            geounits of as many cells.
     """
     size, units = measurements.domain.size, len(measurements.hierarchy.geoids[-1])
     if size * units > MOST_NUMBERS:
@@ -100,10 +103,10 @@ def estimate_counts(measurements: Measurements, level: float) -> pl.DataFrame:
         )
     estimates = [np.zeros_like(each.noisy) for each in measurements.levels]
     variances = [np.zeros_like(each.noisy) for each in measurements.levels]
-    coordinates = [_coordinates(basis, each) for each in measurements.levels]
+    coordinates = [_Coordinates.of(basis, each) for each in measurements.levels]
     for block in basis.blocks:
-        levels = [_restricted(block, *each) for each in coordinates]
-        nodes = _down(measurements.hierarchy, _up(measurements.hierarchy, levels))
+        levels = _restricted(block, coordinates)
+        nodes = _down(measurements.hierarchy, levels, _up(measurements.hierarchy, levels))
         for depth, (each, node) in enumerate(zip(levels, nodes, strict=True)):
             estimates[depth] += _counts(each.rows, node.mean)
             variances[depth] += _variances(each.rows, node.variance)[:, node.kind]
@@ -123,28 +126,73 @@ class _Restricted:
         information: (size × size).
         said: (size × geounits × copies) weighted sums of noisy counts.
         rows: (size × counts × copies) what is counted.
+        directions: (size × rank) orthonormal: what is measured here or below; None for everything.
     """
 
     information: FloatArray
     said: FloatArray
     rows: FloatArray
+    directions: FloatArray | None
+
+    def inverse(self, matrix: FloatArray) -> FloatArray:
+        """The inverse of a matrix along the directions that are measured, zero elsewhere."""
+        if self.directions is None:
+            return np.linalg.inv(matrix).astype(np.float64, copy=False)
+        inside = np.linalg.inv(self.directions.T @ matrix @ self.directions)
+        found: FloatArray = self.directions @ inside @ self.directions.T
+        return found
 
 
-def _coordinates(
-    basis: SymmetricBasis, each: LevelMeasurements
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weights, counts and weighted sums of noisy counts of a level, the latter in a basis."""
-    rows = basis.to_basis(each.operator.T.toarray())
-    said = basis.to_basis(each.operator.T @ (each.weight[:, None] * each.noisy))
-    return each.weight, rows, said
+@dataclass(frozen=True, eq=False)
+class _Coordinates:
+    """A level in a basis.
+
+    Attributes:
+        weight: (counts,).
+        length: (counts,) of what is counted, as a vector of histogram cells.
+        counted: (features' bases …, counts).
+        said: (features' bases …, geounits) weighted sums of noisy counts.
+    """
+
+    weight: FloatArray
+    length: FloatArray
+    counted: FloatArray
+    said: FloatArray
+
+    @classmethod
+    def of(cls, basis: SymmetricBasis, each: LevelMeasurements) -> Self:
+        """Those of a level's measurements."""
+        said = basis.to_basis(each.operator.T @ (each.weight[:, None] * each.noisy))
+        counted = each.operator.T.toarray()
+        length = np.maximum(np.linalg.norm(counted, axis=0), 1)
+        return cls(each.weight, length, basis.to_basis(counted), said)
 
 
-def _restricted(
-    block: MatrixBlock, weight: FloatArray, counted: FloatArray, said: FloatArray
-) -> _Restricted:
-    rows = block.of(counted)
-    one = rows[:, :, 0]  # every copy has the same information
-    return _Restricted((one * weight) @ one.T, block.of(said), rows)
+def _restricted(block: MatrixBlock, levels: Sequence[_Coordinates]) -> list[_Restricted]:
+    """The levels in the coordinates of a block."""
+    found: list[_Restricted] = []
+    measured = np.zeros((block.size, block.size))
+    for each in reversed(levels):
+        rows = block.of(each.counted)
+        one = rows[:, :, 0]  # every copy has the same information
+        measured += (one / each.length**2) @ one.T
+        found.append(
+            _Restricted((one * each.weight) @ one.T, block.of(each.said), rows, _range(measured))
+        )
+    return found[::-1]
+
+
+def _range(measured: FloatArray) -> FloatArray | None:
+    """Orthonormal columns that span a Gram matrix of vectors of length 1; None for everything.
+
+    It is of unweighted rows, so that how precise a count is does not decide whether it is there.
+    """
+    values, vectors = np.linalg.eigh(measured)
+    inside = values > _ZERO
+    if inside.all():
+        return None
+    found: FloatArray = vectors[:, inside]
+    return found
 
 
 def _counts(rows: FloatArray, mean: FloatArray) -> FloatArray:
@@ -165,12 +213,7 @@ def _up(hierarchy: Hierarchy, levels: Sequence[_Restricted]) -> list[_Node]:
     for depth in range(len(hierarchy.levels) - 1, -1, -1):
         information, said = levels[depth].information, levels[depth].said
         if not found:
-            if np.linalg.matrix_rank(information) < len(information):
-                raise SourceError(
-                    f"estimate: the measurements of level {hierarchy.levels[-1]!r} do not tell "
-                    "all histogram cells apart"
-                )
-            variance = _inverse(information)
+            variance = levels[depth].inverse(information)
             kind = np.zeros(said.shape[1], dtype=np.int64)
             found.append(_Node(np.tensordot(variance, said, axes=1), kind, variance[None]))
             continue
@@ -182,9 +225,9 @@ def _up(hierarchy: Hierarchy, levels: Sequence[_Restricted]) -> list[_Node]:
             key = tuple(np.bincount(below.kind[children], minlength=len(below.variance)).tolist())
             if key not in variances:
                 summed = np.tensordot(np.array(key, dtype=np.float64), below.variance, axes=1)
-                of_sum = _inverse(summed)
+                of_sum = levels[depth + 1].inverse(summed)
                 variances[key] = len(stacked)
-                own = _inverse(information + of_sum)
+                own = levels[depth].inverse(information + of_sum)
                 stacked.append((own, of_sum))
             variance, of_sum = stacked[variances[key]]
             total = below.mean[:, children].sum(axis=1)
@@ -196,7 +239,7 @@ def _up(hierarchy: Hierarchy, levels: Sequence[_Restricted]) -> list[_Node]:
     return found
 
 
-def _down(hierarchy: Hierarchy, up: list[_Node]) -> list[_Node]:
+def _down(hierarchy: Hierarchy, levels: Sequence[_Restricted], up: Sequence[_Node]) -> list[_Node]:
     """From above: each geounit from all measurements."""
     found = [up[0]]
     for depth in range(1, len(up)):
@@ -206,7 +249,8 @@ def _down(hierarchy: Hierarchy, up: list[_Node]) -> list[_Node]:
         variances: list[FloatArray] = []
         for place, children in enumerate(hierarchy.children(depth - 1)):
             counts = np.bincount(own.kind[children], minlength=len(own.variance))
-            of_sum = _inverse(np.tensordot(counts.astype(np.float64), own.variance, axes=1))
+            summed = np.tensordot(counts.astype(np.float64), own.variance, axes=1)
+            of_sum = levels[depth].inverse(summed)
             rest = above.mean[:, place] - own.mean[:, children].sum(axis=1)
             for number in np.flatnonzero(counts):
                 variance = own.variance[number]
@@ -217,11 +261,6 @@ def _down(hierarchy: Hierarchy, up: list[_Node]) -> list[_Node]:
                 spread = above.variance[above.kind[place]]
                 variances.append(variance - gain @ variance + gain @ spread @ gain.T)
         found.append(_Node(mean, kind, np.stack(variances)))
-    return found
-
-
-def _inverse(matrix: FloatArray) -> FloatArray:
-    found: FloatArray = np.linalg.inv(matrix).astype(np.float64, copy=False)
     return found
 
 

@@ -76,11 +76,17 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         """What is measured for each product, in order, and what its records tell apart.
 
         Raises:
-            ConfigError: One cannot agree with the one before, or the last blurs a feature.
+            ConfigError: Two have one name, by which noise is drawn; one cannot agree with the one
+                before; or the last blurs a feature.
         """
         found: list[tuple[Domain, Strategy]] = []
         for name in self.config.strategies:
             strategy = load_strategy(name, self.release, self.config.without, self.config.scale)
+            if strategy.name in {earlier.name for _, earlier in found}:
+                raise ConfigError(
+                    f"topdown.strategies: two are named {strategy.name!r}, and noise is drawn by "
+                    "name: they would share it; give one another name (`strategy:` in its file)"
+                )
             domain = Domain.of(self.release, strategy)
             if found and not domain.refines(found[-1][0]):
                 raise ConfigError(
