@@ -10,6 +10,7 @@ better. A cell is exact if that is the true count of the last release.
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Final
 
 import numpy as np
@@ -90,7 +91,7 @@ def main() -> None:
             first, last = np.mean(found, axis=0)[[0, -1]]
             rows.append([name, way, f"{first:.0f}", f"{last:.0f}"])
     header = ["law", "drawn", "exact cells of one release, %", f"of {given.releases}, %"]
-    print(markdown_table(header, rows, text_columns=2))
+    sys.stdout.write(markdown_table(header, rows, text_columns=2))
 
 
 if __name__ == "__main__":

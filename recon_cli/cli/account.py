@@ -17,7 +17,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.noise.account import Product, Spend, Total, grouped, tight_epsilon
 from recon_cli.plurals import plural
 from recon_cli.spreadsheet import csv_bytes
-from recon_cli.stages.account import account_of, uncounted
+from recon_cli.stages.account import account_of, other_accounts, uncounted
 from recon_cli.store.files import write_named
 
 #: Of a limit, where nothing bounds what some product tells.
@@ -64,6 +64,7 @@ def command(
     facts = (
         *_in_all(products),
         *_apart(uncounted(run.work, products)),
+        *_elsewhere(other_accounts(kept, run.work)),
         *_noise(section, products, run.release.record),
         *_void(products),
     )
@@ -87,6 +88,15 @@ def _apart(folders: Sequence[tuple[str, str]]) -> Iterator[Fact]:
         yield (
             "not counted",
             f"{folder}/ of `{stage}` was published, and is not in this account",
+        )
+
+
+def _elsewhere(accounts: Sequence[Path]) -> Iterator[Fact]:
+    for path in accounts:
+        yield (
+            "another account",
+            f"{path} is of the same people and is not added up here; name one file in all "
+            "configs (account.file)",
         )
 
 

@@ -29,6 +29,8 @@ _STEP: Final = 1e-4
 _TAIL: Final = 1e-18
 #: What sums of products of doubles may be wrong by, in probability; likewise.
 _WRONG: Final = 1e-13
+#: By which a budget and one over its variance, which is rounded to decimals, may differ.
+_ROUNDED: Final = Fraction(1, 10**6)
 #: ρ beyond which the posterior is bounded by it alone: off certainty by less than 1e-14.
 _CERTAIN: Final = 32
 #: Standard deviations of a sum of Gaussian losses that are looked at, either way.
@@ -47,6 +49,9 @@ class Spend:
         is_pure: Whether the budget is ε.
         variance: Of the discrete Gaussian noise of each cell of a histogram, of which a change
             moves two by one; else None.
+
+    Raises:
+        ValueError: The variance is not that of the budget.
     """
 
     level: str
@@ -54,6 +59,12 @@ class Spend:
     budget: Fraction | None
     is_pure: bool = False
     variance: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.variance is None or self.is_pure:
+            return
+        if self.budget is None or abs(self.budget * self.variance - 1) > _ROUNDED:
+            raise ValueError(f"ρ {self.budget} does not fit the variance {self.variance}: 1/σ²")
 
     @property
     def rho(self) -> Fraction | None:
@@ -321,6 +332,7 @@ class Product:
         spends: Its queries.
         invariants: What it publishes exactly.
         notes: What its numbers do not promise.
+        records: A digest of the records; empty in lines of before there was one.
     """
 
     id: str
@@ -330,6 +342,7 @@ class Product:
     spends: tuple[Spend, ...]
     invariants: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    records: str = ""
 
 
 @dataclass(frozen=True)

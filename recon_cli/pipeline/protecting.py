@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import polars as pl
@@ -27,6 +28,7 @@ from recon_cli.schema import Release
 from recon_cli.stage import load, private_folder
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Staging, Transaction
 from recon_cli.store.chance_key import KEY_FILE, kept_key
+from recon_cli.store.manifest import MANIFEST, read_manifest
 
 Shared = TypeVar("Shared")
 #: What is told of a finished protection: a label, and text, a number, or a part of a whole.
@@ -220,10 +222,33 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         self.write_beside(stage.staging, pieces)
         return stage.publish(
             pieces,
-            notes={**self.notes, **account},
+            notes={**self.notes, **self._conditions(), **account},
             usages=results.usages,
             workers=results.workers,
         )
+
+    @property
+    def records_from(self) -> Path:
+        """The folder or file of the records or counts that it reads."""
+        named = [getattr(self.config, name, None) for name in ("counts", "records")]
+        return next((path for path in named if path is not None), self.run.work / "persons")
+
+    @property
+    def protected_before(self) -> list[str]:
+        """What its numbers do not promise, as records were protected before they were measured."""
+        if not (self.records_from / MANIFEST).is_file():
+            return []
+        made_by = read_manifest(self.records_from, command="recon protect").stage
+        if not made_by.startswith("protect "):
+            return []
+        return [f"of the file that `{made_by}` made, not of the records before it"]
+
+    def _conditions(self) -> dict[str, list[str]]:
+        """What its ρ and ε are under: counts that are exact, and what was done to the records."""
+        if not any(each.budget is not None for each in self.spends):
+            return {}
+        found = {"invariants": list(self.invariants), "protected_before": self.protected_before}
+        return {name: said for name, said in found.items() if said}
 
     def _reserve(self, transaction: Transaction) -> dict[str, str]:
         """Write down in the run's account what it spends, before anything is drawn.

@@ -7,7 +7,7 @@ geounit are known to undo rounding and perturbation.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -72,6 +72,8 @@ ACCURACY: Final = pl.Schema(
     }
 )
 _KEYS: Final = ["level", "table", "size"]
+#: Errors are added up of so many counts at a time, or they would need more than the counts.
+_ROWS_AT_ONCE: Final = 500_000
 
 
 def count_accuracy(release: Release, protected: pl.DataFrame) -> pl.DataFrame:
@@ -114,6 +116,18 @@ def sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) ->
     Returns:
         Columns of `SUMS`, in order of `_KEYS`.
     """
+    parts = -(-protected.height // _ROWS_AT_ONCE)
+    if parts <= 1:
+        return _sum_errors(release, truth, protected)
+    size = -(-truth.geounits.height // parts)
+    sums = []
+    for some in truth.geounits.iter_slices(size):
+        own = protected.join(some.select("geoid"), on="geoid", how="semi")
+        sums.append(_sum_errors(release, replace(truth, geounits=some), own))
+    return pl.concat(sums).group_by(_KEYS).sum().select(SUMS.names()).sort(_KEYS)
+
+
+def _sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
     geounits = truth.geounits.select(
         "geoid",
         "level",

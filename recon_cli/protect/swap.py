@@ -278,6 +278,35 @@ def apply_moves(records: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+#: What tells people or households apart and lies in the records before, too: keys and draws.
+_TRACEABLE = ("pik", "r_keep", "r")
+
+
+def without_traces(
+    persons: pl.DataFrame, households: pl.DataFrame, chance: KeyedChance
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Take off what would place moved households again: person keys, and households' old numbers.
+
+    Households are numbered anew, by the same numbers in an order that chance decides, so that who
+    lives together is still known.
+
+    Args:
+        persons: With ``household``, null in group quarters.
+        households: With ``household``, distinct.
+    """
+    old = households["household"].sort()
+    order = np.argsort(chance.named("number").words(len(old)), kind="stable")
+    new = pl.DataFrame({"household": old, "_new": old.gather(order)})
+    numbered = (
+        each.join(new, on="household", how="left", maintain_order="left")
+        .with_columns(household=pl.col("_new"))
+        .drop("_new", *_TRACEABLE, strict=False)
+        for each in (persons, households)
+    )
+    people, homes = numbered
+    return people, homes
+
+
 def match_pairs(
     candidates: pl.DataFrame,
     key: Sequence[str],

@@ -6,8 +6,9 @@ Whoever adds one holds the lock of the file.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recon_cli.config.sections.account import Account
-from recon_cli.errors import BudgetError, StageError
+from recon_cli.errors import BudgetError, ConfigError, StageError
 from recon_cli.noise.account import Limit, Product, Spend, Total
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.protections import PROTECTIONS
@@ -60,21 +61,20 @@ class KeptAccount:
 
         Raises:
             BudgetError: It would go beyond the limit.
-            StageError: The file cannot be read or written.
+            ConfigError: The records are in the account under another name.
+            StageError: The file cannot be read or written, or lacks what the work folder has spent.
         """
-        records = getattr(protection.config, "records", None)
-        counts = getattr(protection.config, "counts", None)
-        origin: Path = counts or records or protection.run.work / "persons"
         product = Product(
             id_,
             protection.stage.name,
             protection.run.work.name,
-            origin.name,
+            protection.records_from.name,
             tuple(protection.spends),
             tuple(protection.invariants),
-            _done_before(origin),
+            tuple(protection.protected_before),
+            _records_digest(protection),
         )
-        _reserve(self.path, self.of, product, self.limit)
+        _reserve(self, product, protection.run.work)
 
 
 def account_of(work: Path, section: Account) -> KeptAccount:
@@ -82,6 +82,31 @@ def account_of(work: Path, section: Account) -> KeptAccount:
     limit = section.limit
     allowed = None if limit is None else Limit(limit.rho, limit.epsilon, section.delta)
     return KeptAccount(section.file or work / ACCOUNT_FILE, section.of, allowed)
+
+
+def _records_digest(protection: ProtectionStage[Any, Any]) -> str:
+    """A digest of the records or counts that a protection reads."""
+    recipe = protection.recipe
+    inputs = [value for each in recipe.partitions.values() for value in each.values()]
+    digests = sorted({*inputs, *recipe.shared.values()})
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest() if digests else ""
+
+
+def other_accounts(kept: KeptAccount, work: Path) -> list[Path]:
+    """Accounts of work folders beside one, of the same people by name or by records.
+
+    Raises:
+        StageError: One cannot be read.
+    """
+    own = kept.products()
+    records = {each.records for each in own if each.records}
+    found = []
+    for path in sorted(work.resolve().parent.glob(f"*/{ACCOUNT_FILE}")):
+        if path.resolve() != kept.path.resolve():
+            others = _read_lines(path)
+            if any(of == kept.of or each.records in records for of, each in others):
+                found.append(path)
+    return found
 
 
 def uncounted(work: Path, products: Sequence[Product]) -> list[tuple[str, str]]:
@@ -93,28 +118,26 @@ def uncounted(work: Path, products: Sequence[Product]) -> list[tuple[str, str]]:
         StageError: A manifest cannot be read.
     """
     known = {product.id for product in products}
-    found = []
+    return [(stage, folder.name) for folder, stage, id_ in _published(work) if id_ not in known]
+
+
+def _published(work: Path) -> Iterator[tuple[Path, str, str | None]]:
+    """The folders for publication in a work folder, with stage and id in an account, if any."""
     for method in PROTECTIONS.values():
         folder, stage = work / method.folders[0], stage_named(method.name)
         if (folder / MANIFEST).is_file():
             manifest = read_manifest(folder, command=stage.command)
-            if manifest.publishable is not False and manifest.notes.get("account") not in known:
-                found.append((stage.name, folder.name))
-    return found
-
-
-def _done_before(origin: Path) -> tuple[str, ...]:
-    """What the numbers do not promise, as records were protected before they were measured."""
-    if not (origin / MANIFEST).is_file():
-        return ()
-    stage = read_manifest(origin, command="recon protect").stage
-    if not stage.startswith("protect "):
-        return ()
-    return (f"of the file that `{stage}` made, not of the records before it",)
+            if manifest.publishable is not False:
+                yield folder, stage.name, manifest.notes.get("account")
 
 
 def _read_products(path: Path, of: str) -> list[Product]:
-    """The products of some people, in order; none where there is no account yet.
+    """The products of some people, in order; none where there is no account yet."""
+    return [product for name, product in _read_lines(path) if name == of]
+
+
+def _read_lines(path: Path) -> list[tuple[str, Product]]:
+    """All products and whom they are of, in order.
 
     Raises:
         StageError: The file cannot be read; names the line.
@@ -125,23 +148,34 @@ def _read_products(path: Path, of: str) -> list[Product]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             content = json.loads(line)
-            if content.pop("of") == of:
-                found.append(_product(content))
+            found.append((str(content.pop("of")), _product(content)))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StageError(f"{path}:{number}: no line of an account") from error
+            said = f": {error}" if "does not fit" in str(error) else ""
+            raise StageError(f"{path}:{number}: no line of an account{said}") from error
     return found
 
 
-def _reserve(path: Path, of: str, product: Product, limit: Limit | None) -> None:
+def _reserve(kept: KeptAccount, product: Product, work: Path) -> None:
     """Write down what a product spends, before anything of it is drawn; once for each.
 
     Raises:
         BudgetError: It would go beyond the limit; nothing is written.
-        StageError: The file cannot be read or written, or another process holds it.
+        ConfigError: The records are there under another name.
+        StageError: The file cannot be read or written, lacks what the work folder has spent, or
+            another process holds it.
     """
+    path, of, limit = kept.path, kept.of, kept.limit
     files.make_folder(path.parent)
     with _locked(path):
-        products = _read_products(path, of)
+        lines = _read_lines(path)
+        _require_spent(path, work, {each.id for _, each in lines})
+        for name, each in lines:
+            if name != of and product.records and each.records == product.records:
+                raise ConfigError(
+                    f"account.of: {of!r}: the same records are in {path} as {name!r}; what is "
+                    "drawn of them adds up there, so use that name"
+                )
+        products = [each for name, each in lines if name == of]
         if any(each.id == product.id for each in products):
             return
         spends = [spend for each in (*products, product) for spend in each.spends]
@@ -153,6 +187,20 @@ def _reserve(path: Path, of: str, product: Product, limit: Limit | None) -> None
         before = path.read_bytes() if path.exists() else b""
         line = json.dumps({"of": of, **_content(product)}, ensure_ascii=False, sort_keys=True)
         files.write_bytes(path, before + line.encode() + b"\n")
+
+
+def _require_spent(path: Path, work: Path, known: Collection[str]) -> None:
+    """Refuse an account that lacks what a work folder has spent.
+
+    Raises:
+        StageError: Names the folder.
+    """
+    for folder, _, id_ in _published(work):
+        if id_ is not None and id_ not in known:
+            raise StageError(
+                f"{path}: has no line of what {folder.name}/ in {work} spent; was it deleted, or "
+                "is account.file another one? put it back, as what was published stays spent"
+            )
 
 
 @contextmanager

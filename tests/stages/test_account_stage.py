@@ -246,3 +246,44 @@ def test_a_line_that_is_none_is_named(home: Path) -> None:
     (home / "account.jsonl").write_text('{"of": "patients"}\n')
     refused = protect(home, "noise", code=5)
     assert "account.jsonl:1: no line of an account" in refused.stderr
+
+
+def test_the_same_records_under_a_second_name_are_noticed(home: Path) -> None:
+    protect(home, "noise")
+    said = protect(home, "randomize", "--set", "account.of=others", code=2).stderr
+    assert "the same records are in" in " ".join(said.split())
+    assert len(products(home)) == 1
+    protect(home, "randomize")
+
+
+def test_an_account_that_was_deleted_is_missed(home: Path) -> None:
+    protect(home, "noise")
+    kept = (home / "account.jsonl").read_bytes()
+    (home / "account.jsonl").unlink()
+    said = protect(home, "noise", "--force", code=4).stderr
+    assert "has no line of what noisy/ in" in " ".join(said.split())
+    (home / "account.jsonl").write_bytes(kept)
+    protect(home, "noise", "--force")
+    assert len(products(home)) == 2
+
+
+def test_a_budget_that_does_not_fit_its_variance_is_named(home: Path) -> None:
+    protect(home, "noise")
+    (line,) = products(home)
+    line["spends"][0]["budget"] = "1/1000000"
+    (home / "account.jsonl").write_text(json.dumps(line) + "\n")
+    said = recon("account", "-c", home / "run.yaml", code=4).stderr
+    assert "does not fit the variance" in " ".join(said.split())
+
+
+def test_another_work_folder_with_another_account_is_named(home: Path) -> None:
+    protect(home, "noise")
+    protect(home, "noise", "--work", home / "other", "--set", "account.file=null")
+    said = told(home)
+    assert "another account" in said
+    assert "other/private/account.jsonl" in said.replace(" ", "")
+
+
+def test_what_epsilon_is_under_stands_beside_it(home: Path) -> None:
+    said = " ".join(protect(home, "noise").stdout.split())
+    assert "invariant which units have records: ρ and ε are between files that agree" in said

@@ -16,6 +16,13 @@ def protection(run: Run, outcome: StageOutcome) -> None:
     if table is not None:
         show_table(*table)
     facts: list[Fact] = [(label, _said(value)) for label, value in protection.facts(manifest)]
+    facts += [
+        ("invariant", f"{exact}: ρ and ε are between files that agree in that; else no promise")
+        for exact in manifest.notes.get("invariants", ())
+    ]
+    facts += [
+        ("note", f"ρ and ε are {said}") for said in manifest.notes.get("protected_before", ())
+    ]
     people = manifest.totals["people"]
     taken = seconds(manifest.run.wall_seconds, people, protection.people)
     show(title_of(outcome), [*facts, ("seconds", taken)])

@@ -153,7 +153,8 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
             occupied, self.settings, shared.named(state), (self.levels["tract"], county)
         )
         moves = core.list_moves(swaps)
-        made = (core.apply_moves(persons, moves), core.apply_moves(households, moves), swaps)
+        moved = core.apply_moves(persons, moves), core.apply_moves(households, moves)
+        made = (*core.without_traces(*moved, shared.named(state)), swaps)
         frames = dict(zip(self.stage.folders, made, strict=True))
         split = {name: _split(frame, county) for name, frame in frames.items()}
         for each in self.states[state]:
