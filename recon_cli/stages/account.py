@@ -168,7 +168,7 @@ def _reserve(kept: KeptAccount, product: Product, work: Path) -> None:
     files.make_folder(path.parent)
     with _locked(path):
         lines = _read_lines(path)
-        _require_spent(path, work, {each.id for _, each in lines})
+        _require_spent(path, work, product.stage, {each.id for _, each in lines})
         for name, each in lines:
             if name != of and product.records and each.records == product.records:
                 raise ConfigError(
@@ -189,14 +189,14 @@ def _reserve(kept: KeptAccount, product: Product, work: Path) -> None:
         files.write_bytes(path, before + line.encode() + b"\n")
 
 
-def _require_spent(path: Path, work: Path, known: Collection[str]) -> None:
-    """Refuse an account that lacks what a work folder has spent.
+def _require_spent(path: Path, work: Path, stage: str, known: Collection[str]) -> None:
+    """Refuse an account that lacks what a stage, which is made again, has spent.
 
     Raises:
         StageError: Names the folder.
     """
-    for folder, _, id_ in _published(work):
-        if id_ is not None and id_ not in known:
+    for folder, made_by, id_ in _published(work):
+        if made_by == stage and id_ is not None and id_ not in known:
             raise StageError(
                 f"{path}: has no line of what {folder.name}/ in {work} spent; was it deleted, or "
                 "is account.file another one? put it back, as what was published stays spent"

@@ -260,7 +260,7 @@ def test_an_account_that_was_deleted_is_missed(home: Path) -> None:
     protect(home, "noise")
     kept = (home / "account.jsonl").read_bytes()
     (home / "account.jsonl").unlink()
-    said = protect(home, "noise", "--force", code=4).stderr
+    said = protect(home, "noise", "--force", code=5).stderr
     assert "has no line of what noisy/ in" in " ".join(said.split())
     (home / "account.jsonl").write_bytes(kept)
     protect(home, "noise", "--force")
@@ -272,7 +272,7 @@ def test_a_budget_that_does_not_fit_its_variance_is_named(home: Path) -> None:
     (line,) = products(home)
     line["spends"][0]["budget"] = "1/1000000"
     (home / "account.jsonl").write_text(json.dumps(line) + "\n")
-    said = recon("account", "-c", home / "run.yaml", code=4).stderr
+    said = recon("account", "-c", home / "run.yaml", code=5).stderr
     assert "does not fit the variance" in " ".join(said.split())
 
 
