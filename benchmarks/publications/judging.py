@@ -12,8 +12,11 @@ It is *true* if the printed file's own truth is one of the populations that it a
   whose conditions it meets (so no two cells are read as apart, as parts or as a whole that are
   not).
 
-A file is **silently wrong** if the commands ended well and its reading is not true, or if a printed
-count is in no cell and no line of the output or of the manifest names its column, row or sheet.
+Reading is *looser* if it is true and says less than the file: the schema has records that nobody
+can be, or numbers are taken to be withheld; *in part* if counts are left out and named; *misnamed*
+if all is true but for what is called a place. A file is **silently wrong** if the commands ended
+well and its reading is not true, or if a printed count is in no cell and no line of the output
+or of the manifest names its column, row or sheet.
 """
 
 from __future__ import annotations
@@ -76,39 +79,61 @@ def judge(truth: Truth, reading: Reading, told: str) -> Verdict:
         return Verdict("wrong", str(wrong))
     if found is None:
         return Verdict("undecided", "too many assignments")
+    lost = _lost(truth, reading, places, found)
+    words = _said(told) + reading.left_out
+    silent = [cell for cell in lost if not _is_told(cell, words)]
+    is_misnamed = any(set(condition) - {truth.places} for condition in places.values())
+    for is_so, name, about in (
+        (silent, "wrong", f"{len(silent)} counts lost in silence, such as {_example(silent)}"),
+        (is_misnamed, "misnamed", "categories are read as places"),
+        (lost, "in part", f"{len(lost)} counts left out and told, such as {_example(lost)}"),
+        (_unused(truth, reading, places, found), "looser", "numbers are taken to be withheld"),
+        (_allows_more(reading, found), "looser", "the schema has records that nobody can be"),
+    ):
+        if is_so:
+            return Verdict(name, about)
+    return Verdict("right")
+
+
+def _lost(
+    truth: Truth,
+    reading: Reading,
+    places: dict[str, Condition],
+    found: dict[CellName, _Wanted],
+) -> list[Printed]:
+    """Return the printed counts that no cell has, but for those of hidden sheets."""
     read = {
         truth.key(both(places[geoid], found[cell].condition))
         for geoid, cells in reading.counts.items()
         for cell in cells
     }
-    seen = set(truth.answers.get("sheet", ()))
-    lost = [
+    return [
         cell
         for cell in truth.cells
         if cell.kind == "count"
         and cell.shown is not None
-        and (cell.sheet in seen or len(seen) < 2)
+        and cell.sheet in truth.answers["sheet"]
         and truth.key(cell.condition) not in read
     ]
-    words = _said(told) + reading.left_out
-    silent = [cell for cell in lost if not _is_told(cell, words)]
-    if silent:
-        first = silent[0]
-        return Verdict(
-            "wrong",
-            f"{len(silent)} counts lost in silence, such as {first.heading!r} of {first.stub!r}",
-        )
-    if any(set(condition) - {truth.places} for condition in places.values() if condition):
-        return Verdict("misnamed", "categories are read as places")
-    if lost:
-        return Verdict("in part", f"{len(lost)} counts left out and told")
+
+
+def _example(cells: list[Printed]) -> str:
+    return f"{cells[0].heading!r} of {cells[0].stub!r}" if cells else ""
+
+
+def _unused(
+    truth: Truth,
+    reading: Reading,
+    places: dict[str, Condition],
+    found: dict[CellName, _Wanted],
+) -> bool:
+    """Return whether a printed number is taken to be withheld."""
     numbers = {truth.key(cell.condition) for cell in truth.cells if cell.shown is not None}
-    unused = any(
+    return any(
         count.printed is None and truth.key(both(places[geoid], found[cell].condition)) in numbers
         for geoid, cells in reading.counts.items()
         for cell, count in cells.items()
     )
-    return Verdict("looser" if unused or _allows_more(reading, found) else "right")
 
 
 def _places(truth: Truth, reading: Reading) -> dict[str, Condition]:
