@@ -72,7 +72,7 @@ def _left_out_facts(run: Run) -> list[Fact]:
     if not left_out:
         return []
     cells = sum(each.cells for each in left_out)
-    return [("not used", f"{cells:,} numbers: {enumerate_left_out(left_out)}")]
+    return [("not used", f"{counted(cells, 'number')}: {enumerate_left_out(left_out)}")]
 
 
 def _outside_facts(release: Release) -> list[Fact]:
