@@ -36,7 +36,7 @@ def drawn_words(config: Path, scale: str) -> Drawn:
             found[chance.state, each.query.name, cells.tobytes(), geoid] = len(cells)
         return measurement_noise(chance, each, geoids, cells)
 
-    topdown.measurement_noise = noted  # type: ignore[assignment]
+    topdown.measurement_noise = noted  # type: ignore[attr-defined]
     words = ["protect", "topdown", "-q", "--force", "-c", str(config), "--workers", "1"]
     recon([*words, "--set", f"topdown.scale={scale}"], standalone_mode=False)
     return found

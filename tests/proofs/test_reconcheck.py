@@ -779,7 +779,7 @@ def test_an_interval_that_hides_a_count_is_not_said_to_be_as_there(tmp_path: Pat
     (tmp_path / "lying.tables").write_text(tables.replace("2 0 1 0 6", "2 0 1 4 6"))
     proof = "recon-proof 1\nin 0\nleast 4 2 0.1\np goal -*2:0.1\n"
     (tmp_path / "lying.proof").write_text(proof)
-    names = [tmp_path / "lying.tables", tmp_path / "lying.proof"]
+    names = [str(tmp_path / "lying.tables"), str(tmp_path / "lying.proof")]
     command = [sys.executable, "-I", "-S", "recon_cli/reconcheck.py", *names, "--counts"]
     command.append("fixtures/proofs/schools.csv")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
