@@ -1,0 +1,127 @@
+"""Long tables: the values of each dimension as lines of a block, by the same sums as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.read.grid import Grid
+from recon_cli.read.intervals import Intervals
+from recon_cli.read.markers import bounds
+from recon_cli.read.regions import Region
+from recon_cli.read.sums import Support, find_sums
+
+#: A larger block of values by combinations is not looked at.
+_MOST_CELLS: Final = 8_000_000
+
+
+@dataclass(frozen=True)
+class ValueSum:
+    """A value of a dimension, and the values that add up to it.
+
+    Attributes:
+        dimension: The column of the dimension.
+        count: The column of the numbers that show it.
+    """
+
+    dimension: int
+    count: int
+    total: str
+    parts: tuple[str, ...]
+    support: Support
+    is_rounded: bool = False
+
+
+def value_sums(
+    grid: Grid, region: Region, keys: Sequence[int], count: int, withheld: BoolArray | None = None
+) -> list[ValueSum]:
+    """The sums among the values of each dimension of a long table, in one column of numbers.
+
+    Args:
+        keys: The columns of the dimensions.
+        withheld: Cells whose numbers a flag beside them takes back.
+    """
+    body = region.body
+    numbers = grid.values[body, count].copy()
+    if withheld is not None:
+        numbers[withheld[body, count]] = np.nan
+    low, high = _ends(grid, region, count)
+    known = ~np.isnan(numbers) & (numbers >= 0)
+    low, high = np.where(known, numbers, low), np.where(known, numbers, high)
+    unit = 10.0 ** -np.minimum(grid.decimals[body, count], 9)
+    coded = {at: _in_order(grid, region, at) for at in keys}
+    found: list[ValueSum] = []
+    for key in keys:
+        codes, values = coded[key]
+        others = [coded[at][0] for at in keys if at != key]
+        position = np.zeros(len(body), dtype=np.int64)
+        for own in others:
+            position = position * (int(own.max(initial=0)) + 1) + own
+        position = np.unique(position, return_inverse=True)[1].astype(np.int64)
+        shape = len(values), int(position.max(initial=0)) + 1
+        if len(values) < 3 or shape[0] * shape[1] > _MOST_CELLS:
+            continue
+        cells = Intervals(low, high, known, np.ones_like(known), unit)
+        block = _block(shape, codes, position, cells)
+        exact = find_sums(block)
+        rounded = [] if exact else find_sums(block, _units(numbers, shape[1]))
+        found += [
+            ValueSum(
+                key,
+                count,
+                values[each.total],
+                tuple(values[part] for part in each.parts),
+                each.support,
+                is_rounded=each.is_rounded,
+            )
+            for each in (*exact, *rounded)
+        ]
+    return found
+
+
+def _ends(grid: Grid, region: Region, count: int) -> tuple[FloatArray, FloatArray]:
+    unique, inverse = np.unique(grid.texts[region.body, count].astype(str), return_inverse=True)
+    ends = np.array([bounds(text) for text in unique.tolist()]).reshape(-1, 2)
+    return ends[inverse, 0], ends[inverse, 1]
+
+
+def _in_order(grid: Grid, region: Region, at: int) -> tuple[IntArray, list[str]]:
+    """Values of a column numbered as they appear, and the values."""
+    texts = grid.texts[region.body, at].astype(str)
+    unique, first, inverse = np.unique(texts, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[inverse], [str(unique[i]) for i in order]
+
+
+def _block(
+    shape: tuple[int, int],
+    lines: IntArray,
+    positions: IntArray,
+    own: Intervals,
+) -> Intervals:
+    """The cells of one column as lines by positions; nothing is known of a cell without a row."""
+    block = Intervals(
+        np.zeros(shape),
+        np.full(shape, np.inf),
+        np.zeros(shape, dtype=bool),
+        np.zeros(shape, dtype=bool),
+        np.ones(shape),
+    )
+    block.low[lines, positions] = own.low
+    block.high[lines, positions] = own.high
+    block.known[lines, positions] = own.known
+    block.present[lines, positions] = True
+    block.unit[lines, positions] = own.unit
+    return block
+
+
+def _units(numbers: FloatArray, width: int) -> FloatArray:
+    told = numbers[~np.isnan(numbers) & (numbers > 0) & (numbers == np.floor(numbers))]
+    base = int(np.gcd.reduce(told.astype(np.int64))) if len(told) >= 12 else 1
+    return np.full(width, float(max(base, 1)))

@@ -1,0 +1,65 @@
+"""Printed numbers as intervals: what is known of each cell of a block before any law is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.arrays import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The numbers of a block between two ends, lines by positions.
+
+    Lines are columns and positions rows, or the other way round: `transposed` turns them.
+
+    Attributes:
+        low: Least numbers; 0 where nothing is printed that bounds them.
+        high: Greatest numbers; infinite where nothing bounds them.
+        known: Where a number is printed.
+        present: Where anything is printed.
+        unit: The step of the last printed digit: 1 of whole numbers, 0.1 of ``12.5``.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    known: BoolArray
+    present: BoolArray
+    unit: FloatArray
+
+    @property
+    def transposed(self) -> Intervals:
+        """The same block with its positions as lines."""
+        return Intervals(self.low.T, self.high.T, self.known.T, self.present.T, self.unit.T)
+
+    def take(self, lines: NDArray[np.intp], positions: NDArray[np.intp]) -> Intervals:
+        """Part of the block.
+
+        Args:
+            lines: Numbers of the lines.
+            positions: Numbers of the positions.
+        """
+        at = np.ix_(lines, positions)
+        return Intervals(
+            self.low[at], self.high[at], self.known[at], self.present[at], self.unit[at]
+        )
+
+    @classmethod
+    def exact(cls, numbers: FloatArray, unit: float = 1.0) -> Intervals:
+        """A block of numbers; NaN stands for a cell of which nothing is known.
+
+        Example:
+            >>> Intervals.exact(np.array([[3.0, np.nan]])).high.tolist()
+            [[3.0, inf]]
+        """
+        known = ~np.isnan(numbers)
+        return cls(
+            np.where(known, numbers, 0.0),
+            np.where(known, numbers, np.inf),
+            known,
+            np.ones_like(known),
+            np.full(numbers.shape, unit),
+        )

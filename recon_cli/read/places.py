@@ -1,0 +1,241 @@
+"""Which columns of a table name its rows: places, what they are part of, codes, and categories.
+
+A table is long where its columns of words cross: each value of one occurs with several of another.
+It is wide where one of them names the rows, and others say what these are part of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.read.grid import Grid
+from recon_cli.read.markers import looks_like_marker
+from recon_cli.read.regions import Region
+
+#: Of values of a column that occur with one value of another, so that it is nested in that.
+_NESTED: Final = 0.6
+#: A column of numbers with more distinct ones names no rows.
+_MOST_CODES: Final = 200
+
+
+@dataclass(frozen=True)
+class Names:
+    """The columns beside the counts, by places in the grid.
+
+    Attributes:
+        keys: Columns whose values together name a row, none twice; one of a wide table.
+        parents: Column → the column that says what its values are part of.
+        twins: Column → the key of which it is another name: codes beside names.
+        constants: Columns with one value throughout.
+        flags: Columns that say something of the number beside them.
+        is_long: Whether the keys cross.
+    """
+
+    keys: tuple[int, ...]
+    parents: dict[int, int]
+    twins: dict[int, int]
+    constants: tuple[int, ...]
+    flags: tuple[int, ...]
+    is_long: bool
+
+    @classmethod
+    def of(cls, grid: Grid, region: Region) -> Names:
+        """Tell the columns that name the rows of a table."""
+        return _Columns(grid, region).names()
+
+
+class _Columns:
+    def __init__(self, grid: Grid, region: Region) -> None:
+        self.grid = grid
+        self.region = region
+        self.body = region.body
+
+    def _codes(self, at: int) -> IntArray:
+        """The values of a column, numbered."""
+        return np.unique(self.grid.texts[self.body, at].astype(str), return_inverse=True)[1].astype(
+            np.int64
+        )
+
+    @cached_property
+    def codes(self) -> dict[int, IntArray]:
+        return {int(at): self._codes(int(at)) for at in self.region.stub}
+
+    def _count(self, columns: tuple[int, ...]) -> int:
+        """How many different rows some columns tell apart."""
+        if not columns:
+            return 1
+        joined = np.zeros(len(self.body), dtype=np.int64)
+        for at in columns:
+            own = self.codes[at] if at in self.codes else self._codes(at)
+            joined = np.unique(joined * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
+        return int(joined.max(initial=0)) + 1
+
+    def _determines(self, one: int, other: int) -> bool:
+        """Whether each value of a column occurs with one value of another."""
+        return self._count((one, other)) == self._count((one,))
+
+    def names(self) -> Names:
+        rows = len(self.body)
+        stub = [int(at) for at in self.region.stub]
+        constants = tuple(at for at in stub if self._count((at,)) == 1 and rows > 1)
+        rest = [at for at in stub if at not in constants]
+        flags = tuple(at for at in rest if self._is_flag(at))
+        rest = [at for at in rest if at not in flags]
+        single = [at for at in rest if self._count((at,)) == rows]
+        numeric = [int(at) for at in self.region.numeric]
+        if not stub and len(numeric) > 1 and self._count((numeric[0],)) == rows:
+            return Names((numeric[0],), {}, {}, (), (), is_long=False)
+        if single:
+            return self._wide(single, rest, constants, flags)
+        keys, twins = self._reduced(rest)
+        if self._count(tuple(keys)) < rows:
+            keys, twins = self._with_numbers(keys, twins, numeric)
+        is_long = len(keys) > 1 and self._crosses(keys)
+        if is_long:
+            fixed = [at for at in numeric[:-1] if at not in keys and self._is_fixed(at)]
+            constants = (*constants, *fixed)
+            same = {at: k for at in numeric[:-1] for k in keys if self._is_code_of(at, k)}
+            twins |= {at: k for at, k in same.items() if at not in (*keys, *fixed)}
+        parents: dict[int, int] = {}
+        if not is_long and len(keys) > 1:
+            order = sorted(keys, key=lambda at: self._count((at,)))
+            parents = dict(zip(order[1:], order, strict=False))
+        return Names(tuple(keys), parents, twins, constants, flags, is_long)
+
+    def _wide(
+        self,
+        single: list[int],
+        rest: list[int],
+        constants: tuple[int, ...],
+        flags: tuple[int, ...],
+    ) -> Names:
+        """A table whose rows one column names: words sooner than codes."""
+        key = max(single, key=lambda at: (self._letters(at), -at))
+        twins = {at: key for at in single if at != key}
+        others = [at for at in rest if at not in single]
+        chain = sorted(others, key=lambda at: -self._count((at,)))
+        parents: dict[int, int] = {}
+        below = key
+        for at in chain:
+            if self._determines(below, at):
+                same = next((p for p in parents.values() if self._determines(at, p)), None)
+                if same is not None and self._determines(same, at):
+                    twins[at] = same
+                    continue
+                parents[below] = at
+                below = at
+        return Names((key,), parents, twins, constants, flags, is_long=False)
+
+    def _letters(self, at: int) -> bool:
+        texts = self.grid.texts[self.body, at]
+        return sum(any(map(str.isalpha, str(text))) for text in texts.tolist()) * 2 > len(texts)
+
+    def _reduced(self, columns: list[int]) -> tuple[list[int], dict[int, int]]:
+        """Columns without those that another one implies."""
+        twins: dict[int, int] = {}
+        keys: list[int] = []
+        for at in columns:
+            same = next(
+                (k for k in keys if self._determines(k, at) and self._determines(at, k)), None
+            )
+            if same is not None:
+                twins[at] = same
+            else:
+                keys.append(at)
+        implied = {
+            at: by
+            for at in keys
+            for by in keys
+            if by != at and self._determines(by, at) and self._count((by,)) > self._count((at,))
+        }
+        twins |= implied
+        left = [at for at in keys if at not in implied]
+        # What is not needed to tell rows apart says something of them.
+        for at in sorted(left, key=self._filled):
+            without = tuple(each for each in left if each != at)
+            if len(left) > 1 and self._count(without) == self._count(tuple(left)) == len(self.body):
+                left.remove(at)
+                twins[at] = left[0]
+        return left, twins
+
+    def _filled(self, at: int) -> float:
+        return float((self.grid.texts[self.body, at] != "").mean())
+
+    def _with_numbers(
+        self, keys: list[int], twins: dict[int, int], numeric: list[int]
+    ) -> tuple[list[int], dict[int, int]]:
+        """Add the columns of numbers that tell the rows apart: codes, ages, years."""
+        able = [at for at in numeric[:-1] if self._is_code(at)]
+        for at in able:
+            if self._count(tuple(keys)) == len(self.body):
+                break
+            before = self._count(tuple(keys))
+            if self._count((*keys, at)) > before:
+                keys = [*keys, at]
+        return keys, twins
+
+    def _is_code(self, at: int) -> bool:
+        own = self.grid.values[self.body, at]
+        is_number = ~np.isnan(own)
+        words = {str(text) for text in self.grid.texts[self.body, at][~is_number].tolist()}
+        if any(map(looks_like_marker, words - {""})):
+            return False
+        told = own[is_number]
+        if not len(told) or (told != np.floor(told)).any() or (told < 0).any():
+            return False
+        distinct = len(np.unique(told)) + len(words)
+        return distinct <= _MOST_CODES and 2 * distinct <= len(own)
+
+    def _is_fixed(self, at: int) -> bool:
+        """Whether a column has one whole number throughout, that is none of people: a year."""
+        texts = {str(text) for text in self.grid.texts[self.body, at].tolist()}
+        beside = self._count((at + 1,)) if at + 1 < self.grid.shape[1] else 0
+        return len(texts) == 1 and next(iter(texts)).isdigit() and (texts != {"0"} or beside == 1)
+
+    def _is_code_of(self, at: int, key: int) -> bool:
+        """Whether the whole numbers of a column stand for the values of a key, one for one."""
+        return (
+            at != key
+            and self._is_code(at)
+            and self._determines(at, key)
+            and self._determines(key, at)
+        )
+
+    def _is_flag(self, at: int) -> bool:
+        """Whether a column is empty but where a number beside it is 0, or not there."""
+        filled = self.grid.texts[self.body, at] != ""
+        if filled.all() or not filled.any():
+            return False
+        for column in self.region.numeric.tolist():
+            values = self.grid.values[self.body, column]
+            missing: BoolArray = np.isnan(values) | (values == 0)
+            if missing[filled].all() and (~missing).any():
+                return True
+        return False
+
+    def _crosses(self, keys: list[int]) -> bool:
+        """Whether values of each key occur with several values of every other."""
+        for one in keys:
+            for other in keys:
+                if one != other and self._is_nested(one, other):
+                    return False
+        return True
+
+    def _is_nested(self, inner: int, outer: int) -> bool:
+        own = self.codes[inner] if inner in self.codes else self._codes(inner)
+        others = self.codes[outer] if outer in self.codes else self._codes(outer)
+        size = int(others.max(initial=0)) + 1
+        pairs = np.unique(own * size + others) // size
+        often: NDArray[np.int64] = np.bincount(pairs)
+        alone = np.isin(own, np.flatnonzero(often == 1))
+        return (
+            float((often == 1).mean()) >= _NESTED
+            and len(often) > size
+            and len(np.unique(others[alone])) > 1
+        )

@@ -1,0 +1,157 @@
+"""Lines of a block that are percentages or rates of other lines, by their numbers alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.arrays import BoolArray, FloatArray
+from recon_cli.read.intervals import Intervals
+from recon_cli.read.sums import MARGIN_BITS, Support
+
+#: What a share is printed per: one, hundred, thousand, ten and a hundred thousand.
+SCALES: Final = (100.0, 1.0, 1_000.0, 10_000.0, 100_000.0)
+#: Positions by which most pairs are ruled out before all positions are looked at.
+_FIRST: Final = 4
+#: Larger blocks of pairs are looked at in parts.
+_MOST_PAIRS: Final = 4_000_000
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A line that is a count over another count.
+
+    Attributes:
+        part: The line whose numbers are counted.
+        base: The line whose numbers are everybody.
+        per: 100 of a percentage.
+    """
+
+    line: int
+    part: int
+    base: int
+    per: float
+    support: Support
+
+
+def find_ratios(block: Intervals, candidates: Sequence[int], counts: Sequence[int]) -> list[Ratio]:
+    """For each of some lines the two whose quotient it is, within half a unit of its last digit.
+
+    Args:
+        candidates: Lines that may be ratios.
+        counts: Lines of whole numbers, which may be part and base.
+
+    Example:
+        >>> numbers = np.array([[40.0, 55.0, 80.0], [10.0, 30.0, 50.0], [25.0, 54.5, 62.5]])
+        >>> block = Intervals.exact(numbers, unit=0.1)
+        >>> [(each.line, each.part, each.base) for each in find_ratios(block, [2], [0, 1])]
+        [(2, 1, 0)]
+    """
+    at = np.array(counts, dtype=np.intp)
+    if len(at) < 2:
+        return []
+    found: list[Ratio] = []
+    for line in candidates:
+        best: Ratio | None = None
+        for per in SCALES:
+            for each in _fitting(block, line, at, per):
+                if best is None or _rank(each) > _rank(best):
+                    best = each
+            if best is not None and best.support.is_strong:
+                break
+        if best is not None:
+            found.append(best)
+    return found
+
+
+def _rank(each: Ratio) -> tuple[float, float, int, int]:
+    """More shown rows first; then the nearer part, the one to the left."""
+    return (
+        each.support.bits,
+        each.support.shown,
+        -abs(each.line - each.part),
+        -abs(each.line - each.base),
+    )
+
+
+def _fitting(block: Intervals, line: int, at: NDArray[np.intp], per: float) -> list[Ratio]:
+    told = np.flatnonzero(block.known[line])
+    if len(told) < 2:
+        return []
+    share = block.low[line, told]
+    half = block.unit[line, told] / 2 * (1 + 1e-9)
+    numbers = np.where(block.known[at][:, told], block.low[at][:, told], np.nan)
+    if np.isnan(numbers).all() or (share < 0).any():
+        return []
+    order = np.argsort(-np.nan_to_num(numbers).sum(axis=0), kind="stable")[:_FIRST]
+    alive = np.ones((len(at), len(at)), dtype=bool)
+    np.fill_diagonal(alive, val=False)
+    own = np.flatnonzero(at == line)
+    alive[own, :] = alive[:, own] = False
+    for k in order.tolist():
+        part, base = numbers[:, k][:, None], numbers[:, k][None, :]
+        off = np.abs(per * part - share[k] * base) > half[k] * base + 1e-9
+        alive &= ~(off | ((base == 0) & (part > 0)))
+    pairs = np.argwhere(alive)
+    if not len(pairs):
+        return []
+    found = []
+    for part, base in pairs[:_MOST_PAIRS].tolist():
+        tried = math.log2(len(at) ** 2 * len(SCALES)) + MARGIN_BITS
+        printed = _Printed(share, half, per)
+        support = printed.support(numbers[part], numbers[base], tried)
+        if support.broken == 0 and support.shown >= 2 and support.bits >= support.tried:
+            found.append(Ratio(line, int(at[part]), int(at[base]), per, support))
+    return found
+
+
+@dataclass(frozen=True)
+class _Printed:
+    """The numbers of a line that may be quotients, and half a unit of their last digits."""
+
+    share: FloatArray
+    half: FloatArray
+    per: float
+
+    def support(self, part: FloatArray, base: FloatArray, tried: float) -> Support:
+        """Weigh a quotient: by chance it takes any value up to `per`, in steps of its last digit.
+
+        A base so small that few quotients are possible weighs less.
+        """
+        known: BoolArray = ~np.isnan(part) & ~np.isnan(base)
+        # A share printed for nobody of nobody may be anything: 0, a dash, 100.
+        some = known & (np.nan_to_num(base) > 0)
+        fits = np.abs(self.per * part - self.share * base) <= self.half * base + 1e-9
+        shown = some & fits & (np.nan_to_num(part) > 0)
+        steps = np.minimum(self.per / (2 * self.half), np.nan_to_num(base, nan=1.0)) + 1
+        is_trivial = np.nan_to_num(part) == np.nan_to_num(base)
+        bits = np.log2(np.maximum(steps, 1.0))[shown & ~is_trivial].sum()
+        return Support(
+            int(shown.sum()),
+            int((~known).sum()),
+            int((some & ~fits).sum()),
+            float(bits),
+            tried,
+        )
+
+
+def implied_counts(
+    share: FloatArray, unit: FloatArray, base: FloatArray, per: float = 100.0
+) -> tuple[FloatArray, FloatArray]:
+    """The least and greatest whole counts whose share of an exact base prints so.
+
+    Half a unit belongs to both neighbours: how ties were rounded is not known.
+
+    Example:
+        >>> implied_counts(np.array([7.5]), np.array([0.1]), np.array([40.0]))
+        (array([3.]), array([3.]))
+    """
+    low = (share - unit / 2) * base / per
+    high = (share + unit / 2) * base / per
+    slack = 1e-9 * np.maximum(base, 1.0)
+    return np.maximum(np.ceil(low - slack), 0.0), np.floor(high + slack)

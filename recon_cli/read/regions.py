@@ -1,0 +1,253 @@
+"""Where a sheet has its tables: rows of headers, rows of numbers, and the columns beside these."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.arrays import BoolArray
+from recon_cli.read.grid import Grid
+from recon_cli.read.markers import looks_like_marker
+from recon_cli.read.numbers import ENGLISH, is_year
+
+
+@dataclass(frozen=True)
+class Region:
+    """One table of a sheet, by places in its grid.
+
+    Attributes:
+        header: Rows with the words over the columns.
+        body: Rows with numbers, or with texts in place of all of them.
+        headings: Rows among these with words alone: the group of what follows.
+        numeric: Columns of numbers.
+        stub: Columns of words beside them.
+    """
+
+    header: tuple[int, ...]
+    body: NDArray[np.intp]
+    headings: tuple[int, ...]
+    numeric: NDArray[np.intp]
+    stub: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The tables of a sheet; what is above, between and below them is titles and notes."""
+
+    grid: Grid
+    tables: tuple[Region, ...]
+
+    @classmethod
+    def of(cls, grid: Grid, header: Sequence[int] = ()) -> Regions:
+        """Find the tables of a sheet.
+
+        Args:
+            header: Numbers of the header rows in the file, where they are said.
+        """
+        found = _Finder(grid)
+        said = [i for i, number in enumerate(grid.rows.tolist()) if number in header]
+        return cls(grid, tuple(found.tables(said)))
+
+
+class _Finder:
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+
+    @cached_property
+    def marks(self) -> BoolArray:
+        """Cells with the form of a marker."""
+        unique, inverse = np.unique(self.grid.texts.astype(str), return_inverse=True)
+        is_mark = np.array([looks_like_marker(text) for text in unique.tolist()])
+        found: BoolArray = is_mark[inverse].reshape(self.grid.shape) & ~self.grid.is_number
+        return found
+
+    def tables(self, said: Sequence[int]) -> list[Region]:
+        """The tables, from top to bottom."""
+        numeric = self._numeric()
+        if not numeric.any():
+            return []
+        columns = np.flatnonzero(numeric)
+        data = self._data_rows(columns, said)
+        if not data.any():
+            return []
+        return [
+            region
+            for first, last in self._stretches(data, columns)
+            if (region := self._region(first, last, data, columns, said)) is not None
+        ]
+
+    def _numeric(self) -> BoolArray:
+        """Columns most of whose cells, beside numbers, are numbers or stand for them."""
+        numbers = self.grid.is_number
+        rows = numbers.any(axis=1)
+        filled = self.grid.filled
+        inside = filled[rows]
+        some = numbers[rows].sum(axis=0)
+        marks = self.marks[rows].sum(axis=0)
+        found: BoolArray = (some > 0) & (2 * (some + marks) >= inside.sum(axis=0))
+        # Words repeated in most cells of a column of few numbers: a marker of its own.
+        for column in np.flatnonzero((some > 0) & ~found).tolist():
+            words = self.grid.texts[rows, column][~numbers[rows, column] & inside[:, column]]
+            alike = np.unique(words.astype(str), return_counts=True)[1]
+            top = int(np.sort(alike)[-2:].sum())
+            own = self.grid.values[rows, column]
+            are_codes = 2 * len(np.unique(own[~np.isnan(own)])) <= some[column]
+            is_one = len(alike) == 1 and len(words) > 1 and column > 0
+            found[column] = is_one or (
+                not are_codes and len(words) - top <= max(1, some[column] // 2)
+            )
+        return found
+
+    def _data_rows(self, columns: NDArray[np.intp], said: Sequence[int]) -> BoolArray:
+        """Rows of numbers; of a row that counts up, like years, the header alone is made."""
+        numbers = self.grid.is_number[:, columns]
+        marks = self.marks[:, columns]
+        found: BoolArray = np.asarray(numbers.any(axis=1))
+        full = (numbers | marks).sum(axis=1)
+        first = int(np.argmax(found)) if found.any() else 0
+        found |= (np.arange(len(found)) > first) & marks.any(axis=1) & (2 * full >= len(columns))
+        if said:
+            found[: max(said) + 1] = False
+            return found
+        kept = found.copy()
+        for row in np.flatnonzero(found)[:40].tolist():
+            if not self._counts_up(row, columns) or not found[row + 1 :].any():
+                break
+            kept[row] = False
+        if not kept.any():
+            return found
+        wide = full >= 2
+        alone = found & ~wide & (np.arange(len(found)) < int(np.argmax(kept & (wide | ~found))))
+        if len(columns) > 3 and (kept & wide).any():
+            kept &= ~alone | (np.arange(len(found)) >= int(np.argmax(kept & wide)))
+        return kept
+
+    def _counts_up(self, row: int, columns: NDArray[np.intp]) -> bool:
+        """Whether the numbers of a row are those of a header: years, or ages one by one."""
+        at = columns[self.grid.is_number[row, columns]]
+        if len(at) < 2 or self.marks[row, columns].sum() > len(at):
+            return False
+        numbers = [self.grid.number(str(self.grid.texts[row, j])) for j in at.tolist()]
+        told = [number for number in numbers if number is not None]
+        if all(map(is_year, told)):
+            below = [
+                ENGLISH.number(str(self.grid.texts[i, at[0]]))
+                for i in range(row + 1, min(row + 6, self.grid.shape[0]))
+            ]
+            beneath = [number for number in below if number is not None]
+            return not beneath or not all(map(is_year, beneath))
+        values = [number.value for number in told]
+        distinct = list(dict.fromkeys(values))
+        steps = {two - one for one, two in itertools.pairwise(distinct)}
+        return steps == {1.0} and len(distinct) > 2
+
+    def _stretches(self, data: BoolArray, columns: NDArray[np.intp]) -> list[tuple[int, int]]:
+        """First and last row of each table: words over several columns begin a new one."""
+        rows = np.flatnonzero(data)
+        words = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
+        words &= ~self.marks[:, columns]
+        over = words.sum(axis=1)
+        cuts: list[tuple[int, int]] = []
+        first = int(rows[0])
+        for one, two in zip(rows.tolist(), rows[1:].tolist(), strict=False):
+            between = over[one + 1 : two]
+            if two > one + 1 and (between >= max(2, len(columns) // 3)).any():
+                cuts.append((first, one))
+                first = two
+        cuts.append((first, int(rows[-1])))
+        return cuts
+
+    def _region(
+        self,
+        first: int,
+        last: int,
+        data: BoolArray,
+        columns: NDArray[np.intp],
+        said: Sequence[int],
+    ) -> Region | None:
+        body = np.flatnonzero(data[first : last + 1]) + first
+        numbers = self.grid.is_number[body]
+        # A column without a number here may be withheld as a whole, under a header.
+        numeric = columns[(numbers[:, columns] | self.marks[body][:, columns]).any(axis=0)]
+        withheld = self.marks[body].sum(axis=0) == self.grid.filled[body].sum(axis=0)
+        withheld &= self.grid.filled[body].any(axis=0) & ~np.isin(
+            np.arange(self.grid.shape[1]), columns
+        )
+        if len(numeric):
+            withheld[: int(numeric[0])] = False
+        inside = self.grid.texts[np.ix_(body, numeric)]
+        known = {str(text) for text in inside[self.marks[np.ix_(body, numeric)]].tolist()}
+        for at in np.flatnonzero(withheld).tolist():
+            own = {str(text) for text in self.grid.texts[body, at].tolist() if text}
+            withheld[at] = own <= known or not any(text.isalpha() for text in own)
+        numeric = np.union1d(numeric, np.flatnonzero(withheld)).astype(np.intp)
+        if not len(numeric):
+            return None
+        numeric = np.array(
+            [at for at in numeric.tolist() if not self._is_code(body, at, numeric)], dtype=np.intp
+        )
+        if not len(numeric):
+            return None
+        texts = self.grid.filled[body]
+        stub = np.flatnonzero(texts.any(axis=0) & ~np.isin(np.arange(texts.shape[1]), numeric))
+        headings = [
+            row for row in range(first, last + 1) if not data[row] and self.grid.filled[row].any()
+        ]
+        header = list(said) or self._header(first, data, numeric)
+        lead = (
+            [row for row in range(max(header) + 1, first) if self.grid.filled[row].any()]
+            if header
+            else []
+        )
+        return Region(tuple(header), body, (*lead, *headings), numeric, stub)
+
+    def _is_code(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
+        """Whether the numbers of a column name its rows: with zeros before them, or years."""
+        texts = [str(text) for text in self.grid.texts[body, at] if text]
+        if any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts):
+            return True
+        numbers = [n for text in texts if (n := self.grid.number(text)) is not None]
+        return (
+            at == numeric[0]
+            and len(numeric) > 1
+            and len(numbers) * 2 > len(texts)
+            and all(map(is_year, numbers))
+        )
+
+    def _header(
+        self,
+        first: int,
+        data: BoolArray,
+        numeric: NDArray[np.intp],
+    ) -> list[int]:
+        """Rows above the numbers with words over them, and those between."""
+        filled = self.grid.filled
+        spans = self.grid.spans()
+        width = int(filled.any(axis=0).sum())
+        over: list[int] = []
+        for row in range(first - 1, -1, -1):
+            if data[row]:
+                break
+            at = np.flatnonzero(filled[row])
+            inner = at[np.isin(at, numeric)]
+            if len(at) == 1 and _covers_all(spans.get((row, int(at[0]))), width):
+                continue
+            if len(inner) == 0 or (len(at) == 1 and int(at[0]) == int(filled.any(axis=0).argmax())):
+                continue
+            if over and min(over) - row > 4:
+                break
+            over.append(row)
+        if not over:
+            above = int(np.flatnonzero(data[:first])[-1]) if data[:first].any() else -1
+            beside = [r for r in range(first - 1, above, -1) if filled[r].sum() > 1]
+            return beside[:1]
+        return [row for row in range(min(over), max(over) + 1) if filled[row].any()]
+
+
+def _covers_all(end: tuple[int, int] | None, width: int) -> bool:
+    return end is not None and end[1] + 1 >= 0.9 * width > 1

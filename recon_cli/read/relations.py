@@ -1,0 +1,356 @@
+"""Relations that the numbers of a table show: sums and ratios among its columns, and its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.arrays import BoolArray, FloatArray
+from recon_cli.read.grid import Grid
+from recon_cli.read.intervals import Intervals
+from recon_cli.read.markers import bounds
+from recon_cli.read.ratios import find_ratios
+from recon_cli.read.regions import Region
+from recon_cli.read.sums import Sum, Support, find_sums
+
+#: A column with a larger share of numbers that are not whole has statistics.
+_FRACTIONAL: Final = 0.1
+#: Distinct negative numbers that may be codes for what is withheld.
+_MOST_CODES: Final = 3
+#: Multiples of a base in fewer numbers may be chance.
+_FEWEST_MULTIPLES: Final = 12
+#: More rows are read as places without looking for sums among them.
+_MOST_ROWS: Final = 3_000
+
+
+class Axis(StrEnum):
+    """Which lines of a table a relation is among."""
+
+    COLUMNS = "columns"
+    ROWS = "rows"
+
+
+class Kind(StrEnum):
+    """What a line of numbers is, as far as numbers tell."""
+
+    COUNT = "count"
+    STATISTIC = "statistic"
+    UNRELATED = "unrelated"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A line of a table, and the lines whose sum or quotient it is.
+
+    Attributes:
+        line: Its place in the grid.
+        of: The parts of a sum, in order; part and base of a ratio.
+        per: Of a ratio what it is printed per: 100 of a percentage; 0 of a sum.
+        step: Of a sum how far its parts are from each other; 0 where totals among them are skipped.
+        is_rounded: Whether it holds within rounding only.
+    """
+
+    axis: Axis
+    line: int
+    of: tuple[int, ...]
+    support: Support
+    per: float = 0.0
+    step: int = 1
+    is_rounded: bool = False
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the lines add up to it."""
+        return not self.per
+
+
+@dataclass(frozen=True)
+class Relations:
+    """What the numbers of a table say of its columns and rows.
+
+    Attributes:
+        columns: Kind of each numeric column, by its place in the grid.
+        rows: Kind of each row of the body, by its place in the grid.
+        base: The number of which all counts are multiples; 1 where they are exact.
+        codes: Negative numbers that stand for what is withheld.
+    """
+
+    found: tuple[Relation, ...]
+    columns: dict[int, Kind]
+    rows: dict[int, Kind]
+    base: int
+    codes: frozenset[float]
+
+    @classmethod
+    def of(
+        cls,
+        grid: Grid,
+        region: Region,
+        withheld: BoolArray | None = None,
+        *,
+        with_sums: bool = True,
+    ) -> Relations:
+        """Find the relations of a table.
+
+        Args:
+            withheld: (rows × columns of the grid) Numbers that a flag beside them takes back.
+            with_sums: Whether sums are looked for; of a long table `crossed.value_sums` does it.
+        """
+        return _Table(grid, region, withheld).relations(with_sums=with_sums)
+
+    def sums(self, axis: Axis) -> list[Relation]:
+        """The sums among the columns, or the rows."""
+        return [each for each in self.found if each.axis is axis and each.is_sum]
+
+    def ratios(self, axis: Axis) -> list[Relation]:
+        """The ratios among the columns, or the rows."""
+        return [each for each in self.found if each.axis is axis and not each.is_sum]
+
+
+def intervals_of(grid: Grid, region: Region) -> Intervals:
+    """The numbers of a table as intervals, rows by columns."""
+    return _Table(grid, region, None).block
+
+
+class _Table:
+    def __init__(self, grid: Grid, region: Region, withheld: BoolArray | None) -> None:
+        self.grid = grid
+        self.region = region
+        self.at = np.ix_(region.body, region.numeric)
+        self.numbers = grid.values[self.at].copy()
+        if withheld is not None:
+            self.numbers[withheld[self.at]] = np.nan
+        self.codes = self._negative_codes()
+        self.numbers[np.isin(self.numbers, list(self.codes))] = np.nan
+
+    def _negative_codes(self) -> frozenset[float]:
+        """Negative numbers that stand for what is withheld: few, in columns of counts."""
+        decimals = self.grid.decimals[self.at]
+        whole = ~((decimals > 0).any(axis=0))
+        found = np.unique(self.numbers[:, whole][self.numbers[:, whole] < 0])
+        if not 0 < len(found) <= _MOST_CODES:
+            return frozenset()
+        told = ~np.isnan(self.numbers)
+        has_others = ((self.numbers >= 0) & told).sum(axis=0) > 0
+        inside = np.isin(self.numbers, found).any(axis=0)
+        return frozenset(found.tolist()) if has_others[inside].all() else frozenset()
+
+    @cached_property
+    def known(self) -> BoolArray:
+        found: BoolArray = ~np.isnan(self.numbers)
+        return found
+
+    @cached_property
+    def fractional(self) -> BoolArray:
+        """Numbers that are no counts, by themselves."""
+        own = (self.grid.decimals[self.at] > 0) | self.grid.percents[self.at]
+        found: BoolArray = self.known & (own | (self.numbers < 0))
+        return found
+
+    @cached_property
+    def block(self) -> Intervals:
+        """The numbers of the table as intervals, rows by columns."""
+        texts = self.grid.texts[self.at].astype(str)
+        unique, inverse = np.unique(texts, return_inverse=True)
+        ends = np.array([bounds(text) for text in unique.tolist()]).reshape(-1, 2)
+        inverse = inverse.reshape(texts.shape)
+        low, high = ends[inverse, 0], ends[inverse, 1]
+        unit = 10.0 ** -np.minimum(self.grid.decimals[self.at], 9)
+        return Intervals(
+            np.where(self.known, np.nan_to_num(self.numbers), low),
+            np.where(self.known, np.nan_to_num(self.numbers), high),
+            self.known,
+            self.grid.filled[self.at],
+            unit,
+        )
+
+    def _kinds(self) -> tuple[BoolArray, BoolArray]:
+        """Rows, and columns, of statistics: those with numbers that are not whole."""
+        told = np.maximum(self.known.sum(axis=0), 1)
+        columns = self.fractional.sum(axis=0) / told > 0.5
+        inner = ~columns
+        rows = np.zeros(len(self.numbers), dtype=bool)
+        if inner.any():
+            some = self.known[:, inner].sum(axis=1)
+            rows = 2 * self.fractional[:, inner].sum(axis=1) > np.maximum(some, 1)
+        left = ~rows
+        if left.any():
+            told = np.maximum(self.known[left].sum(axis=0), 1)
+            columns = self.fractional[left].sum(axis=0) / told > _FRACTIONAL
+        if rows.all() or columns.all():
+            return np.zeros(len(rows), dtype=bool), np.ones(len(columns), dtype=bool)
+        return rows, columns
+
+    def _base(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> int:
+        """The number of which all counts are multiples."""
+        at = np.ix_(rows, columns)
+        numbers = self.numbers[at][self.known[at]]
+        numbers = numbers[(numbers > 0) & (numbers == np.floor(numbers))]
+        if len(numbers) < _FEWEST_MULTIPLES:
+            return 1
+        return int(np.gcd.reduce(numbers.astype(np.int64)))
+
+    def relations(self, *, with_sums: bool) -> Relations:
+        statistic_rows, statistic_columns = self._kinds()
+        is_counted = not statistic_columns.all()
+        columns = (
+            np.flatnonzero(~statistic_columns) if is_counted else np.arange(len(statistic_columns))
+        )
+        rows = np.flatnonzero(~statistic_rows)
+        base = self._base(rows, columns) if is_counted else 1
+        found: list[Relation] = []
+        shares = np.zeros(0, dtype=np.intp)
+        if is_counted:
+            ratios = self._ratios(np.flatnonzero(statistic_columns), columns, rows)
+            whole = self._percentages(columns, rows)
+            found += [*ratios, *whole]
+            taken = {each.line for each in whole if each.support.is_strong}
+            shares = np.array(
+                [j for j in columns.tolist() if int(self.region.numeric[j]) in taken], dtype=np.intp
+            )
+            columns = np.setdiff1d(columns, shares)
+        across = self._sums(columns, rows, Axis.COLUMNS, base) if with_sums else []
+        core = {place for each in across for place in (each.line, *each.of)}
+        inner = np.array(
+            [j for j in columns.tolist() if int(self.region.numeric[j]) in core], dtype=np.intp
+        )
+        down: list[Relation] = []
+        if with_sums:
+            down = self._down(inner if len(inner) else columns, columns, rows, base)
+        found += [*across, *down]
+        kinds = self._column_kinds(statistic_columns, shares, found, is_counted=is_counted)
+        row_kinds = {
+            int(row): Kind.STATISTIC if statistic_rows[i] else Kind.COUNT
+            for i, row in enumerate(self.region.body)
+        }
+        return Relations(tuple(found), kinds, row_kinds, base, self.codes)
+
+    def _column_kinds(
+        self,
+        statistic: BoolArray,
+        shares: NDArray[np.intp],
+        found: Sequence[Relation],
+        *,
+        is_counted: bool,
+    ) -> dict[int, Kind]:
+        related = {
+            place
+            for each in found
+            if each.axis is Axis.COLUMNS
+            for place in ((each.line, *each.of) if each.is_sum else each.of)
+        }
+        kinds: dict[int, Kind] = {}
+        for j, place in enumerate(self.region.numeric.tolist()):
+            if statistic[j] or j in shares or not is_counted:
+                kinds[place] = Kind.STATISTIC
+            elif place in related:
+                kinds[place] = Kind.COUNT
+            else:
+                kinds[place] = Kind.UNRELATED
+        return kinds
+
+    # --- ratios -----------------------------------------------------------------------------
+
+    def _ratios(
+        self, candidates: NDArray[np.intp], counts: NDArray[np.intp], rows: NDArray[np.intp]
+    ) -> list[Relation]:
+        block = self.block.take(rows, np.arange(len(self.region.numeric))).transposed
+        return [
+            Relation(
+                Axis.COLUMNS,
+                int(self.region.numeric[each.line]),
+                (int(self.region.numeric[each.part]), int(self.region.numeric[each.base])),
+                each.support,
+                per=each.per,
+            )
+            for each in find_ratios(block, candidates.tolist(), counts.tolist())
+        ]
+
+    def _percentages(self, counts: NDArray[np.intp], rows: NDArray[np.intp]) -> list[Relation]:
+        """Columns of whole numbers that are percentages of others: none is above 100."""
+        numbers = self.numbers[np.ix_(rows, counts)]
+        top = np.nanmax(np.where(np.isnan(numbers), -1.0, numbers), axis=0, initial=-1.0)
+        small = counts[(top <= 100) & (top > 0)]
+        found = self._ratios(small, counts, rows)
+        strong = {each.line for each in found if each.support.is_strong}
+        return [each for each in found if each.support.is_strong and not strong & set(each.of)]
+
+    # --- sums -------------------------------------------------------------------------------
+
+    def _sums(
+        self,
+        columns: NDArray[np.intp],
+        rows: NDArray[np.intp],
+        axis: Axis,
+        base: int,
+    ) -> list[Relation]:
+        """Sums among columns, or rows; first of numbers as printed, then within rounding."""
+        block = self.block.take(rows, columns)
+        lines, places = (
+            (rows, self.region.body) if axis is Axis.ROWS else (columns, self.region.numeric)
+        )
+        if axis is Axis.COLUMNS:
+            block = block.transposed
+        elif len(rows) > _MOST_ROWS:
+            return []
+        exact = find_sums(block)
+        found = list(exact)
+        units = self._units(block, base)
+        if units is not None:
+            told = {each.total for each in exact}
+            found += [each for each in find_sums(block, units) if each.total not in told]
+        return [self._relation(each, axis, lines, places) for each in found]
+
+    def _units(self, block: Intervals, base: int) -> FloatArray | None:
+        """To what the numbers of each position are rounded; None where nothing says they are."""
+        unit: FloatArray = np.where(block.known, block.unit, np.inf).min(axis=0)
+        unit = np.where(np.isinf(unit), 1.0, unit)
+        return unit * base
+
+    def _relation(
+        self, each: Sum, axis: Axis, lines: NDArray[np.intp], places: NDArray[np.intp]
+    ) -> Relation:
+        at = places[lines]
+        return Relation(
+            axis,
+            int(at[each.total]),
+            tuple(int(at[part]) for part in each.parts),
+            each.support,
+            step=each.step,
+            is_rounded=each.is_rounded,
+        )
+
+    def _down(
+        self,
+        core: NDArray[np.intp],
+        columns: NDArray[np.intp],
+        rows: NDArray[np.intp],
+        base: int,
+    ) -> list[Relation]:
+        """Sums among the rows: in columns that are counts, or that agree with each other."""
+        found = self._sums(core, rows, Axis.ROWS, base)
+        if found or len(columns) < 2 or len(columns) * len(rows) > 20_000:
+            return found
+        votes: dict[tuple[int, tuple[int, ...]], list[Relation]] = {}
+        for column in columns.tolist():
+            for each in self._sums(np.array([column], dtype=np.intp), rows, Axis.ROWS, 1):
+                votes.setdefault((each.line, each.of), []).append(each)
+        return [self._joined(each) for each in votes.values() if len(each) > 1]
+
+    @staticmethod
+    def _joined(votes: Sequence[Relation]) -> Relation:
+        first = votes[0].support
+        support = Support(
+            sum(each.support.shown for each in votes),
+            sum(each.support.open for each in votes),
+            0,
+            sum(each.support.bits for each in votes),
+            first.tried,
+        )
+        return replace(votes[0], support=support)

@@ -1,0 +1,421 @@
+"""Lines of a block that are sums of other lines, by their numbers alone.
+
+Lines are columns or rows; nothing here knows which. Three searches cover the ways in which tables
+are printed: a total beside its parts, with totals among the parts skipped; the same among every
+k-th line, where two features cross; and a total anywhere with its parts side by side elsewhere.
+The ends of a run are found by prefix sums, whatever is withheld in between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.arrays import BoolArray, FloatArray
+from recon_cli.read.intervals import Intervals
+
+#: Relative error of sums of printed decimals in binary.
+_BINARY: Final = 1e-9
+#: More parts are looked for nowhere: a run of all single years, or of all counties of a state.
+_MOST_PARTS: Final = 400
+#: Positions by which the ends of runs are searched; all are used to judge what was found.
+_POSITIONS: Final = 24
+#: More lines are searched side by side only, not for totals that stand elsewhere.
+_MOST_FREE: Final = 600
+#: A coincidence among all that were tried is less likely than one in two to this power.
+MARGIN_BITS: Final = 3.0
+#: Shown positions of a relation that needs no question.
+STRONG_POSITIONS: Final = 2
+
+
+@dataclass(frozen=True)
+class Support:
+    """How far the numbers bear a relation out.
+
+    Attributes:
+        shown: Positions in which all numbers are printed, and agree.
+        open: Positions in which a text or a blank leaves it possible.
+        broken: Positions in which it cannot hold.
+        bits: How unlikely that much agreement is by chance, as a power of two.
+        tried: How many relations were tried beside it, as a power of two.
+    """
+
+    shown: int
+    open: int
+    broken: int
+    bits: float
+    tried: float
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether two positions or more show it, and hardly by chance."""
+        return self.shown >= STRONG_POSITIONS and self.bits - self.tried >= MARGIN_BITS
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is worth a question at least: it beats what chance alone would give."""
+        return self.broken == 0 and self.shown >= 1 and self.bits - self.tried >= MARGIN_BITS
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A line, and the lines that add up to it.
+
+    Attributes:
+        parts: In order of their places.
+        step: Distance between the parts; 0 where totals among them were skipped.
+        is_rounded: Whether it holds within the rounding of its numbers only.
+    """
+
+    total: int
+    parts: tuple[int, ...]
+    step: int
+    support: Support
+    is_rounded: bool = False
+
+
+def find_sums(block: Intervals, units: FloatArray | None = None) -> list[Sum]:
+    """The sums among the lines of a block.
+
+    Args:
+        units: For each position the unit to which its numbers are rounded, where sums need hold
+            only as far as rounding allows; None for numbers that are as they were counted.
+
+    Example:
+        >>> numbers = np.array([[9.0, 31.0], [4.0, 11.0], [5.0, 20.0]])
+        >>> [(each.total, each.parts) for each in find_sums(Intervals.exact(numbers))]
+        [(0, (1, 2))]
+    """
+    if block.low.shape[0] < 3 or not block.low.shape[1]:
+        return []
+    search = _Search(block, units)
+    beside = search.beside(range(block.low.shape[0]))
+    found = [*beside, *search.strided(), *search.elsewhere(beside)]
+    return _settled(found, block)
+
+
+def possible_whole(block: Intervals, lines: Sequence[int]) -> int | None:
+    """The line that some lines may add up to, though no position shows it; None if there is none.
+
+    It is one of them, the first or the last, that all others together cannot exceed; else one of
+    the other lines, the first that fits.
+
+    Args:
+        lines: Two or more, or three with their total.
+    """
+    candidates = [lines[0], lines[-1], *(at for at in range(len(block.low)) if at not in lines)]
+    for total in dict.fromkeys(candidates):
+        parts = [line for line in lines if line != total]
+        if len(parts) < 2:
+            continue
+        low, high = block.low[parts].sum(axis=0), block.high[parts].sum(axis=0)
+        told = block.known[total]
+        fits = (low <= block.high[total]) & (high >= block.low[total])
+        largest = block.low[total] >= block.low[parts].max(axis=0)
+        if told.any() and (fits & (largest | ~told)).all() and not np.isfinite(high[told]).all():
+            return total
+        if told.any() and fits.all() and largest.all() and (low < high)[told].any():
+            return total
+    return None
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Lines side by side, summed.
+
+    Attributes:
+        known: Where all of them are printed.
+        filled: How many of them are printed and not zero.
+        terms: How many they are.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    known: BoolArray
+    filled: NDArray[np.int64]
+    terms: int
+
+
+class _Search:
+    def __init__(self, block: Intervals, units: FloatArray | None) -> None:
+        self.block = block
+        self.units = units
+        self.count, self.width = block.low.shape
+        scale = float(np.max(np.where(block.known, np.abs(block.low), 0.0), initial=1.0))
+        self.slack = _BINARY * scale
+
+    # --- totals beside their parts ----------------------------------------------------------
+
+    def beside(self, lines: Sequence[int], step: int = 1) -> list[Sum]:
+        """Totals before or behind their parts, among ``lines``; totals among these are skipped."""
+        found: dict[int, tuple[Sum, int]] = {}
+        for order in (list(lines), list(lines)[::-1]):
+            position = {line: i for i, line in enumerate(order)}
+            end: dict[int, int] = {}
+            for i in reversed(range(len(order))):
+                best = self._chain(order, i, end, step)
+                if best is None:
+                    continue
+                at = best[1]
+                before = found.get(order[i])
+                if before is None or before[0].support.bits < best[0].support.bits:
+                    found[order[i]] = best
+                    end[position[order[i]]] = at
+        return [each for each, _ in found.values()]
+
+    def _chain(
+        self, order: Sequence[int], i: int, end: dict[int, int], step: int
+    ) -> tuple[Sum, int] | None:
+        """The best sum of the lines that follow ``order[i]``, and where it ends."""
+        block, total = self.block, order[i]
+        if not (block.known[total] & (block.low[total] != 0)).any():
+            return None
+        low = np.zeros(self.width)
+        high = np.zeros(self.width)
+        known = np.ones(self.width, dtype=bool)
+        filled = np.zeros(self.width, dtype=np.int64)
+        parts: list[int] = []
+        best: tuple[Sum, int] | None = None
+        most = block.high[total] + self.slack
+        at = i + 1
+        skipped = False
+        while at < len(order) and len(parts) < _MOST_PARTS:
+            part = order[at]
+            parts.append(part)
+            low += block.low[part]
+            high += block.high[part]
+            known &= block.known[part]
+            filled += block.known[part] & (block.low[part] != 0)
+            skipped |= at in end
+            at = end.get(at, at + 1)
+            room = self._tolerance(len(parts))
+            if (low > most + room).any():
+                break
+            if len(parts) < 2 or (high < block.low[total] - self.slack - room).any():
+                continue
+            run = _Run(low, high, known, filled, len(parts))
+            support = self._support(total, run, self._tried_beside)
+            if support.is_told and (best is None or support.bits > best[0].support.bits):
+                chosen = tuple(sorted(parts))
+                found = Sum(total, chosen, 0 if skipped else step, support, self._is_rounded)
+                best = found, at
+        return best
+
+    # --- every k-th line --------------------------------------------------------------------
+
+    def strided(self) -> list[Sum]:
+        """Totals before or behind parts that are every second, third, … line."""
+        found: list[Sum] = []
+        for step in range(2, (self.count + 1) // 2 + 1):
+            lines = self._possible_totals(step)
+            for residue in sorted({line % step for line in lines.tolist()}):
+                found += self.beside(range(residue, self.count, step), step)
+        return found
+
+    def _possible_totals(self, step: int) -> NDArray[np.intp]:
+        """Lines that are no less than the first two lines at ``step`` before or behind them."""
+        block = self.block
+        room = self._tolerance(2) + self.slack
+        possible = np.zeros(self.count, dtype=bool)
+        span = self.count - 2 * step
+        if span <= 0:
+            return np.flatnonzero(possible)
+        fits = block.low[step : step + span] + block.low[2 * step :] <= block.high[:span] + room
+        possible[:span] |= fits.all(axis=1)
+        fits = block.low[:span] + block.low[step : step + span] <= block.high[2 * step :] + room
+        possible[2 * step :] |= fits.all(axis=1)
+        return np.flatnonzero(possible)
+
+    # --- totals elsewhere -------------------------------------------------------------------
+
+    def elsewhere(self, beside: Iterable[Sum]) -> list[Sum]:
+        """Totals anywhere, of lines side by side; parts of a total beside them are skipped."""
+        inner = {part for each in beside for part in each.parts if each.support.is_strong}
+        outer = np.array([line for line in range(self.count) if line not in inner], dtype=np.intp)
+        lists = [np.arange(self.count, dtype=np.intp)]
+        if 2 <= len(outer) < self.count:
+            lists.append(outer)
+        found: list[Sum] = []
+        for lines in lists:
+            if len(lines) <= _MOST_FREE:
+                found += self._runs(lines)
+        return found
+
+    def _runs(self, lines: NDArray[np.intp]) -> Iterator[Sum]:
+        """Sums of lines side by side in ``lines``, by the ends that every position allows."""
+        block, size = self.block, len(lines)
+        low = np.concatenate([np.zeros((1, self.width)), block.low[lines].cumsum(axis=0)])
+        endless = np.isinf(block.high[lines])
+        finite = np.where(endless, 0.0, block.high[lines])
+        high = np.concatenate([np.zeros((1, self.width)), finite.cumsum(axis=0)])
+        opened = np.concatenate([np.zeros((1, self.width)), endless.cumsum(axis=0)])
+        known = np.concatenate([np.zeros((1, self.width)), block.known[lines].cumsum(axis=0)])
+        nonzero = block.known[lines] & (block.low[lines] != 0)
+        filled = np.concatenate([np.zeros((1, self.width), dtype=np.int64), nonzero.cumsum(axis=0)])
+        if (block.low[lines] < 0).any():
+            return
+        first = np.zeros((self.count, size), dtype=np.int64)
+        last = np.full((self.count, size), size, dtype=np.int64)
+        room = self._tolerance(2)
+        for at in self._telling(lines):
+            least = block.low[:, at, None] - self.slack - room[at] * size / 2
+            most = block.high[:, at, None] + self.slack + room[at] * size / 2
+            # A run that ends behind the next open cell may be as large as one likes.
+            starts = high[:-1, at]
+            reach = np.searchsorted(high[:, at], starts + least, side="left")
+            next_open = np.searchsorted(opened[:, at], opened[:-1, at] + 1, side="left")
+            first = np.maximum(first, np.minimum(reach, next_open[None, :]))
+            ends = np.searchsorted(low[:, at], low[:-1, at] + most, side="right") - 1
+            last = np.minimum(last, ends)
+        starts = np.arange(size)
+        first = np.maximum(first, starts[None, :] + 2)
+        for total, start in np.argwhere(first <= last).tolist():
+            if not (block.known[total] & (block.low[total] != 0)).any():
+                continue
+            if start and not nonzero[start].any():  # begins with a line of nothing
+                continue
+            best: Sum | None = None
+            for stop in range(int(first[total, start]), int(last[total, start]) + 1):
+                parts = lines[start:stop]
+                if stop - start > _MOST_PARTS or total in parts:
+                    break
+                run = _Run(
+                    low[stop] - low[start],
+                    np.where(opened[stop] > opened[start], np.inf, high[stop] - high[start]),
+                    (known[stop] - known[start]) == stop - start,
+                    filled[stop] - filled[start],
+                    stop - start,
+                )
+                support = self._support(total, run, self._tried_elsewhere)
+                if support.is_told and (best is None or support.bits > best.support.bits):
+                    best = Sum(total, tuple(parts.tolist()), 1, support, self._is_rounded)
+            if best is not None:
+                yield best
+
+    def _telling(self, lines: NDArray[np.intp]) -> list[int]:
+        """The positions that rule out most: those with most numbers, and large ones."""
+        block = self.block
+        told = block.known[lines].sum(axis=0) + (block.low[lines] > 0).sum(axis=0)
+        ordered: list[int] = np.argsort(-told, kind="stable")[:_POSITIONS].tolist()
+        return ordered
+
+    # --- evidence ---------------------------------------------------------------------------
+
+    @property
+    def _is_rounded(self) -> bool:
+        return self.units is not None
+
+    @property
+    def _tried_beside(self) -> float:
+        return math.log2(2 * self.count)
+
+    @property
+    def _tried_elsewhere(self) -> float:
+        return math.log2(self.count**2 / 2)
+
+    def _tolerance(self, terms: int) -> FloatArray:
+        """How far a rounded total may be from the sum of as many rounded parts."""
+        if self.units is None:
+            return np.zeros(self.width)
+        return self.units * (terms + 1) / 2
+
+    def _support(self, total: int, run: _Run, tried: float) -> Support:
+        """Count positions, and weigh those that are shown.
+
+        A sum that is right by chance takes one of about as many values as its total is large, in
+        steps of the unit: so many bits does a shown position weigh, less what rounding allows. A
+        position with one part alone shows that two lines are equal, no sum.
+        """
+        block = self.block
+        room = self._tolerance(run.terms)
+        slack = self.slack + room
+        broken = (run.low > block.high[total] + slack) | (run.high < block.low[total] - slack)
+        broken &= block.present[total]
+        shown = block.known[total] & run.known & ~broken & (block.low[total] != 0)
+        opened = block.present[total] & ~broken & ~shown & (block.low[total] != 0)
+        weighed = shown & (run.filled >= 2)
+        unit = block.unit[total]
+        size = np.abs(block.low[total]) / unit
+        bits = np.log2((1 + size) / (1 + 2 * room / unit))
+        return Support(
+            int(weighed.sum()),
+            int(opened.sum() + (shown & ~weighed).sum()),
+            int(broken.sum()),
+            float(np.maximum(bits, 0.0)[weighed].sum()),
+            tried,
+        )
+
+
+def _settled(found: Sequence[Sum], block: Intervals) -> list[Sum]:
+    """One of each, without those that a part of them shows as often.
+
+    Of two runs for one total that overlap one stays.
+    """
+    unique: dict[tuple[int, tuple[int, ...]], Sum] = {}
+    for each in found:
+        key = each.total, each.parts
+        if key not in unique or each.support.tried < unique[key].support.tried:
+            unique[key] = each
+    by_total: dict[int, list[Sum]] = {}
+    for each in unique.values():
+        by_total.setdefault(each.total, []).append(each)
+    kept: list[Sum] = []
+    for sums in by_total.values():
+        # Of overlapping runs the shorter follows from no other, unless far less shows it.
+        ranked = sorted(
+            (each for each in sums if not _is_outweighed(each, sums)),
+            key=lambda s: (len(s.parts), -s.support.bits, s.parts),
+        )
+        chosen: list[Sum] = []
+        for each in ranked:
+            own = set(each.parts)
+            if any(own & set(other.parts) for other in chosen):
+                continue
+            if not _is_one_line_alone(each, block):
+                chosen.append(each)
+        kept += sorted(chosen, key=lambda s: s.parts)
+    return sorted(_disjoint(kept), key=lambda s: (s.total, s.parts))
+
+
+def _disjoint(sums: Sequence[Sum]) -> list[Sum]:
+    """The sums without those that count a line beside its own parts, by better evidence."""
+    inside: dict[tuple[int, int], float] = {}
+    for each in sums:
+        for part in each.parts:
+            key = each.total, part
+            inside[key] = max(inside.get(key, 0.0), each.support.bits)
+    return [
+        each
+        for each in sums
+        if not any(
+            inside.get((one, other), 0.0) >= each.support.bits
+            for one in each.parts
+            for other in each.parts
+        )
+    ]
+
+
+def _is_outweighed(each: Sum, sums: Sequence[Sum]) -> bool:
+    """Whether a run that overlaps it has more than twice its evidence."""
+    own = set(each.parts)
+    return any(
+        other.support.bits > 2 * each.support.bits and own & set(other.parts) for other in sums
+    )
+
+
+def _is_one_line_alone(each: Sum, block: Intervals) -> bool:
+    """Whether one of the parts is the total wherever it is known, and all others nothing."""
+    total = block.low[each.total]
+    known = block.known[each.total]
+    for part in each.parts:
+        both = known & block.known[part]
+        if both.any() and (block.low[part] == total)[both].all():
+            rest = [other for other in each.parts if other != part]
+            if not (block.low[rest] > 0).any():
+                return True
+    return False

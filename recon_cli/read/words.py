@@ -1,0 +1,72 @@
+"""The dictionary of words that order proposals, name things and ask; none decides anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from recon_cli.sources.formats.vocabulary import in_latin
+from recon_cli.strict_yaml import parse_yaml
+
+
+class Sense(StrEnum):
+    """What a word may stand for."""
+
+    TOTAL = "total"
+    UNIT = "unit"
+    PERCENTAGE = "percentage"
+    STATISTIC = "statistic"
+    PLACE = "place"
+    SUPPRESSION = "suppression"
+    OF_WHICH = "of_which"
+
+
+class Entry(BaseModel):
+    """A word of the dictionary.
+
+    Attributes:
+        word: In small letters.
+        source: Where an office prints it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    language: str
+    word: str
+    source: str
+
+
+_ENTRIES: Final = TypeAdapter(dict[Sense, tuple[Entry, ...]])
+
+
+@cache
+def dictionary() -> Mapping[Sense, tuple[Entry, ...]]:
+    """All words by what they stand for."""
+    text = files("recon_cli.read").joinpath("words.yaml").read_text(encoding="utf-8")
+    return _ENTRIES.validate_python(parse_yaml(text, source="words.yaml").data)
+
+
+@cache
+def _patterns() -> Mapping[Sense, re.Pattern[str]]:
+    found = {}
+    for sense, entries in dictionary().items():
+        words = sorted((in_latin(each.word) for each in entries), key=len, reverse=True)
+        either = "|".join(map(re.escape, words))
+        found[sense] = re.compile(rf"(?<![^\W_])(?:{either})(?![^\W_])")
+    return found
+
+
+def says(text: str, sense: Sense) -> bool:
+    """Whether a text has a word that may stand for ``sense``.
+
+    Example:
+        >>> says("Kreise insgesamt", Sense.TOTAL), says("Girls", Sense.TOTAL)
+        (True, False)
+    """
+    return _patterns()[sense].search(in_latin(text).replace("_", " ")) is not None

@@ -1,0 +1,191 @@
+"""Every cell has a role; names change no relation; files that were misread are read or asked."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recon_cli.read.reading import Choices, Reading, Role, TableReading
+from recon_cli.sources.documents import document_of
+from recon_cli.sources.tabular import read_sheet
+from recon_cli.sources.tabular.sheet import sheet_of_rows
+from tests.support.paths import ROOT
+
+CASES = ROOT.parent / "shared" / "cases"
+needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="the cases are not here")
+
+
+def read(rows: Sequence[Sequence[object]], choices: Choices | None = None) -> Reading:
+    sheet = sheet_of_rows("a sheet", [[str(cell) for cell in row] for row in rows])
+    return Reading.of(sheet, choices or Choices())
+
+
+def read_case(name: str, choices: Choices | None = None) -> Reading:
+    return Reading.of(read_sheet(document_of(CASES / name)), choices or Choices())
+
+
+def sums(table: TableReading) -> set[tuple[str, tuple[str, ...]]]:
+    return {
+        (table.header(each.line), tuple(map(table.header, each.of)))
+        for each in table.relations.found
+        if each.is_sum and each.axis.value == "columns" and each.support.is_strong
+    }
+
+
+def town(seed: int, places: int) -> list[list[object]]:
+    """A title, a header, places with sexes and ages, a note."""
+    draws = np.random.default_rng(seed)
+    rows: list[list[object]] = [
+        ["Pupils by sex and year", *[""] * 6],
+        ["School", "All", "Girls", "Boys", "Year 7", "Year 8", "Year 9"],
+    ]
+    for place in range(places):
+        years = draws.multinomial(draws.integers(40, 400), [0.3, 0.3, 0.4])
+        girls = draws.binomial(int(years.sum()), 0.5)
+        rows.append([f"School {place}", years.sum(), girls, years.sum() - girls, *years])
+    return [*rows, ["* fewer than five", *[""] * 6]]
+
+
+EXPECTED = {("All", ("Girls", "Boys")), ("All", ("Year 7", "Year 8", "Year 9"))}
+
+
+def test_a_wide_sheet_is_read() -> None:
+    (table,) = read(town(1, 6)).tables
+    assert sums(table) == EXPECTED
+    assert [feature.values for feature in table.lattice.features] == [
+        ("Girls", "Boys"),
+        ("Year 7", "Year 8", "Year 9"),
+    ]
+    assert not table.questions
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(3, 12), st.data())
+def test_roles_cover_all_cells_and_stars_change_no_feature(
+    seed: int, places: int, data: st.DataObject
+) -> None:
+    rows = town(seed, places)
+    row = data.draw(st.integers(2, places + 1))
+    rows[row][data.draw(st.integers(1, 6))] = "*"
+    reading = read(rows)
+    filled = sum(str(cell) != "" for each in rows for cell in each)
+    counted = reading.cells()
+    assert sum(number for role, number in counted.items() if role is not Role.BLANK) == filled
+    assert sums(reading.tables[0]) == EXPECTED
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_names_change_no_relation(seed: int) -> None:
+    rows = town(seed, 6)
+    before = read(rows).tables[0].relations.found
+    rows[1] = ["x0", *(f"x{i}" for i in range(1, 7))]
+    assert read(rows).tables[0].relations.found == before
+
+
+def test_a_mean_and_a_count_of_something_else_are_asked_about() -> None:
+    rows = town(2, 6)[1:-1]
+    for number, row in enumerate(rows):
+        row.append("Teachers" if not number else [7, 9, 12, 5, 31, 8][number - 1])
+    (question,) = read(rows).questions
+    assert "'Teachers' is in no relation to the counts" in question.text
+    assert "--leave-out 'Teachers'" in question.answers.values()
+    assert not read(rows, Choices(leave_out={"Teachers": "not about pupils"})).questions
+
+
+def test_a_zero_with_a_flag_is_no_zero() -> None:
+    rows = [["county", "sector", "flag", "employees"]]
+    for county in ("01", "02"):
+        rows += [[county, "a", "", "12"], [county, "b", "S", "0"], [county, "c", "", "7"]]
+    reading = read(rows)
+    assert reading.tables[0].withheld.sum() == 2
+    assert reading.cells()[Role.FLAG] == 2
+
+
+def test_codes_in_place_of_counts_are_no_numbers() -> None:
+    rows = [["area", "first", "second"]]
+    rows += [[f"E{i}", "-99" if i % 3 else str(i), str(i + 4)] for i in range(9)]
+    reading = read(rows)
+    assert reading.tables[0].relations.codes == {-99.0}
+    assert reading.cells()[Role.MARKER] == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("init_crash/e6", {("Total", ("Persons 0-9", "Persons 10+"))}),
+        ("init_crash/e7", {("All persons", ("Males", "Females"))}),
+        ("number_header/a2", {("Total: Number", ("Sex: Male", "Sex: Female"))}),
+        (
+            "percent_headers/n4",
+            {
+                (
+                    "All ages: Number",
+                    tuple(f"{a}: Number" for a in ("Under 25", "25-34", "35-44", "45-54", "55+")),
+                )
+            },
+        ),
+        ("percent_headers/i6", {("Total", ("Girls", "Boys"))}),
+    ],
+)
+@needs_cases
+def test_wide_office_files_show_their_sums(
+    name: str, expected: set[tuple[str, tuple[str, ...]]]
+) -> None:
+    assert sums(read_case(f"offices/{name}.csv").tables[0]) >= expected
+
+
+@pytest.mark.parametrize(
+    ("name", "dimensions"),
+    [
+        ("offices/long_labels/k5Value.csv", {"dim0", "dim1", "dim2", "dim3", "dim4"}),
+        ("offices/long_labels/p1.csv", {"sex", "nat"}),
+        ("offices/long_levels/L2.csv", {"sex"}),
+        ("offices/offices/padron_2024.csv", {"Municipios", "Nacionalidad", "Sexo", "Edad"}),
+        ("files/11-genesis-ffcsv/narrow.csv", {"2_variable_attribute_code"}),
+    ],
+)
+@needs_cases
+def test_long_office_files_show_the_sums_of_their_dimensions(
+    name: str, dimensions: set[str]
+) -> None:
+    (table,) = read_case(name).tables
+    assert table.names.is_long
+    assert {table.header(e.dimension) for e in table.values if e.support.is_strong} == dimensions
+
+
+@pytest.mark.parametrize("name", ["body.tsv", "min/mt3.tsv"])
+@needs_cases
+def test_two_columns_that_may_be_the_count_are_asked_about(name: str) -> None:
+    reading = read_case(f"files/05-cdc-wonder/{name}")
+    (asked,) = [each for each in reading.questions if "is the count?" in each.text]
+    assert "--count 'Deaths'" in asked.answers.values()
+
+
+@pytest.mark.parametrize("name", ["table.csv", "min/d.csv", "min/f.csv"])
+@needs_cases
+def test_stars_in_every_row_are_a_question_and_no_contradiction(name: str) -> None:
+    questions = read_case(f"files/02-three-singletons/{name}").questions
+    assert [each.text.startswith("'Total' may be") for each in questions] == [True]
+
+
+@needs_cases
+def test_coordinates_are_no_people() -> None:
+    reading = read_case("files/21-zensus-grid-cellkey/min/g.csv")
+    (question,) = reading.questions
+    assert "'x_mp_100m', 'y_mp_100m' are in no relation" in question.text
+
+
+def test_cells_survive_the_way_through_csv(tmp_path: Path) -> None:
+    text = io.StringIO()
+    csv.writer(text).writerows(town(4, 5))
+    path = tmp_path / "town.csv"
+    path.write_text(text.getvalue())
+    assert sums(Reading.of(read_sheet(document_of(path))).tables[0]) == EXPECTED
