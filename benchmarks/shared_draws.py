@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 import polars as pl
 
@@ -36,9 +37,9 @@ def drawn_words(config: Path, scale: str) -> Drawn:
             found[chance.state, each.query.name, cells.tobytes(), geoid] = len(cells)
         return measurement_noise(chance, each, geoids, cells)
 
-    topdown.measurement_noise = noted  # type: ignore[attr-defined]
     words = ["protect", "topdown", "-q", "--force", "-c", str(config), "--workers", "1"]
-    recon([*words, "--set", f"topdown.scale={scale}"], standalone_mode=False)
+    with mock.patch.object(topdown, "measurement_noise", noted):
+        recon([*words, "--set", f"topdown.scale={scale}"], standalone_mode=False)
     return found
 
 
