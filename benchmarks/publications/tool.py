@@ -14,6 +14,8 @@ from typing import Any, Final
 import polars as pl
 import yaml
 
+import recon_cli as recon
+
 # A command is a fork of a process that has imported the package, so that a thousand files need no
 # thousand starts.
 _SERVER: Final = """
@@ -187,6 +189,8 @@ def read(folder: Path, config: str, schema: Any) -> Reading:
         )
         for row in frame.iter_rows(named=True)
     }
+    beside = folder / (said["ingest"].get("protection") or "protection.yaml")
+    law = recon.load_protection(beside, schema) if has_law and beside.exists() else None
     counts: dict[str, dict[CellName, Count]] = {}
     unlisted: set[str] = set()
     for row in units.iter_rows(named=True):
@@ -196,10 +200,11 @@ def read(folder: Path, config: str, schema: Any) -> Reading:
             continue
         covered: dict[CellName, Count] = {}
         for table, chosen in coverage[row["pattern"]]["tables"].items():
+            low, high = law.ends_of_zero(table, row["level"]) if law else (0, 0)
             numbers = [c.number for c in tables[table].cells] if chosen == "all" else chosen
             for number in numbers:
                 key = (table, number)
-                covered[key] = rows.get((geoid, key), Count(0, 0, 0))
+                covered[key] = rows.get((geoid, key), Count(0, low, high))
         counts[geoid] = covered
     return Reading(
         names={geoid: names.get(geoid, geoid) for geoid in counts},
