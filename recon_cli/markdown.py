@@ -1,7 +1,8 @@
-"""Markdown tables: the one way to write them."""
+"""Markdown tables and text: the one way to write them."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
 
 
@@ -25,9 +26,18 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], text_co
 
 
 def markdown_cell(text: str) -> str:
-    r"""Text as it may appear in a table: on one line, bars escaped.
+    r"""Text as it may appear in a table: on one line, bars and HTML escaped.
 
-    >>> markdown_cell("a|b\nc")
-    'a\\|b c'
+    >>> markdown_cell("a|b\n<c>")
+    'a\\|b &lt;c&gt;'
     """
-    return " ".join(text.split()).replace("|", "\\|")
+    return markdown_text(" ".join(text.split())).replace("|", "\\|")
+
+
+def markdown_text(text: str) -> str:
+    """Text in which nothing is taken for HTML; marks of Markdown stay.
+
+    >>> markdown_text("**3 < 4** of A&B")
+    '**3 &lt; 4** of A&amp;B'
+    """
+    return html.escape(text, quote=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from recon_cli.errors import MemoryShortage, ReconError
+from recon_cli.errors import MemoryShortage, ReconError, StageError
 
 #: Bytes below its cap at which a process may have been refused more, whatever the error says.
 _NEAR: Final = 64 << 20
@@ -24,6 +24,8 @@ _FRESH: Final = 1.0
 #: New containers that a search for garbage waits for. Python's own 700 take a tenth of a short run:
 #: what start-up makes (modules, schemas, plans) stays, and every search walks through it.
 _NEW_CONTAINERS: Final = 100_000
+#: What the system says where a disk or a device takes no more.
+_DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def collect_seldom() -> None:
@@ -129,8 +131,8 @@ def require_room() -> None:
         )
 
 
-def as_shortage(error: BaseException) -> MemoryShortage | None:
-    """The shortage that an error stands for, if it does.
+def as_shortage(error: BaseException) -> ReconError | None:
+    """The shortage of memory or disk that an error stands for, if it does.
 
     Libraries raise whatever they like where there is no room for a thread, a module or a frame, and
     what we make of it may accuse a file that is right: so near to the cap of the process, every
@@ -145,6 +147,9 @@ def as_shortage(error: BaseException) -> MemoryShortage | None:
             "memory ran out; finished partitions are kept, the same command resumes; allow more, "
             "or take fewer --workers or a lower ingest.piece_people"
         )
+    if isinstance(error, OSError) and error.errno in _DISK:
+        what = error.filename or "the output, or a temporary file,"
+        return StageError(f"{what} cannot be written: {error.strerror}")
     return None
 
 

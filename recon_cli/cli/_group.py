@@ -27,6 +27,7 @@ from recon_cli.cli._signals import (
     Terminated,
     drop_output,
     end_at_once,
+    fill_streams,
     stoppable,
 )
 from recon_cli.errors import ReconError, Unpublished
@@ -180,6 +181,7 @@ class Recon(Commands):
     def main(self, *args: Any, **settings: Any) -> Any:
         """The whole process, as click runs it."""
         collect_seldom()
+        fill_streams()
         # Ours are no plugins' models: to look for some is to read of every installed package.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         # Threads of numpy's linear algebra wait for each other: arrays are small.
@@ -192,6 +194,13 @@ class Recon(Commands):
             if load("recon_cli.solve.interruption:is_engine_left")():
                 end_at_once(end)
             raise
+        except OSError as error:
+            shortage = as_shortage(error)  # of --help or --version: no subcommand ran
+            if shortage is None:
+                raise
+            click.echo(f"error: {shortage}", err=True)
+            drop_output()
+            sys.exit(shortage.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; an expected failure becomes one message and its exit code."""
@@ -225,6 +234,7 @@ class Recon(Commands):
             shortage = as_shortage(defect)
             if shortage is not None:
                 _say(ctx, f"error: {shortage}")
+                drop_output()
                 ctx.exit(shortage.exit_code)
             traceback_text = load("recon_cli.tracebacks:traceback_text")
             click.echo(traceback_text(defect), err=True, nl=False)

@@ -66,6 +66,13 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
     raise _RAISED[signal.Signals(number)]
 
 
+def fill_streams() -> None:
+    """Let what a shell has closed lead nowhere, so that no file is opened in its place."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
 def drop_output() -> None:
     """Send what is still to be written nowhere, so that the end is quiet."""
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.evaluate.fresh import Missing
-from recon_cli.markdown import markdown_table
+from recon_cli.markdown import markdown_table, markdown_text
 from recon_cli.report.charts import Chart
 from recon_cli.report.words import Words, percentage, size_label
 
@@ -35,7 +35,8 @@ class ResultTable:
 
     def markdown(self) -> str:
         """The sheet as Markdown."""
-        return f"## {self.title}\n\n{markdown_table(self.header, self.rows, self.text_columns)}"
+        table = markdown_table(self.header, self.rows, self.text_columns)
+        return f"## {markdown_text(self.title)}\n\n{table}"
 
 
 #: Over a page about counts or records whose chance follows from a seed.

@@ -16,7 +16,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from recon_cli.markdown import markdown_cell, markdown_table
+from recon_cli.markdown import markdown_cell, markdown_table, markdown_text
 from recon_cli.report.document import ReportDocument
 from recon_cli.report.drawing import NARROW, WIDE, draw, page_style, svg_file
 from recon_cli.report.markup import term_key, to_html, to_text, without_links
@@ -87,12 +87,21 @@ def render_page(template: str, **context: object) -> str:
 
     Args:
         template: Its name. ``report.html.j2`` extends ``base.html.j2``, which has the blocks
-            ``title``, ``style``, ``heading``, ``content`` and ``footer``; in HTML all text is
-            escaped, in ``.md.j2`` none. Filters: ``marks`` (``**`` and the like as HTML),
-            ``term_key`` and ``cell`` (of a Markdown table). Function: ``markdown_table``.
+            ``title``, ``style``, ``heading``, ``content`` and ``footer``; all text is escaped, in
+            ``.md.j2`` by `markdown_text`, which leaves the marks of Markdown. Filters: ``marks``
+            (``**`` and the like as HTML), ``term_key`` and ``cell`` (of a Markdown table).
+            Function: ``markdown_table``.
         context: What the template names.
     """
-    return _environment().get_template(template).render(context)
+    environment = _environment()
+    if template.endswith(".md.j2"):
+        environment = environment.overlay(finalize=_unmarked_html)
+    return environment.get_template(template).render(context)
+
+
+def _unmarked_html(value: object) -> object:
+    """A value that is written in Markdown: what holds no Markdown of its own is escaped."""
+    return value if isinstance(value, Markup) else markdown_text(str(value))
 
 
 @cache

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.errors import ConfigError
-from recon_cli.markdown import markdown_table
+from recon_cli.markdown import markdown_table, markdown_text
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import LINK, SCORE
 from recon_cli.report.rates import lay_out, table_title
@@ -53,8 +53,8 @@ def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
         "",
         f"- Release `{run.release.name}`: {linked.totals['people']:,} {words.people} in "
         f"{linked.totals['units']:,} {words.units}; seed {linked.seed}.",
-        f"- Sources: {', '.join(linked.notes['sources'])}.",
-        f"- Attacker files: {', '.join(linked.notes['attackers']) or 'none'}.",
+        f"- Sources: {markdown_text(', '.join(linked.notes['sources']))}.",
+        f"- Attacker files: {markdown_text(', '.join(linked.notes['attackers'])) or 'none'}.",
         f"- Intervals: {found['intervals']}. Zero variability: {found['zero_variability']}.",
         "",
         "A cell is the rate in percent, its interval, and the count that it is of the "

@@ -19,6 +19,7 @@ from typing import Final
 from recon_cli.errors import StageError
 from recon_cli.stage import PRIVATE
 from recon_cli.store import files
+from recon_cli.store.lock import held_lock
 from recon_cli.store.manifest import MANIFEST, Manifest, read_manifest
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS, CONTRADICTIONS, DISAGREEMENTS
 from recon_cli.store.transaction import STAGING
@@ -200,20 +201,11 @@ def _all_locks(staging: Path) -> ExitStack:
     """The locks of all stages, held.
 
     Raises:
-        StageError: Another process holds one.
+        StageError: Another process holds one, or one cannot be opened.
     """
-    from filelock import ReadWriteLock, Timeout  # noqa: PLC0415 - only who writes needs a lock
-
     with ExitStack() as held:
         for path in sorted(staging.glob("*.lock")):
-            lock = ReadWriteLock(path, timeout=0, is_singleton=False)
-            try:
-                held.enter_context(lock.write_lock())
-            except Timeout:
-                raise StageError(
-                    f"another process is running `recon {path.stem}` in {staging.parent}; "
-                    "wait for it to end"
-                ) from None
+            held.enter_context(held_lock(path, f"recon {path.stem}"))
         return held.pop_all()
 
 

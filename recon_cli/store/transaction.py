@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from recon_cli.resources import Usage, peak_mb
 from recon_cli.stage import Stage, manifests_folder
 from recon_cli.store import files
 from recon_cli.store.folder import Folder, open_folder
+from recon_cli.store.lock import held_lock
 from recon_cli.store.manifest import (
     MANIFEST,
     FileEntry,
@@ -215,7 +216,7 @@ def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[
         StageError: Another process has the stage open, or the disk refused.
     """
     home = _unfinished(work)
-    with _lock(home / f"{recipe.stage.name}.lock", recipe.stage):
+    with held_lock(home / f"{recipe.stage.name}.lock", recipe.stage.command):
         recover(work, recipe.stage)
         staging = staging_of(work, recipe)
         current = None
@@ -240,7 +241,7 @@ def shared_transaction(work: Path, recipe: Recipe, *, force: bool = False) -> It
     if force:
         raise StageError(f"{recipe.stage.name}: --force would undo the other shards' work")
     home = _unfinished(work)
-    with _lock(home / f"{recipe.stage.name}.lock", recipe.stage, alone=False):
+    with held_lock(home / f"{recipe.stage.name}.lock", recipe.stage.command, alone=False):
         staging = staging_of(work, recipe)
         current = up_to_date(work, recipe)
         done = staging.finished() if current is None else {}
@@ -375,22 +376,3 @@ def _unfinished(work: Path) -> Path:
         why = error.strerror or error
         raise StageError(f"the work folder {work} cannot be made or written to: {why}") from error
     return home
-
-
-@contextmanager
-def _lock(path: Path, stage: Stage, *, alone: bool = True) -> Iterator[None]:
-    """Hold the stage's lock; the system releases it when the process ends, however it ends."""
-    from filelock import ReadWriteLock, Timeout  # noqa: PLC0415 - only who writes needs a lock
-
-    lock = ReadWriteLock(path, timeout=0, is_singleton=False)
-    with ExitStack() as held:
-        with files.disk(path):
-            files.make_file(path)
-            try:
-                held.enter_context(lock.write_lock() if alone else lock.read_lock())
-            except Timeout:
-                raise StageError(
-                    f"another process is running `{stage.command}` in {path.parent.parent}; "
-                    "wait for it to end"
-                ) from None
-        yield

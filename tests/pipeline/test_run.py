@@ -354,6 +354,26 @@ def test_a_reader_that_goes_away_is_no_defect(tmp_path: Path) -> None:
     assert process.returncode == 141
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("words", ["data releases", "--version"])
+def test_output_that_is_closed_or_full_is_no_defect(words: str) -> None:
+    command = [sys.executable, "-m", "recon_cli", *words.split()]
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(
+            command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    said = "the output, or a temporary file, cannot be written: No space left on device"
+    assert (run.stderr, run.returncode) == (f"error: {said}\n", 5)
+    closed = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *command],  # noqa: S607
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (closed.stderr, closed.returncode) == ("", 0)
+
+
 @pytest.mark.parametrize(
     ("stop", "code", "word"),
     [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")],

@@ -386,7 +386,7 @@ def test_the_files(base: Path, tmp_path: Path) -> None:
     assert set(re.findall(r"(?:src|href)=[\"'](?!data:|#)(.*?)[\"']", html)) == set(worst)
 
     markdown = files["report.md"].decode()
-    assert markdown.startswith("# Two <tables>\n")
+    assert markdown.startswith("# Two &lt;tables&gt;\n")
     for chart in re.findall(r"\]\((.*?)\)", markdown):
         assert chart in files
     tables = [line for line in markdown.splitlines() if line.startswith("|")]

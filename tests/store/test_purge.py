@@ -130,3 +130,19 @@ def test_what_a_kill_left_beside_a_written_file_is_removed(home: Path) -> None:
     assert (work / "published.study.parquet").is_file()
     assert not (work / ".tmp.1.published.study.parquet").exists()
     assert (work / ".tmp.1.other.parquet").exists()
+
+
+def test_something_else_in_the_place_of_a_lock_is_named(home: Path) -> None:
+    lock = home / "work" / STAGING / "data tabulate.lock"
+    shutil.rmtree(lock, ignore_errors=True)
+    lock.unlink(missing_ok=True)
+    command = ("run", "-c", home / "recon.yaml", "-q", "--only", "tabulate", "--force")
+    for put in (lock.mkdir, lambda: lock.symlink_to(home / "recon.yaml")):
+        put()
+        for words in (command, ("purge", "-c", home / "recon.yaml", "--yes")):
+            said = recon(*words, code=5).stderr
+            assert said.startswith("error: ")
+            assert "is no ordinary file; remove it" in said
+            assert said.count("\n") == 1
+        lock.rmdir() if lock.is_dir() and not lock.is_symlink() else lock.unlink()
+    assert (home / "recon.yaml").read_text() == CONFIG

@@ -12,7 +12,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.attack.joint.part import stacked
 from recon_cli.errors import ContradictionError
-from recon_cli.markdown import markdown_table
+from recon_cli.markdown import markdown_table, markdown_text
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import IntegerProgram, LinearConstraints
@@ -117,11 +117,13 @@ def _page(joint: JointRelease, place: str, told: Sequence[_Needed]) -> str:
         f"{name}s are those of {release}"
         for name, release in zip(joint.names, joint.releases, strict=True)
     )
-    return (
+    heading = markdown_text(
         f"# {place}: no records have all of these counts\n\n"
         f"Each release is possible by itself ({releases}), but not together with the others under "
         f"the links of {joint.name}. Without any one of these rows no contradiction is shown:\n\n"
-        f"{markdown_table(header, rows, len(header))}\n"
+    )
+    return (
+        f"{heading}{markdown_table(header, rows, len(header))}\n"
         f"{_QUESTION[0].upper()}{_QUESTION[1:]} Two solvers say so, or bounds of counts; no other "
         "program has checked it.\n"
     )
