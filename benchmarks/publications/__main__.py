@@ -21,7 +21,6 @@ from .drawing import Drawn, draw
 from .judging import VERDICTS, Verdict, judge
 from .tool import Recon, Told, read
 
-_FLAGS = ("place", "parent", "header", "leave-out", "sheet")
 _ENDINGS = (*VERDICTS, "refused", "crashed", "asked on")
 
 
@@ -44,30 +43,24 @@ def drawn(number: int, seed: int) -> list[Drawn]:
 
 
 def _init(tool: Recon, folder: Path, file: Drawn) -> tuple[Told, int]:
-    """Run ``recon init``, and again with the answers that it asks for; return the questions."""
-    given: list[str] = []
-    args: list[str] = []
-    told = tool(folder, "init", file.file)
-    asked = 0
-    while told.ending == "asked" and asked < len(_FLAGS) + 1:
-        asked += 1
-        answers = file.truth.answers
-        fresh = [flag for flag in _FLAGS if answers.get(flag) and flag not in given]
-        named = [flag for flag in fresh if f"--{flag}" in told.text] or fresh[:1]
-        if not named:
+    """Run ``recon init``, and again with the answers that it asks for; return the questions.
+
+    A flag that a message names is given what is right; where it names none that has an answer, or
+    the named ones do not do, all are given.
+    """
+    answers = {flag: said for flag, said in file.truth.answers.items() if f"--{flag}" in tool.flags}
+    given: set[str] = set()
+    told, asked = tool(folder, "init", file.file), 0
+    while told.ending in ("asked", "refused") and given != set(answers):
+        if told.ending == "refused" and not asked:
             break
-        given += named
-        args += [arg for flag in named for said in answers[flag] for arg in (f"--{flag}", said)]
-        told = tool(folder, "init", file.file, *args, "--force")
-    if asked and told.code:
-        args = [
-            arg
-            for flag in _FLAGS
-            for said in file.truth.answers.get(flag, ())
-            for arg in (f"--{flag}", said)
+        asked += 1
+        named = {flag for flag in answers if f"--{flag}" in told.text} - given
+        given |= named or set(answers)
+        said = [
+            arg for flag in sorted(given) for word in answers[flag] for arg in (f"--{flag}", word)
         ]
-        whole = tool(folder, "init", file.file, *args, "--force")
-        told = told if whole.code else whole
+        told = tool(folder, "init", file.file, *said, "--force")
     return told, asked
 
 

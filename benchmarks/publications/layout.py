@@ -437,6 +437,9 @@ class Printer:
         places = self._columns(columns, len(table.heads), table.gap[1])
         last = self._header(grid, table, columns, places, row)
         self._answers(table, rows, range(row, last))
+        counts = [column for column in columns if column.kind == "count"]
+        if len(counts) == 1:
+            self._answer("count", ": ".join(counts[0].path))
         row = self._below_header(grid, table, columns, places, last)
         before: tuple[str, ...] = ()
         for number, line in enumerate(rows):
@@ -500,7 +503,8 @@ class Printer:
             own = all(
                 stub is None or stub[1] == line.condition.get(stub[0]) for stub, line in stubs
             )
-            self._answer("place" if own else "parent", head)
+            if not own or "place" not in self.truth.answers:
+                self._answer("place" if own else "parent", head)
 
     @staticmethod
     def _columns(columns: Sequence[Entry], stub: int, gaps: bool) -> list[int]:

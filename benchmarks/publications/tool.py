@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -90,6 +91,9 @@ class Recon:
             raise TypeError
         self._stdin, self._stderr = self._process.stdin, self._process.stderr
         self._answer()
+        with tempfile.TemporaryDirectory() as folder:
+            said = self(Path(folder), "init", "--help").text
+        self.flags = frozenset(re.findall(r"--[a-z-]+", said))
 
     def __call__(self, folder: Path, *args: str) -> Told:
         """Run a command in a folder."""
