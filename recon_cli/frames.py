@@ -8,6 +8,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.coverage import UNLISTED
+from recon_cli.errors import SourceError
 from recon_cli.schema import Level
 
 #: What polars raises on a file that is damaged or lacks a column. A panic is one of its own
@@ -105,3 +106,14 @@ def look_up(frame: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
 def is_place(geoid: str) -> pl.Expr:
     """Whether a unit is a place, and does not stand for all that are not listed."""
     return ~pl.col(geoid).str.ends_with(UNLISTED)
+
+
+def require_polars(*frames: object) -> None:
+    """Refuse frames of pandas, which have other methods, and say how to convert them."""
+    for frame in frames:
+        kind = type(frame)
+        if kind.__module__.partition(".")[0] == "pandas":
+            raise SourceError(
+                f"a {kind.__name__} of pandas was given where one of polars is needed: "
+                "write polars.from_pandas(frame)"
+            )

@@ -16,6 +16,7 @@ from recon_cli.attack.linkage.key_encoding import require
 from recon_cli.attack.options import ConfidenceOptions, LeaveOneOutOptions
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
+from recon_cli.frames import require_polars
 from recon_cli.protect import load_swap
 from recon_cli.protect.swap import apply_moves, draw_moves
 from recon_cli.publication import Publication
@@ -54,6 +55,7 @@ def leave_one_out(
         SourceError: The counts are not exact, or not those of the records.
         SolverError: The solver could not decide, or two engines disagree.
     """
+    require_polars(records)
     options = LeaveOneOutOptions(_gains(release, gains), seed, solutions, seconds, within=within)
     used = chosen_tables(release, published, tables)
     return pl.concat(
@@ -88,6 +90,7 @@ def leave_one_out_protected(
         ConfigError: A table is unknown or not published, or tells nothing of the gains.
         SolverError: The solver could not decide, or two engines disagree.
     """
+    require_polars(records)
     options = LeaveOneOutOptions(_gains(release, gains), seed, solutions, seconds, within=within)
     prefix = release.geography.partition_level.enclosing(pl.col(release.geoid_column))
     frames = []
@@ -142,6 +145,7 @@ def leave_one_out_swapped(
         SourceError: A column is missing.
         SolverError: The solver could not decide, or two engines disagree.
     """
+    require_polars(persons)
     geography, place = release.geography, release.geoid_column
     if missing := [name for name in ("tract", "county", "state") if name not in geography.by_name]:
         raise ConfigError(f"release {release.name!r} has no {missing[0]}: swaps need one")
@@ -209,6 +213,7 @@ def measure_confidence(
         StageError: The records do not have the published counts.
         SolverError: The solver could not decide, or two engines disagree.
     """
+    require_polars(microdata)
     options = ConfidenceOptions(seed, solutions)
     used = chosen_tables(release, published, tables)
     parts = []

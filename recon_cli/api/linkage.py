@@ -32,6 +32,7 @@ from recon_cli.attack.linkage.specification import (
     parent_level,
 )
 from recon_cli.errors import ConfigError
+from recon_cli.frames import require_polars
 from recon_cli.publication import Publication
 from recon_cli.schema import AttackKeys, Release
 from recon_cli.score.collect import Partition, add_up, collect
@@ -94,6 +95,7 @@ def link(
             determine what guessers must know.
         SourceError: A file lacks a column, or has a value that the schema does not know.
     """
+    require_polars(truth, *records.values(), *(attackers or {}).values())
     chosen = default_keys(release) if keys is None else keys
     release.check_attack(chosen)
     files = {CEF_ATKR: None} if attackers is None else attackers
@@ -201,6 +203,7 @@ def agreement(
         ConfigError: The release does not say what an attacker links on.
         SourceError: A file lacks a column, or has a value that the schema does not know.
     """
+    require_polars(left, right)
     encoder = _encoder(release, right, keys)
     ours, theirs = (
         encoder.encode(file, name=name).records for file, name in ((left, "left"), (right, "right"))
@@ -228,6 +231,7 @@ def baselines(
         ConfigError: The release does not say what an attacker gains.
         SourceError: A column is missing, or has a value that the schema does not know.
     """
+    require_polars(records)
     encoder = _encoder(release, records, keys)
     counts = pl.DataFrame(
         [

@@ -22,6 +22,7 @@ from recon_cli.attack.variability import question as solvar
 from recon_cli.attack.variability.question import Variability
 from recon_cli.coverage import select
 from recon_cli.errors import SourceError
+from recon_cli.frames import require_polars
 from recon_cli.publication import GeounitBatch, Publication, Source, describe_geounits
 from recon_cli.schema import Release, Table
 from recon_cli.sources import NO_MAPPING, AbsentCells, FileMapping
@@ -57,6 +58,7 @@ def publish(
     Raises:
         SourceError: A row is no published count of the release; names it.
     """
+    require_polars(counts)
     listed = None if geounits is None else sources.list_geounits(release, geounits, "geounits")
     tidy = sources.tidy_frame(release, counts, absent=absent, protection=protection)
     return _gather(release, sources.complete_geounits(release, tidy, listed), tidy.protection)
@@ -153,6 +155,7 @@ def verify(
         ConfigError: A table is unknown or not published.
         VerificationError: The records do not fit the schema.
     """
+    require_polars(records)
     return compare(release, published, records, chosen_tables(release, published, tables))
 
 
@@ -188,6 +191,7 @@ def measure_variability(
         StageError: The records do not have the published counts.
         SolverError: Two engines disagree.
     """
+    require_polars(microdata)
     options = VariabilityOptions(mode, seed, unit_seconds, diameter=diameter, intervals=intervals)
     used = chosen_tables(release, published, tables)
     parts = [
@@ -230,6 +234,7 @@ def find_claims(
         StageError: The records do not have the published counts.
         SolverError: Two engines disagree.
     """
+    require_polars(microdata)
     options = ClaimOptions(seed, unit_seconds, share)
     used = chosen_tables(release, published, tables)
     require_columns(release, used, published.coverage)
@@ -320,6 +325,7 @@ def find_witnesses(
         ContradictionError: No true counts fit the statements.
         SolverError: A solver could not decide, or more records are possible than can be listed.
     """
+    require_polars(cells)
     used = chosen_tables(release, published, tables)
     options = witnesses.WitnessOptions(seed, _WITNESS_EFFORT, safety)
     parts = [

@@ -8,6 +8,7 @@ import polars as pl
 
 from recon_cli.attack.linkage.key_encoding import column_codes
 from recon_cli.errors import SourceError
+from recon_cli.frames import require_polars
 from recon_cli.schema import Release
 
 #: The people that a place, and a value in the country, must have: the bureau's own thresholds.
@@ -48,6 +49,7 @@ def tag_records(
         SourceError: A column is missing, or has a value that the schema does not know, or totals
             do not have.
     """
+    require_polars(records, zero, certain, *totals)
     place = pl.col(release.geoid_column)
     flags = [(pl.len().over(place) < geography).alias("below_geography")]
     if zero is not None:

@@ -15,6 +15,7 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.coverage import CoveragePattern
+from recon_cli.frames import require_polars
 from recon_cli.model.margins import count_matrix, relations_of
 from recon_cli.protect.keys import cell_definitions
 from recon_cli.publication import GeounitBatch, Publication, with_population
@@ -86,6 +87,7 @@ def count_accuracy(release: Release, protected: pl.DataFrame) -> pl.DataFrame:
     Returns:
         Columns of `ACCURACY`.
     """
+    require_polars(protected)
     published = [level for level in release.geography.levels if level.name in _levels(release)]
     coverage = tuple(CoveragePattern.complete(release, level.name) for level in published)
     patterns = {level.name: number for number, level in enumerate(published)}

@@ -13,7 +13,7 @@ from recon_cli.arrays import WordArray
 from recon_cli.chance import Draws, KeyedChance
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.frames import COUNTS
+from recon_cli.frames import COUNTS, require_polars
 from recon_cli.protect.controlled import round_geounits
 from recon_cli.protect.keys import cell_keys, definition_keys, independent_keys, record_keys
 from recon_cli.publication import GeounitBatch, Publication, with_population
@@ -77,6 +77,7 @@ def protect_counts(
         SolverError: No controlled rounding was found in time.
         VerificationError: The records do not fit the schema.
     """
+    require_polars(data, records)
     for law in protection.laws:
         require_zeros_kept(law)
     if isinstance(data, pl.DataFrame):

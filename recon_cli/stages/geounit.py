@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from recon_cli.config.sections.ingest import PART_OF
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.evaluate.checked import UNCHECKED
 from recon_cli.evaluate.fresh import Missing, WorkFolder
@@ -73,7 +74,7 @@ def locate(run: Run, place: str) -> Located:
     """
     tables, geounits = open_published(run.work, run.release)
     names = read_names(geounits)
-    geoid = run.release.geography.find(_geoid_of(place, names))
+    geoid = run.release.geography.find(geoid_called(place, names))
     try:
         level = level_of(run.release, geoid)
     except ConfigError as error:
@@ -96,13 +97,26 @@ def locate(run: Run, place: str) -> Located:
     return Reconstructed(run, partition, geoid, level, span, names, microdata)
 
 
-def _geoid_of(place: str, names: Mapping[str, str]) -> str:
-    """The geoid of a place that is given by its name; else what was given."""
-    called = sorted(geoid for geoid, name in names.items() if name.casefold() == place.casefold())
+def geoid_called(place: str, names: Mapping[str, str]) -> str:
+    """Find the geoid of a place by its name; else return what was given.
+
+    >>> geoid_called("abbey school", {"1": "North / Abbey School", "2": "South / Hill School"})
+    '1'
+
+    Raises:
+        ConfigError: Several places have the name.
+    """
+    sought = place.casefold()
+    called = [geoid for geoid, name in names.items() if name.casefold() == sought]
+    # A place within another one is called by both names, and by its own where that tells it.
+    called = called or [
+        geoid for geoid, name in names.items() if name.casefold().rpartition(PART_OF)[2] == sought
+    ]
     if place in names or not called:
         return place
     if len(called) > 1:
-        raise ConfigError(f"several places are called {place!r}: {', '.join(called)}; give a geoid")
+        known = ", ".join(f"{geoid} ({names[geoid]})" for geoid in sorted(called))
+        raise ConfigError(f"several places are called {place!r}: {known}; give a geoid")
     return called[0]
 
 

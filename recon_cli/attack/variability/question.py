@@ -20,7 +20,7 @@ from recon_cli.attack.variability.frames import REGIONS, interval_schema, narrow
 from recon_cli.attack.variability.histogram import histogram_columns, histogram_masks
 from recon_cli.attack.variability.regions import MeasuredRegions, UnitsAlone
 from recon_cli.coverage import Coverage
-from recon_cli.frames import is_place
+from recon_cli.frames import is_place, require_polars
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_plan, make_relaxed_plan
@@ -97,6 +97,7 @@ def flag_certain(
         The measured records in their order: the unit's geoid, the histogram columns that the
         tables see, and ``certain``.
     """
+    require_polars(microdata)
     key = [release.geoid_column, *measurement.columns]
     ranked = microdata.select(*key, rank=pl.int_range(pl.len()).over(key))
     lower = measurement.intervals.select(*key, "lower")
