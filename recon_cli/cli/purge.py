@@ -17,10 +17,10 @@ def command(options: RunOptions, *, yes: bool) -> None:
     """Remove what a run made from its work folder.
 
     All that stages published, private/ with its keys, what is unfinished, locks, logs of
-    --log-json, models of disagreements, proofs of contradictions. Other files in the folder stay,
-    and are named; so do links, and files that were written elsewhere. A folder without anything of
-    a run is refused, and one in which a stage is being run. Files are removed, not overwritten:
-    backups and the disk may still have them.
+    --log-json, models of disagreements, proofs of contradictions. Other files stay, in a stage's
+    folder too, and are named; so do links, and files that were written elsewhere. A folder without
+    anything of a run is refused, and one in which a stage is being run. Files are removed, not
+    overwritten: backups and the disk may still have them.
 
     Example:
       recon purge -c al.yaml

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 
 #: One thread a worker: the workers are the parallelism, and results must not depend on threads.
 THREAD_LIMITS = dict.fromkeys(
@@ -43,6 +44,9 @@ def block_interrupts(number: signal.Signals = signal.SIGINT) -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    if number == signal.SIGINT:
+        # The first process would start it inside, and that lets the signal through again.
+        resource_tracker.ensure_running()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     try:
         yield

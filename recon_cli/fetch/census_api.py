@@ -32,6 +32,8 @@ DATA_SETS: Final = {
 #: Variables of one query; the API takes 50, and one of them is GEO_ID.
 _MOST_VARIABLES: Final = 49
 _LEVELS: Final = {"block": "block", "block_group": "block group", "tract": "tract"}
+#: Bytes of an answer, which is held in memory; a reader takes no more either.
+_MOST_BYTES: Final = 1 << 28
 #: Answers that a later attempt may find changed.
 _PASSING: Final = (408, 425, 429)
 
@@ -176,13 +178,20 @@ def _request(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
 
     parameters = query.parameters | ({"key": order.key} if order.key else {})
     try:
-        reply = requests.get(url, params=parameters, timeout=TIMEOUTS)
+        with requests.get(url, params=parameters, timeout=TIMEOUTS, stream=True) as reply:
+            body = bytearray()
+            for chunk in reply.iter_content(1 << 16):
+                body += chunk
+                if len(body) > _MOST_BYTES:
+                    raise FetchError(
+                        f"{query.file}: the answer is larger than {_MOST_BYTES:,} bytes, the limit"
+                    )
     except requests.RequestException as error:
         raise TransferError(f"no answer from {url}: {type(error).__name__}") from None
     status = reply.status_code
     if status == 200:
-        return reply.content
-    reason = " ".join(reply.content.decode("utf-8", "replace").split())[:200]
+        return bytes(body)
+    reason = " ".join(body.decode("utf-8", "replace").split())[:200]
     said = f"the server of {url} answered {status}: {reason}"
     if status >= 500 or status in _PASSING:
         raise TransferError(said)

@@ -35,6 +35,8 @@ _PROGRESS: Final = 1 << 20
 #: Bytes that are asked for at once; when the connection breaks as many may be lost.
 _CHUNK: Final = 1 << 13
 
+#: Bytes of the largest file; an answer without an end would fill the disk.
+MOST_BYTES: Final = 16 << 30
 #: Answers that a later attempt may find changed, besides 500 and above.
 _PASSING: Final = (408, 416, 425, 429)
 _RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+)")
@@ -174,13 +176,22 @@ class ResumingDownloader:
             meter(self.reporter, self.part.stem, size, self._arrived()) as arrived,
             self.part.open("ab") as file,
         ):
+            if size is not None and size > MOST_BYTES:
+                raise self._too_large()
+            left = MOST_BYTES - self._arrived()
             for chunk in response.iter_content(_CHUNK):
+                if (left := left - len(chunk)) < 0:
+                    raise self._too_large()
                 file.write(chunk)
                 arrived(len(chunk))
             file.flush()
             os.fsync(file.fileno())
         if size is not None and self._arrived() != size:
             raise TransferError(f"{self._arrived():,} of {size:,} bytes arrived")
+
+    def _too_large(self) -> FetchError:
+        self._discard()
+        return FetchError(f"{self.label}: larger than {MOST_BYTES:,} bytes, the limit of a file")
 
     @property
     def _stamp_file(self) -> Path:

@@ -140,8 +140,12 @@ def _find(work: Path, folders: Collection[str]) -> Purge:
         elif path.name == PRIVATE:
             for inner in sorted(path.iterdir()):
                 (paths if _is_private(inner, folders) else kept).append(inner)
+        elif _is_ours(path, manifests, folders):
+            made, others = _apart(path, manifests.get(path))
+            paths += made
+            kept += others
         else:
-            (paths if _is_ours(path, manifests, folders) else kept).append(path)
+            kept.append(path)
     elsewhere |= set(outside.values()) - here
     return Purge(work, tuple(paths), tuple(kept), tuple(sorted(elsewhere)))
 
@@ -178,12 +182,36 @@ def _is_ours(path: Path, manifests: Collection[Path], folders: Collection[str]) 
     return path in manifests or (path.name in folders and (path / MANIFEST).is_file())
 
 
+def _apart(path: Path, manifest: Manifest | None) -> tuple[list[Path], list[Path]]:
+    """Part a folder of ours: what a run made, and files of somebody else, which its manifest lacks.
+
+    Without those it is removed whole; else file by file, the manifest at the end.
+    """
+    if manifest is None:
+        return [path], []
+    listed = {path / name for name in (MANIFEST, *manifest.extras)} | {
+        path / f"{manifest.partition_level}={row.partition}" / name
+        for row in manifest.partitions
+        for name in row.files
+    }
+    found = [Path(folder) / name for folder, _, names in os.walk(path) for name in names]
+    others = sorted(
+        each
+        for each in found
+        if not (each in listed or each.is_symlink() or each.name.startswith(files.UNFINISHED))
+    )
+    if not others:
+        return [path], []
+    made = sorted(set(found) - set(others), key=lambda each: (each.name == MANIFEST, each))
+    return made, others
+
+
 def _is_private(path: Path, folders: Collection[str]) -> bool:
     """Whether all folders in ``private/STAGE`` are a stage's."""
     if path.is_symlink() or not path.is_dir():
         return False
     prefix = f"{PRIVATE}/{path.name}/"
-    return any(each.startswith(prefix) for each in folders) or (path / "manifests").is_dir()
+    return any(each.startswith(prefix) for each in folders) or any(path.glob("manifests/*.json"))
 
 
 def _is_log(path: Path) -> bool:

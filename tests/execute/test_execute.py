@@ -239,3 +239,19 @@ def test_no_worker_outlives_its_parent(
 def test_this_process_is_measured() -> None:
     assert default_workers() >= 1
     assert peak_mb() > 10
+
+
+def test_the_first_process_does_not_let_ctrl_c_through() -> None:
+    """It would also start multiprocessing's resource tracker, which unblocks SIGINT."""
+    code = (
+        "import multiprocessing, signal\n"
+        "from recon_cli.execute.children import block_interrupts\n"
+        "with block_interrupts():\n"
+        "    process = multiprocessing.get_context('spawn').Process(target=print)\n"
+        "    process.start()\n"
+        "    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())\n"
+        "process.join()\n"
+        "assert signal.SIGINT in mask\n"
+        "assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

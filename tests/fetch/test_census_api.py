@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from recon_cli.errors import ConfigError, FetchError
-from recon_cli.fetch import ApiOrder, ask, queries
+from recon_cli.fetch import ApiOrder, ask, census_api, queries
 from recon_cli.fetch.census_api import _request
 from recon_cli.fetch.transfer import TransferError
 from recon_cli.schema import load_release
@@ -88,6 +88,17 @@ def test_bad_answers(reply: Reply, message: str) -> None:
     assert "sesame" not in str(caught.value)
     assert not Path("data").exists()
     assert len(site.requests) == (2 if reply.status == 500 else 1)
+
+
+def test_an_answer_without_an_end_does_not_fill_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(census_api, "_MOST_BYTES", 1000)
+    (query,) = queries(PL, ["P5"], ["block"], ["34021"])
+    with (
+        website(Reply(b"[" * 100, is_endless=True)) as site,
+        pytest.raises(FetchError, match="the answer is larger than 1,000 bytes, the limit"),
+    ):
+        ask(ApiOrder(Path("data"), site.url, waits=(0.0,)), query)
+    assert len(site.requests) == 1
 
 
 def test_no_answer_is_a_failure_and_no_body(monkeypatch: pytest.MonkeyPatch) -> None:

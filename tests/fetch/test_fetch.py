@@ -190,6 +190,20 @@ def test_attempts_are_counted_anew_when_something_arrives(monkeypatch: pytest.Mo
     assert data() == ZIP
 
 
+@pytest.mark.parametrize("is_endless", [True, False])
+def test_an_answer_without_an_end_does_not_fill_the_disk(
+    is_endless: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfer, "MOST_BYTES", len(ZIP) - 1)
+    with (
+        website(Reply(ZIP, is_endless=is_endless)) as site,
+        pytest.raises(FetchError, match=f"larger than {len(ZIP) - 1:,} bytes, the limit of a file"),
+    ):
+        deliver(order(site), ALABAMA)
+    assert len(site.requests) == 1
+    assert not any(Path("data").rglob("*.part*"))
+
+
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_a_passing_trouble_is_waited_for(status: int) -> None:
     with website(Reply(status=status), Reply(ZIP)) as site:

@@ -75,6 +75,20 @@ def test_what_no_run_made_stays(home: Path) -> None:
     assert again == f"error: {work} has nothing that a run made; nothing is removed\n"
 
 
+def test_files_of_others_in_folders_of_ours_stay_and_are_named(home: Path) -> None:
+    work = home / "work"
+    level = next(path for path in (work / "persons").iterdir() if path.is_dir())
+    mine = [work / "persons" / "my notes.txt", level / "mine.csv"]
+    for path in mine:
+        path.write_text("mine")
+    (work / "private" / "own" / "manifests").mkdir(parents=True)
+    told = recon("purge", "--work", work).stdout
+    assert all(path.name in told for path in mine)
+    recon("purge", "--work", work, "--yes")
+    assert {path for path in work.rglob("*") if path.is_file()} == set(mine)
+    assert (work / "private" / "own").is_dir()
+
+
 def test_folders_of_others_are_refused(tmp_path: Path, home: Path) -> None:
     other = tmp_path / "other"
     for name in ("microdata", "private/keys", ".staging/deploy", "disagreements/people"):

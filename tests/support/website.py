@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -21,6 +21,7 @@ class Reply:
         ranges: Whether a range is heeded.
         conditions: Whether ``If-Range`` is heeded.
         cut: Break the connection off after so many bytes.
+        is_endless: The length of the answer is not said, and its body comes again and again.
     """
 
     body: bytes = b""
@@ -29,6 +30,7 @@ class Reply:
     ranges: bool = True
     conditions: bool = True
     cut: int | None = None
+    is_endless: bool = False
 
 
 @dataclass
@@ -67,8 +69,12 @@ class Website:
         handler.send_response(status)
         for name, value in headers.items():
             handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(body)))
+        if not reply.is_endless:
+            handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
+        with suppress(OSError):  # the client has gone
+            while reply.is_endless:
+                handler.wfile.write(body)
         handler.wfile.write(body[: reply.cut])
 
 

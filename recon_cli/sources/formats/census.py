@@ -141,6 +141,11 @@ def _read_nhgis(document: Document, beside: Sequence[Document], _said: FileMappi
         if header[:-3] in tables and header[-3:].isdigit()
     )
     labels = {code: said.strip() for code, said in _NHGIS_CELL.findall(text) if code[:-3] in tables}
+    if lost := [code for code in labels if code not in table.headers]:
+        raise SourceError(
+            f"{table.sheet.where(table.at + 1)}: no column {lost[0]}, which {stem}_codebook.txt "
+            "has; mend the header, or take the line out of the codebook"
+        )
     at = table.headers.index(_GISJOIN)
     roles = table.roles(at, counts, geoid=from_gisjoin(at), skip=" " in table.below[at])
     return replace(roles, labels=labels)

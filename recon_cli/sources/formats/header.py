@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+from unicodedata import category
 
 import polars as pl
 
@@ -44,13 +45,20 @@ class HeadedSheet:
         """The sheet of a document, from the first row that has all ``names``.
 
         Raises:
-            SourceError: There is none.
+            SourceError: There is none, or a character in it cannot be seen.
         """
         sheet = read_sheet(document)
         at = row_with(sheet, names)
         if at is None:
             wanted = " and ".join(map(repr, names))
             raise SourceError(f"{sheet.label}: expected a row with {wanted}")
+        for column, header in enumerate(sheet.head[at]):
+            for letter in header:
+                if category(letter) in ("Cf", "Cc"):
+                    raise SourceError(
+                        f"{sheet.where(at + 1, column)}: the header {header!r} has an invisible "
+                        f"character (U+{ord(letter):04X}); take it away"
+                    )
         return cls(sheet, at)
 
     @property

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns, Format
 from recon_cli.sources.formats.header import HeadedSheet, first_line_has
@@ -25,6 +26,8 @@ _NOMIS_COUNT: Final = "20100"
 _STATCAN_PLACE: Final = "ALT_GEO_CODE"
 _STATCAN_LABEL: Final = "CHARACTERISTIC_NAME"
 _STATCAN_COUNT: Final = re.compile(r"C\d+_COUNT_(TOTAL|MEN|WOMEN)\+?", re.IGNORECASE)
+#: Columns that are named like counts; the ends of confidence intervals are none.
+_STATCAN_LIKE_COUNT: Final = re.compile(r"C\d+_COUNT_(?!.*_CI_)", re.IGNORECASE)
 _STATCAN_WORDS: Final = {"TOTAL": "total", "MEN": "male", "WOMEN": "female"}
 
 
@@ -106,6 +109,12 @@ def _read_statcan(
         for i, header in enumerate(table.headers)
         if (match := _STATCAN_COUNT.fullmatch(header))
     )
+    for at, header in enumerate(table.headers):
+        if _STATCAN_LIKE_COUNT.match(header) and not _STATCAN_COUNT.fullmatch(header):
+            raise SourceError(
+                f"{table.sheet.where(table.at + 1, at)}: {header!r} is no name of a column of "
+                "counts, as C1_COUNT_TOTAL; mend the header, or take the column away"
+            )
     label = DimensionColumns(_STATCAN_LABEL, table.headers.index(_STATCAN_LABEL))
     return table.roles(table.headers.index(_STATCAN_PLACE), counts, (label,))
 

@@ -19,10 +19,11 @@ from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
 from recon_cli.sources.formats.assignment import Assigner, Category, Condition
 from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
-from recon_cli.sources.formats.header import NUMBER
+from recon_cli.sources.formats.header import NUMBER, is_number
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.place import are_digits
 from recon_cli.sources.tabular.sheet import ROW
+from recon_cli.sources.tabular.text import DELIMITERS
 from recon_cli.sources.tidy_file import ALL_PLACES, GEOID, MAX_COUNT, ZERO_FRACTION
 
 #: What stands in a place column under the counts of all places.
@@ -286,6 +287,7 @@ class SheetReader:
             named = named.with_columns(self._are_geoids(named["geoid"]).alias(_IS_PLACE))
             if not named[_IS_PLACE].all():
                 self._check_notes(named.filter(~is_row))
+                self._check_quoted(named.filter(~is_row))
             given = named if named[_IS_PLACE].all() else named.filter(is_row)
             self._check_nameless(given)
             some = given.filter(*chosen) if chosen else given
@@ -319,6 +321,21 @@ class SheetReader:
                 f"{self.roles.sheet.where(row)}: {cells_filled} cells are filled, and there is "
                 "neither a place nor a count in it; mend the row, or take it away"
             )
+
+    def _check_quoted(self, rows: pl.DataFrame) -> None:
+        """A row that is one cell, in which all its cells stand, has lost or gained quotes."""
+        width = len(self.roles.headers)
+        counts = [each.at for each in self.roles.counts]
+        for row, text in rows.select(ROW, cell_text(0)).drop_nulls().iter_rows():
+            for mark in DELIMITERS:
+                cells = text.split(mark)
+                said = [cells[at] for at in counts if len(cells) == width]
+                said = [cell for cell in said if cell not in self.mapping.unpublished]
+                if said and all(map(is_number, said)):
+                    raise SourceError(
+                        f"{self.roles.sheet.where(row, 0)}: all {width} cells of the row stand in "
+                        "this one, as if in quotes; take these away"
+                    )
 
     def _where(self) -> Mapping[int, tuple[str, ...]]:
         places = {}

@@ -20,7 +20,7 @@ _NO_END: Final = "unexpected end of data"
 _OPEN_QUOTE: Final = "a quote is opened and not closed"
 #: A quote that is opened and not closed within as much is a mistake, not a long text.
 _LONGEST: Final = 1 << 27
-_DELIMITERS: Final = ",\t;|"
+DELIMITERS: Final = ",\t;|"
 #: Characters that are looked at to tell the delimiter of a text that is read whole.
 _SAMPLE: Final = 1 << 18
 _MARK: Final = "\ufeff"
@@ -117,7 +117,7 @@ def _delimiter(sample: str) -> str:
         often = max(set(sizes), key=sizes.count, default=0)
         return (sizes.count(often) * (often > 1) * min(often, 50), often)
 
-    return max(_DELIMITERS, key=score)
+    return max(DELIMITERS, key=score)
 
 
 def _records(sample: str, delimiter: str) -> list[list[str]]:
