@@ -287,6 +287,31 @@ def test_records_out_of_an_interval_are_mismatches() -> None:
     assert wrong == [("A101", 4, 3), ("A102", 5, 6)]
 
 
+@pytest.mark.parametrize(
+    ("law", "shown", "within", "unbounded"),
+    [
+        ("exact", "4220220", 0, 0),
+        ({"rounded": {"base": 3}}, "6030300", 5, 0),  # 4 and 2 are ends of what 6 and 0 stand for
+        ({"suppressed": {"below": 3}}, "4**0**0", 4, 0),
+        ({"suppressed": {"flagged": "may-be-zero"}}, "4**0**0", 0, 4),
+    ],
+)
+def test_counts_that_a_law_allows_are_counted_apart(
+    law: object, shown: str, within: int, unbounded: int
+) -> None:
+    """Of two women and two men, all women old: the same seven cells in the plot and in its ward."""
+    counts = [(at, cell, n) for at in ("A101", "A10") for cell, n in enumerate(shown, 1)]
+    published = recon.publish(WARDS, counts_of(*counts), protection=under(law))
+    records = pl.DataFrame(
+        [("A101", "women", True)] * 2 + [("A101", "men", False)] * 2,
+        schema=["geoid_plot", "sex", "old"],
+        orient="row",
+    )
+    found = recon.verify(WARDS, published, records)
+    assert (found.ok, found.cells_compared) == (True, 14)
+    assert (found.cells_within, found.cells_unbounded) == (2 * within, 2 * unbounded)
+
+
 def one_flag() -> Publication:
     return recon.publish(
         WARDS,
@@ -462,6 +487,25 @@ def test_an_audit_of_more_candidates_than_can_be_listed_says_what_it_can(
     others = audit.filter(~pl.col("cell").is_in([2, 4, 5]))
     assert set(others["status"]) <= {"safe", "undecided"}
     assert (others["least"] < others["greatest"]).all()
+
+
+def test_the_bound_of_more_candidates_than_can_be_listed_is_that_of_listed_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 5 women 3 are old, others may all be: the relaxation keeps two where bounds keep none."""
+    counts = counts_of(*(("A101", cell, n) for cell, n in enumerate("550**00", 1)))
+    law = under({"suppressed": {"flagged": "may-be-zero"}})
+    published = recon.publish(WARDS, counts, absent="unpublished", protection=law)
+    records = pl.DataFrame(
+        [("A101", "women", True)] * 3 + [("A101", "women", False)] * 2,
+        schema=["geoid_plot", "sex", "old"],
+        orient="row",
+    )
+    columns = ["solvar_pct", "status"]
+    listed = recon.measure_variability(WARDS, published, records).units
+    monkeypatch.setattr("recon_cli.model.system.MOST_CANDIDATES", 1)
+    dense = recon.measure_variability(WARDS, published, records).units
+    assert dense.select(columns).rows() == listed.select(columns).rows() == [(60.0, "proven")]
 
 
 def test_a_domain_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
