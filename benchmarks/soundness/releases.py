@@ -137,8 +137,8 @@ def _as_files(
 ) -> dict[str, bytes]:
     files = {"counts.csv": counts.write_csv().encode()}
     if listed is not None:
-        files["geounits.txt"] = "".join(f"{geoid}\n" for geoid in listed).encode()
-    if protection is not None:
+        files["geounits.txt"] = "".join(f"{geoid}\n" for geoid in ("geoid", *listed)).encode()
+    if protection is not None and protection.statements:
         files |= protection_files(release, protection)
     return files
 

@@ -21,9 +21,9 @@ import polars as pl
 import yaml
 
 from benchmarks.soundness.releases import TinyRelease
-from benchmarks.soundness.words import Possible, Word
+from benchmarks.soundness.words import Possible, Word, refused
 from recon_cli.attack.audit.left_out import with_left_out
-from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
+from recon_cli.errors import ReconError, SolverError
 from recon_cli.rules.counts import Interval, Recovered
 from recon_cli.rules.people import Categories, CertainRecords, Disclosed, Geography
 from recon_cli.rules.section import Judged
@@ -59,7 +59,15 @@ def verdict_words(tiny: TinyRelease) -> Iterator[Word]:
     if possible is None or not possible.is_complete:  # others beside these worlds settle less
         return
     with tempfile.TemporaryDirectory() as folder:
-        found = verdicts(tiny, Path(folder))
+        try:
+            found = verdicts(tiny, Path(folder))
+        except SolverError:
+            yield Word("answer", None)
+            return
+        except ReconError as error:
+            if possible.worlds:
+                yield from refused(tiny, error)
+            return
     if not possible.worlds:
         for each in found:
             yield Word("contradictory", each.verdict != "kept", each.rule.name)
@@ -125,15 +133,16 @@ def _with_columns_left_out(tiny: TinyRelease, random: np.random.Generator) -> Ti
         name = f"{digits[0]}{_LEFT_OUT}"
         files[name] = sheet.write_csv().encode()
         paths.append(name)
-    mapping = {"columns": {c: None if c in gone else c for c in sorted(set(codes))}}
-    run["ingest"] |= {"source": "wide", "paths": paths, "mapping": mapping | {"unpublished": [""]}}
-    run["ingest"].setdefault("absent", "zero")
+    mapping: dict[str, Any] = {"columns": {c: None if c in gone else c for c in sorted(set(codes))}}
+    mapping |= {"unpublished": [""], "header": [1]}
+    # Of a column that nobody reads nobody knows that it is zero.
+    run["ingest"] |= {"source": "wide", "paths": paths, "mapping": mapping, "absent": "unpublished"}
     files["run.yaml"] = yaml.safe_dump(run, sort_keys=False).encode()
     return replace(tiny, files=files)
 
 
 def verdicts(tiny: TinyRelease, folder: Path) -> list[Judged]:
-    """What the command says of a release; nothing where it is refused."""
+    """What the command says of a release."""
     for name, data in tiny.files.items():
         (folder / name).write_bytes(data)
     rules = [
@@ -151,10 +160,7 @@ def verdicts(tiny: TinyRelease, folder: Path) -> list[Judged]:
     shown = sorted({name for pattern in tiny.published.coverage for name in pattern.cells})
     run = yaml.safe_load(tiny.files["run.yaml"]) | {"check": {"rules": rules, "tables": shown}}
     (folder / "run.yaml").write_text(yaml.safe_dump(run))
-    try:
-        return list(check(GivenConfig(folder / "run.yaml"), 0.0))
-    except (ConfigError, SourceError, ContradictionError, SolverError):
-        return []
+    return list(check(GivenConfig(folder / "run.yaml"), 0.0))
 
 
 @dataclass(frozen=True)
@@ -169,7 +175,9 @@ class Violations:
         """One number a population."""
         if isinstance(subject, CertainRecords):
             columns = subject.columns or self.seen
-            return [self._certain(columns)] * len(self.possible.worlds)
+            return [self._certain(columns) if columns else 0] * len(self.possible.worlds)
+        if isinstance(subject, Geography) and not self.seen:
+            return [0] * len(self.possible.worlds)
         if isinstance(subject, Geography):
             return [self._certain(self.seen, world, subject.at_least) for world in self._by(())]
         if isinstance(subject, Categories):

@@ -19,8 +19,8 @@ import polars as pl
 import recon_cli as recon
 from benchmarks.soundness.releases import TinyRelease
 from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
-from recon_cli.attack.claims.groups import KINDS
-from recon_cli.errors import ConfigError, ContradictionError, SolverError, SourceError
+from recon_cli.attack.claims.groups import KINDS, claim_columns
+from recon_cli.errors import ContradictionError, ReconError, SolverError
 from recon_cli.evaluate.proven import claimed_records, placed_records, proven_units
 from recon_cli.schema import Release
 from tests.support.enumeration import (
@@ -127,10 +127,11 @@ def words_of(tiny: TinyRelease) -> Iterator[Word]:
     except ContradictionError:
         yield from _refusal(tiny, possible)
         return
-    except (ConfigError, SourceError):
-        return
     except SolverError:
         yield Word("solution", None)
+        return
+    except ReconError as error:
+        yield from refused(tiny, error)
         return
     yield Word("solution", recon.verify(tiny.release, tiny.published, result.microdata).ok)
     if possible is None:
@@ -138,20 +139,29 @@ def words_of(tiny: TinyRelease) -> Iterator[Word]:
     if possible.is_complete:
         yield Word("consistent", bool(possible.worlds))
     if possible.worlds:
-        for answers in (_reconstructed, _variable, _far_apart, _claimed, _together, _audited):
-            yield from _unless_refused(answers(tiny, possible, result))
+        questions = [_reconstructed, _variable, _far_apart, _audited]
+        if claim_columns(tiny.release, tiny.release.tables, tiny.published.coverage):
+            questions += [_claimed, _together]  # totals alone leave nothing to claim
+        for answers in questions:
+            yield from _unless_refused(tiny, answers(tiny, possible, result))
 
 
-def _unless_refused(words: Iterator[Word]) -> Iterator[Word]:
-    """What a question answers; nothing where the release does not suit it."""
+def refused(tiny: TinyRelease, error: ReconError) -> Iterator[Word]:
+    """A refusal is false where the release is right; one that was changed may be refused."""
+    if tiny.is_right:
+        yield Word("refusal", is_true=False, what=f"{type(error).__name__}: {error}")
+
+
+def _unless_refused(tiny: TinyRelease, words: Iterator[Word]) -> Iterator[Word]:
+    """Yield what a question answers, or its refusal."""
     try:
         yield from words
-    except (ConfigError, SourceError):
-        return
     except ContradictionError:
         yield Word("consistent", is_true=False, what="refused after a reconstruction")
     except SolverError:
         yield Word("answer", None)
+    except ReconError as error:
+        yield from refused(tiny, error)
 
 
 def _places(tiny: TinyRelease) -> Iterator[Word]:

@@ -20,6 +20,12 @@ COUNTED: Final = ("records", "alone", "joint")
 SOLVED: Final = ("proven", "bounded")
 
 
+def are_all_open(manifest: Manifest) -> bool:
+    """Whether no place of ``joint/`` has tables that bound its records, so that none is counted."""
+    units: int = manifest.totals["units"]
+    return 0 < units == manifest.statuses.get("open", 0)
+
+
 def shown_parts(manifest: Manifest) -> tuple[str, str]:
     """What the links of ``joint/`` call the run's own records, and its partner's.
 

@@ -90,12 +90,6 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
     region_of = _enclosing(plan.release.region, names[units])
     order = np.argsort(region_of, kind="stable")  # as they are, where geoids begin with regions
     units, region_of = units[order], region_of[order]
-    people = plural(plan.release.record)
-    if len(geounits) and not len(units):
-        raise SourceError(
-            f"no {geography.unit.name} among the {len(geounits)} geounits: {people} are placed in "
-            f"{plural(geography.unit.name)}, so the release must list them"
-        )
     parent = {
         level.name: _find(_enclosing(level, names[units]), names, at_level[level.name])
         for level in geography.levels
@@ -104,6 +98,7 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
     _require_parents(plan, names[units], np.isin(units, entries.row), parent)
     matrix = _matrix(plan, geounits["geoid"], entries)
     if matrix.nnz and int(matrix.data.max()) > MOST_PEOPLE:
+        people = plural(plan.release.record)
         row = int(matrix.tocoo().row[int(matrix.data.argmax())])
         raise SourceError(
             f"geoid {names[row]}: a count of {int(matrix.data.max()):,}; one "

@@ -104,6 +104,8 @@ def _headline(findings: Findings, words: Words) -> Headline:
     )
     if reconstruction.is_fitted:
         return _of_noise(findings, reconstruction, precision, words)
+    if not reconstruction.known:
+        return _of_totals(findings, reconstruction, words)
     if isinstance(findings.claims, ClaimFindings):
         notes = [_examined(findings, findings.claims, words)]
         notes += _gaps(reconstruction, words)
@@ -181,6 +183,16 @@ def _of_noise(
     notes.append(f"The counts were published by: {'; '.join(findings.laws)}.")
     verdicts = _alarms_first(verdict, findings.audit)
     return Headline(tuple(verdicts), tuple(notes), (records, *precision))
+
+
+def _of_totals(findings: Findings, found: ReconstructionFindings, words: Words) -> Headline:
+    """Tables of totals alone say how many people there are, and give no record away."""
+    verdict = (
+        f"**Not proven:** the tables in use say how many {words.people} there are, and no more: "
+        f"{words.listed(found.unknown)} unknown."
+    )
+    notes = proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
+    return Headline(tuple(_alarms_first(verdict, findings.audit)), tuple(notes))
 
 
 def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[str]:

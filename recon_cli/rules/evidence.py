@@ -12,6 +12,7 @@ from functools import cached_property
 import polars as pl
 
 from recon_cli.attack.audit.left_out import with_left_out
+from recon_cli.attack.claims.groups import claim_columns
 from recon_cli.attack.options import AuditOptions
 from recon_cli.coverage import Coverage, LeftOut
 from recon_cli.evaluate.asked import coverage_gaps, left_out_gaps
@@ -70,6 +71,17 @@ class Evidence:
         unit = self.release.geography.unit.name
         return stand_alone(self.coverage, unit, is_exact=self.is_exact)
 
+    @property
+    def is_noise(self) -> bool:
+        """Whether records only fit noisy counts, which bound nothing."""
+        return bool(self.work.open(RECONSTRUCT).manifest.notes["is_fitted"])
+
+    @cached_property
+    def tells_nothing(self) -> bool:
+        """Whether the reconstructed tables are totals alone, so that there is nothing to claim."""
+        used = self.release.select_tables(self.work.open(RECONSTRUCT).manifest.notes["tables"])
+        return not claim_columns(self.release, used, self.coverage)
+
     def grounds(self, needs: Sequence[Stage]) -> Grounds:
         """What a verdict rests on that needs the proofs of some stages."""
         of_records = RECONSTRUCT in needs and RECONSTRUCT.name in self.done
@@ -123,7 +135,7 @@ class Evidence:
         if isinstance(folder, str):
             return None, (folder,)
         notes = folder.manifest.notes
-        if notes["is_fitted"]:
+        if self.is_noise:
             return None, ("the counts have noise, which bounds none: nothing can be proven",)
         gaps = [*self._gaps_of_tables(notes["tables"], "reconstruct")]
         if self.release.has_assumptions and not notes["assumptions"]:

@@ -21,6 +21,9 @@ from recon_cli.rules.subject import Subject
 from recon_cli.schema import Release
 from recon_cli.store import Folder, Stage
 
+#: Nobody violates a rule.
+_NOBODY = {"at_least": pl.lit(0, pl.Int64), "at_most": pl.lit(0, pl.Int64)}
+
 
 class CertainRecords(Subject):
     """Records that are in every solution.
@@ -98,6 +101,8 @@ def certain_units(
     records = proofs.microdata.read(partition, columns=(place, "certain"))
     units = proofs.units(partition, records, mode="exact" if is_alone else proofs.mode)
     people = pl.max_horizontal("population", "placed").fill_null(0)
+    if not columns:  # totals alone say how many there are, and nothing of anybody
+        return units.select(place, people=people, **_NOBODY)
     is_whole = set(columns) == set(proofs.columns)
     is_seen = set(columns) <= set(proofs.columns)
     return units.select(
@@ -299,7 +304,7 @@ class Disclosed(Subject):
         if self.kind != "inferential":
             gaps = (*gaps, *evidence.gaps_of_variability(proofs))
         if proofs.claims is None:
-            gaps = (*gaps, evidence.not_done(CLAIMS))
+            gaps = gaps if evidence.tells_nothing else (*gaps, evidence.not_done(CLAIMS))
         elif further := unasked_columns(proofs.release, proofs.claims.manifest):
             gaps = (
                 *gaps,

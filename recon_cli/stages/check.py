@@ -19,7 +19,7 @@ from recon_cli.execute.limited import results_until
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import run_stage
-from recon_cli.pipeline.stages import AUDIT, SOLVAR
+from recon_cli.pipeline.stages import AUDIT, CLAIMS, SOLVAR
 from recon_cli.plurals import plural
 from recon_cli.rules.evidence import Before, Evidence
 from recon_cli.rules.finding import Finding, Grounds
@@ -112,7 +112,7 @@ def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> Non
 
     for stage in needed_stages(run.config):
         try:
-            run_stage(stage, run)
+            _run_if_asked(stage, run, Evidence(work, run.release, expected, done))
         except KeyboardInterrupt:
             if work.holds(stage) and work.open(stage).manifest.stopped is not None:
                 judge(stage, done | {stage.name})
@@ -179,14 +179,19 @@ def _beside(run: Run, folder: str, release: Release) -> Run:
 
 def _evidence(run: Run, stages: tuple[Stage, ...]) -> Evidence:
     """What some stages prove, with those that they read from."""
-    needed = _with_dependencies(run.config, (INGEST, *stages))
-    for stage in needed:
+    expected = run.release.select_tables(run.config.section(Check).tables)
+    evidence = Evidence(WorkFolder(run.work), run.release, expected, frozenset())
+    for stage in _with_dependencies(run.config, (INGEST, *stages)):
+        _run_if_asked(stage, run, evidence)
+        evidence = replace(evidence, done=evidence.done | {stage.name})
+    return evidence
+
+
+def _run_if_asked(stage: Stage, run: Run, evidence: Evidence) -> None:
+    """Run a stage, but one that refuses these tables since it could prove nothing of people."""
+    is_moot = stage in (SOLVAR, CLAIMS) and evidence.is_noise
+    if not is_moot and not (stage == CLAIMS and evidence.tells_nothing):
         run_stage(stage, run)
-    done = frozenset(stage.name for stage in needed)
-    section = run.config.section(Check)
-    return Evidence(
-        WorkFolder(run.work), run.release, run.release.select_tables(section.tables), done
-    )
 
 
 def needed_stages(config: RunConfig) -> tuple[Stage, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -123,3 +124,49 @@ def test_thresholds_above_all_counts(
     found = read(tmp_path, "audit")
     assert set(found.select("low", "high").rows()) == {ends}
     assert set(found.select("least", "greatest").rows()) == {ends}
+
+
+ABOUT_PEOPLE = """\
+reconstruct:
+check:
+  rules:
+  - {certain_records: {}, most: 0}
+  - {disclosed: {known: 1}, most: 0}
+  - {disclosed: {known: 0, kind: identity}, most: 0}
+  - {geography: {at_least: 4}, most: 0}
+  - {certain_records: {columns: [sex]}, most: 0}
+  - {categories: {columns: [sex], at_least: 9, totals: nation.csv}, most: 0}
+"""
+
+
+def verdicts(folder: Path, run: Path) -> list[str]:
+    (folder / "nation.csv").write_text("sex,count\ngirl,5\nboy,50\n")
+    recon("check", "-c", run, "--json", folder / "verdicts.json", code=21)
+    found = json.loads((folder / "verdicts.json").read_text())
+    return [rule["verdict"] for rule in found["rules"]]
+
+
+@pytest.mark.parametrize("cells", ["[total]", "[total, {by: sex}]"])
+def test_rules_about_people_are_judged_by_tables_of_totals(tmp_path: Path, cells: str) -> None:
+    counts = "A101,T,1,1\nA1,T,1,1\nB101,T,1,2\nB1,T,1,2\n"
+    schema = FEATURES + TOWNS + BY_SEX.replace("[total, {by: sex}]", cells)
+    run = write(tmp_path, schema, counts, ABOUT_PEOPLE, ", absent: unpublished")
+    assert verdicts(tmp_path, run) == ["kept"] * 4 + ["undecided"] * 2
+    recon("report", "-c", run)
+    page = (tmp_path / "work/report/report.md").read_text()
+    assert "say how many people there are, and no more" in page
+    assert "given away" not in page.split("##")[0]
+
+
+def test_a_partition_of_published_zeros_alone_has_nobody(tmp_path: Path) -> None:
+    counts = "A101,T,1,3\nA101,T,2,2\nA101,T,3,1\nA1,T,1,3\nA1,T,2,2\nA1,T,3,1\nB1,T,1,0\n"
+    run = write(tmp_path, FEATURES + TOWNS + BY_SEX, counts, "reconstruct:\nsolvar:\nclaims:\n")
+    recon("run", "-c", run, "--until", "claims")
+    assert read(tmp_path, "microdata")["geoid_school"].to_list() == ["A101"] * 3
+
+
+def test_rules_about_people_are_undecided_under_noise(tmp_path: Path) -> None:
+    law = "statements:\n- {law: {gaussian: {variance: 1.0}}}\n"
+    (tmp_path / "law.yaml").write_text(law)
+    run = write(tmp_path, FEATURES + TOWNS + BY_SEX, COUNTS, ABOUT_PEOPLE, ", protection: law.yaml")
+    assert verdicts(tmp_path, run) == ["undecided"] * 6

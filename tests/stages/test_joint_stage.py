@@ -184,3 +184,47 @@ def test_links_of_other_releases_are_refused(folder: Path) -> None:
     other = ["--set", f"joint.partner={folder / 'persons.yaml'}"]
     said = recon("joint", "-c", folder / "persons.yaml", *other, code=2).stderr
     assert "household: sf1_2010_households" in said
+
+
+@pytest.fixture
+def unbounded(tmp_path: Path) -> Path:
+    """Girls of a block, and homes of one member: nothing says how many boys there are."""
+    schema = """\
+release: {name}
+title: t
+record: {record}
+features: {{{feature}}}
+microdata: [{column}]
+histogram: [{column}]
+geography: {{levels: [{{level: block, digits: 2}}], partition: block}}
+families:
+- {{levels: [block], cells: [total], tables: {{T: {{universe: {universe}}}}}}}
+"""
+    people = {"name": "people", "record": "person", "column": "sex"}
+    homes = {"name": "homes", "record": "household", "column": "size"}
+    people |= {"feature": "sex: {categories: [girl, boy]}", "universe": "{sex: [girl]}"}
+    homes |= {"feature": 'size: {range: "1..3"}', "universe": "{size: [1]}"}
+    links = "joint: j\nparts: {person: people, household: homes}\nlinks:\n"
+    links += "- {sum: {person: {}, household: {}}, size: size, top: 3}\n"
+    (tmp_path / "links.yaml").write_text(links)
+    (tmp_path / "c.csv").write_text("geoid,table,cell,count\nA1,T,1,2\n")
+    for part in (people, homes):
+        (tmp_path / f"{part['name']}.schema.yaml").write_text(schema.format(**part))
+        config = f"release: {part['name']}.schema.yaml\nwork: {part['name']}\n"
+        config += "ingest: {source: tidy, paths: [c.csv], absent: unpublished}\n"
+        if part is people:
+            config += "joint: {partner: homes.yaml, links: links.yaml, compositions: 9}\n"
+        (tmp_path / f"{part['name']}.yaml").write_text(config)
+    recon("ingest", "-c", tmp_path / "homes.yaml")
+    return tmp_path
+
+
+def test_what_no_table_bounds_is_open_not_nothing(unbounded: Path) -> None:
+    told = recon("run", "-c", unbounded / "people.yaml", "--until", "joint").stdout
+    assert "no table bounds people or households" in told
+    assert re.search(r"proven +open", told)
+    recon("report", "-c", unbounded / "people.yaml")
+    page = (unbounded / "people/report/report.md").read_text()
+    assert "**Open:** in 1 block no table bounds the people or the households" in page
+    for text in (told, page):
+        assert not re.search(r"\b0 \(0%\)|\*\*0\*\* of 0", text)

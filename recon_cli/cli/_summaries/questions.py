@@ -11,7 +11,7 @@ from recon_cli.attack.slivers import SLIVERS as COLUMNS
 from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
 from recon_cli.evaluate.checked import ALONE, checked_sentence, proven_by
 from recon_cli.evaluate.fresh import WorkFolder
-from recon_cli.evaluate.joint_findings import shown_parts
+from recon_cli.evaluate.joint_findings import are_all_open, shown_parts
 from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CONTRIBUTIONS, RECONSTRUCT, SLIVERS
@@ -132,7 +132,7 @@ def joint(run: Run, outcome: StageOutcome) -> None:
         facts.append(("  open", f"{share(is_open, totals['units'])}: no table bounds {records_of}"))
     for name in shown_parts(manifest):
         records = totals[f"{name}_records"]
-        if is_open == totals["units"]:
+        if are_all_open(manifest):
             facts.append((plural(name), "not known"))
             continue
         facts += [
@@ -140,8 +140,11 @@ def joint(run: Run, outcome: StageOutcome) -> None:
             ("  certain", share(totals[f"{name}_joint"], records)),
             ("  by their own tables", share(totals[f"{name}_alone"], records)),
         ]
-    facts.append(("proven", share(statuses.get("proven", 0), totals["units"])))
-    facts += _who_lives_with_whom(manifest, unit)
+    if are_all_open(manifest):
+        facts.append(("proven", "open"))
+    else:
+        facts.append(("proven", share(statuses.get("proven", 0), totals["units"])))
+        facts += _who_lives_with_whom(manifest, unit)
     facts.append(("proven by", ALONE))
     first = totals[f"{shown_parts(manifest)[0]}_records"]
     people = plural(run.release.record)

@@ -12,12 +12,21 @@ from recon_cli.evaluate.joint_findings import (
     SOLVED,
     DivisionFindings,
     JointFindings,
+    are_all_open,
 )
 from recon_cli.plurals import plural
 from recon_cli.report.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.report.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.report.section import Section
-from recon_cli.report.words import Words, capitalized, percent, percent_of, percentage, size_label
+from recon_cli.report.words import (
+    Words,
+    capitalized,
+    of_units,
+    percent,
+    percent_of,
+    percentage,
+    size_label,
+)
 
 _KEY = "joint"
 _TITLE = "Releases together"
@@ -25,6 +34,8 @@ _TITLE = "Releases together"
 
 def _render(found: JointFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
     """Both kinds of records: how many are certain by their own tables, and how many together."""
+    if are_all_open(found.manifest):
+        return (ReportSection(_KEY, _TITLE, (_introduction(found), _open(found, words))),)
     figure = Figure(
         name=_KEY,
         title="Certain records, alone and together",
@@ -38,14 +49,8 @@ def _render(found: JointFindings, _: Findings, words: Words) -> tuple[ReportSect
 
 
 def _text(found: JointFindings, words: Words) -> list[str]:
-    kinds = [plural(part) for part in found.manifest.notes["parts"]]
     units, statuses = found.manifest.totals["units"], found.manifest.statuses
-    text = [
-        f"{capitalized(', '.join(kinds[:-1]))} and {kinds[-1]} are published in releases of their "
-        f"own. Here their tables are one program, with what links their records "
-        f"(`{found.manifest.notes['links']}`). A record is certain together if it is in every "
-        "solution of all of them, and alone if its own release proves that."
-    ]
+    text = [_introduction(found)]
     text += [_certain(found.by_size.row(0, named=True), part) for part in found.shown_parts]
     said = (
         f"In {found.solved:,} of {units:,} {words.units} records were found that all tables admit "
@@ -67,6 +72,26 @@ def _text(found: JointFindings, words: Words) -> list[str]:
         f"Each {words.unit} was taken alone. Proven here means by {ALONE}; no other program has "
         "checked it.",
     ]
+
+
+def _introduction(found: JointFindings) -> str:
+    kinds = [plural(part) for part in found.manifest.notes["parts"]]
+    return (
+        f"{capitalized(', '.join(kinds[:-1]))} and {kinds[-1]} are published in releases of their "
+        f"own. Here their tables are one program, with what links their records "
+        f"(`{found.manifest.notes['links']}`). A record is certain together if it is in every "
+        "solution of all of them, and alone if its own release proves that."
+    )
+
+
+def _open(found: JointFindings, words: Words) -> str:
+    """Say that nothing was proven since nothing bounds one of the sides."""
+    units, sides = found.manifest.totals["units"], map(plural, found.shown_parts)
+    return (
+        f"**Open:** in {of_units(units, words)} no table bounds the {' or the '.join(sides)}: how "
+        "many there are, and whether the releases contradict each other, is not known. Further "
+        "tables of either release may bound them."
+    )
 
 
 def _together(found: JointFindings, divisions: DivisionFindings, words: Words) -> str:
