@@ -216,10 +216,15 @@ def level_tables(
             .iter_rows()
         }
         totals = np.array([by_cell.get(column, 0) for column in fullest], dtype=np.int64)
-        if not people.sum():
+        if not len(people):
             raise ConfigError(
                 f"capacity: no published cell says how many {plural(release.record)} a "
                 f"{level.name} has; that is needed"
+            )
+        if not people.sum():
+            raise ConfigError(
+                f"capacity: no {release.record} is in any {level.name}, so that the tables carry "
+                "nothing to measure"
             )
         found.append(LevelTables(level.name, people, close_margins(release, fullest), totals))
     return found

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
+from recon_cli.cli import main
 from tests.support.command_line import recon
 
 FEATURES = "features: {sex: {categories: [girl, boy]}}\nmicrodata: [sex]\nhistogram: [sex]\n"
@@ -170,3 +172,74 @@ def test_rules_about_people_are_undecided_under_noise(tmp_path: Path) -> None:
     (tmp_path / "law.yaml").write_text(law)
     run = write(tmp_path, FEATURES + TOWNS + BY_SEX, COUNTS, ABOUT_PEOPLE, ", protection: law.yaml")
     assert verdicts(tmp_path, run) == ["undecided"] * 6
+
+
+#: A kind of release → its counts, its law, who lives there.
+SMALL = {
+    "an empty partition": (
+        "A101,T,1,3\nA101,T,2,2\nA101,T,3,1\nA1,T,1,3\nA1,T,2,2\nA1,T,3,1\nB101,T,1,0\n",
+        "",
+        "A101,girl\nA101,girl\nA101,boy\n",
+    ),
+    "nobody": ("A101,T,1,0\nA1,T,1,0\n", "", ""),
+    "one person": ("A101,T,1,1\nA101,T,2,1\nA1,T,1,1\nA1,T,2,1\n", "", "A101,girl\n"),
+    "totals alone": ("A101,T,1,2\nA1,T,1,2\n", "", "A101,girl\nA101,boy\n"),
+    "all withheld": ("A101,T,1,*\nA101,T,2,*\nA1,T,1,*\n", "suppressed: {below: 3}", "A101,girl\n"),
+}
+#: What a run is asked, and of which releases it says in a line why it cannot answer.
+ASKED: dict[str, dict[str, str]] = {
+    "reconstruct": {},
+    "solvar": {},
+    "claims": {"totals alone": "nothing can be claimed"},
+    "audit": {},
+    "prove": {},
+    "confidence": {"all withheld": "needs exact counts"},
+    "contributions": {"totals alone": "nothing can be claimed"},
+    "leave-one-out": {
+        "totals alone": "the tables in use tell nothing of sex",
+        "all withheld": "needs exact counts",
+    },
+    "attribute": {},
+    "verify": {},
+    "plan capacity": {
+        "nobody": "no person is in any school",
+        "all withheld": "needs exact counts",
+    },
+    "show A101": {},
+    "estimate": dict.fromkeys(SMALL, "every count must have Gaussian or geometric noise"),
+    "protect suppress": {},
+    "protect round": {},
+    "protect cellkey": {},
+    "report": {},
+    "check": {},
+}
+SECTIONS = """\
+confidence: {solutions: 2}
+leave_one_out: {records: truth.csv, gains: [sex]}
+attribute: {attackers: {LIST: list.csv}}
+check: {rules: [{certain_records: {}, most: 0}, {recovered: {below: 3}, most: 0}]}
+suppress: {records: truth.csv, below: 3}
+round: {records: truth.csv}
+cellkey: {records: truth.csv}
+"""
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_every_command_answers_on_a_small_release(tmp_path: Path, kind: str) -> None:
+    counts, law, people = SMALL[kind]
+    schema = FEATURES + TOWNS + BY_SEX
+    absent = ", absent: unpublished" if kind in {"totals alone", "all withheld"} else ""
+    if law:
+        (tmp_path / "law.yaml").write_text(f"statements:\n- {{law: {{{law}}}}}\n")
+        absent += ", protection: law.yaml"
+    (tmp_path / "truth.csv").write_text("geoid_school,sex\n" + people)
+    (tmp_path / "list.csv").write_text("name,geoid_school,sex\nAnn,A101,girl\n")
+    run = write(tmp_path, schema, counts, SECTIONS, absent)
+    recon("ingest", "-c", run)
+    for command, refused in ASKED.items():
+        result = CliRunner().invoke(main, [*command.split(), "-c", str(run)])
+        why = refused.get(kind)
+        assert (why is None) == (result.exit_code in {0, 20, 21}), command + result.output
+        if why is not None:
+            assert why in result.stderr
+            assert len(result.stderr.splitlines()) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
 from recon_cli.evaluate.checked import ALONE
 from recon_cli.pipeline.run import Run, StageOutcome
@@ -11,7 +13,10 @@ from recon_cli.stages.compare import PAGE
 
 def protection(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished protection."""
-    manifest, protection = outcome.manifest, load(outcome.stage.function)(run)
+    protection = load(outcome.stage.function)(run)
+    # Where there are no people there is no partition: each sum over none is zero.
+    totals = Counter(outcome.manifest.totals)
+    manifest = outcome.manifest.model_copy(update={"totals": totals})
     table = protection.table(manifest)
     if table is not None:
         show_table(*table)
