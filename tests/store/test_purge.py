@@ -151,12 +151,18 @@ def test_something_else_in_the_place_of_a_lock_is_named(home: Path) -> None:
     shutil.rmtree(lock, ignore_errors=True)
     lock.unlink(missing_ok=True)
     command = ("run", "-c", home / "recon.yaml", "-q", "--only", "tabulate", "--force")
-    for put in (lock.mkdir, lambda: lock.symlink_to(home / "recon.yaml")):
-        put()
+    for linked in (False, True):
+        if linked:
+            lock.symlink_to(home / "recon.yaml")
+        else:
+            lock.mkdir()
         for words in (command, ("purge", "-c", home / "recon.yaml", "--yes")):
             said = recon(*words, code=5).stderr
             assert said.startswith("error: ")
             assert "is no ordinary file; remove it" in said
             assert said.count("\n") == 1
-        lock.rmdir() if lock.is_dir() and not lock.is_symlink() else lock.unlink()
+        if linked:
+            lock.unlink()
+        else:
+            lock.rmdir()
     assert (home / "recon.yaml").read_text() == CONFIG
