@@ -22,19 +22,19 @@ import numpy as np
 import polars as pl
 
 import recon_cli as recon
-from recon_cli.lab.calibration.measures import load_study
+from recon_cli.capabilities.attacker.stage import age_bins
+from recon_cli.capabilities.calibrate.measures import load_study
+from recon_cli.capabilities.synth import load_nation
+from recon_cli.capabilities.synth.county import generate_county
+from recon_cli.capabilities.synth.geography import plan_nation
 from recon_cli.markdown import markdown_table
-from recon_cli.score.sizes import Sizes
-from recon_cli.stages.attacker import age_bins
-from recon_cli.synth import load_nation
-from recon_cli.synth.county import generate_county
-from recon_cli.synth.geography import plan_nation
+from recon_cli.page.sizes import Sizes
 
 BLOCK = "geoid_block"
 STUDY = load_study()
 SIZES = Sizes(STUDY.lower)
 PUBLISHED = np.array([*STUDY.classes["unique_defined"], STUDY.text["unique_exact"]])
-#: As in `recon_cli.lab.calibration.measures`.
+#: As in `recon_cli.capabilities.calibrate.measures`.
 BOUNDS = np.array([2.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 2.0])
 #: The number of the bin of each age, and its lowest age.
 BINS = age_bins(recon.load_release("sf1_2010"))

@@ -20,10 +20,10 @@ import numpy.typing as npt
 import polars as pl
 
 import recon_cli as recon
-from recon_cli.attack.slivers import find_slivers
-from recon_cli.protect.counts import count_records, tidy_counts
-from recon_cli.protect.primary import PrimaryRules
-from recon_cli.protect.suppression import (
+from recon_cli.capabilities.protect.counts import count_records, tidy_counts
+from recon_cli.capabilities.slivers.slivers import find_slivers
+from recon_cli.capabilities.suppress.primary import PrimaryRules
+from recon_cli.capabilities.suppress.suppression import (
     SuppressionOptions,
     suppress_counts,
     suppression_protection,

@@ -23,16 +23,16 @@ import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
 from recon_cli.arrays import FloatArray
-from recon_cli.attack.audit.cells import IntervalCells
-from recon_cli.attack.audit.question import audit_counts
-from recon_cli.attack.options import AuditOptions
+from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit.cells import IntervalCells
+from recon_cli.capabilities.audit.question import audit_counts
+from recon_cli.capabilities.protect.counts import protect_counts, tidy_counts
 from recon_cli.chance import KeyedChance
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.program import IntegerProgram
 from recon_cli.model.system import build_systems
-from recon_cli.protect.counts import protect_counts, tidy_counts
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 

@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from recon_cli.capabilities.protect.counts import protect_counts
 from recon_cli.chance import KeyedChance
 from recon_cli.markdown import markdown_table
-from recon_cli.protect.counts import protect_counts
 from recon_cli.schema import Release, load_release
 from recon_cli.statement import Law, Protection, Statement
 from recon_cli.statement.cell_key import CellKey

@@ -11,21 +11,26 @@ import numpy as np
 from scipy.optimize import brentq, isotonic_regression
 from scipy.special import ndtri
 
-from recon_cli.frontier.bounded_count import fair, fair_rows, rightest, truncated_geometric
-from recon_cli.frontier.matrix_mechanism import (
-    STRATEGIES,
-    hierarchy_variances,
-    level_variances,
-    strategy_error,
-)
-from recon_cli.lab.dinur_nissim.closed_form import (
+from recon_cli.capabilities.dinur_nissim.closed_form import (
     noisy_share,
     normal_queries,
     sum_accuracy,
     sum_entropy,
     unique_probability,
 )
-from recon_cli.lab.dinur_nissim.subset_sums import AnswerNoise, information, m_sequence
+from recon_cli.capabilities.dinur_nissim.subset_sums import AnswerNoise, information, m_sequence
+from recon_cli.capabilities.frontier.bounded_count import (
+    fair,
+    fair_rows,
+    rightest,
+    truncated_geometric,
+)
+from recon_cli.capabilities.frontier.matrix_mechanism import (
+    STRATEGIES,
+    hierarchy_variances,
+    level_variances,
+    strategy_error,
+)
 from recon_cli.markdown import markdown_table
 from recon_cli.seeding import generator
 from tests.support.few_queries import (

@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from recon_cli.capabilities.risk.kazan_reiter import FIGURES, TABLES
 from recon_cli.markdown import markdown_table
-from recon_cli.report.charts import Scale, line_chart
-from recon_cli.report.drawing import svg_file
-from recon_cli.risk.kazan_reiter import FIGURES, TABLES
+from recon_cli.page.charts import Scale, line_chart
+from recon_cli.page.drawing import svg_file
 
 HEADER = """# Risk beside the study
 

@@ -14,10 +14,10 @@ import polars as pl
 from rich.console import Console
 
 import recon_cli as recon
+from recon_cli.capabilities.synth import load_nation
+from recon_cli.capabilities.synth.county import generate_county
+from recon_cli.capabilities.synth.geography import plan_nation
 from recon_cli.markdown import markdown_table
-from recon_cli.synth import load_nation
-from recon_cli.synth.county import generate_county
-from recon_cli.synth.geography import plan_nation
 
 SETTINGS = ("targeted", "lo", "hi")
 MEASURES = {

@@ -16,17 +16,17 @@ from scipy import sparse, stats
 
 from benchmarks.topdown import RELEASE, optimised_groups, read_records
 from recon_cli.arrays import FloatArray
-from recon_cli.attack.measurements.joint_fit import fit_people
-from recon_cli.attack.measurements.measurements import LevelMeasurements, Measurements
+from recon_cli.capabilities.measurements.domain import Domain, Histogram, add_up, merge
+from recon_cli.capabilities.measurements.draws import cells_of, measurement_noise
+from recon_cli.capabilities.measurements.hierarchy import Hierarchy, build_hierarchy
+from recon_cli.capabilities.measurements.joint_fit import fit_people
+from recon_cli.capabilities.measurements.least_squares import StoppingRule
+from recon_cli.capabilities.measurements.measurements import LevelMeasurements, Measurements
+from recon_cli.capabilities.measurements.strategy import Strategy
+from recon_cli.capabilities.measurements.strategy_file import load_strategy
+from recon_cli.capabilities.topdown.topdown import Product, estimate
 from recon_cli.chance import KeyedChance
-from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
-from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.histogram.least_squares import StoppingRule
 from recon_cli.markdown import markdown_table
-from recon_cli.noise.draws import cells_of, measurement_noise
-from recon_cli.noise.strategy import Strategy
-from recon_cli.noise.strategy_file import load_strategy
-from recon_cli.protect.topdown import Product, estimate
 
 LEVELS = ("tract", "block_group", "block")
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from recon_cli import reconcheck
-from recon_cli.proofs.contradictions import least_change
-from recon_cli.proofs.derivation import Budget
-from recon_cli.proofs.refutation import prove_unique
-from recon_cli.proofs.scope_rows import RowSource
+from recon_cli.capabilities.prove.contradictions import least_change
+from recon_cli.capabilities.prove.derivation import Budget
+from recon_cli.capabilities.prove.refutation import prove_unique
+from recon_cli.capabilities.prove.scope_rows import RowSource
 from tests.proofs.certificates import derived, ends, program, prover, solutions
 
 

@@ -19,7 +19,7 @@ import polars as pl
 from scipy import stats
 
 from benchmarks.topdown import RELATED, RELEASE, make, optimised_groups, with_keys
-from recon_cli.histogram.hierarchy import build_hierarchy
+from recon_cli.capabilities.measurements.hierarchy import build_hierarchy
 from recon_cli.markdown import markdown_table
 from recon_cli.schema import Release
 

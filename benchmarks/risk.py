@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 
-from recon_cli.noise.density import discrete_gaussian
-from recon_cli.risk.log_odds import log_odds, posterior
-from recon_cli.risk.two_levels import TwoLevels, two_level
+from recon_cli.capabilities.measurements.density import discrete_gaussian
+from recon_cli.capabilities.risk.log_odds import log_odds, posterior
+from recon_cli.capabilities.risk.two_levels import TwoLevels, two_level
 
 BLOCK = 2.56 * 165 / 4099 * 3945 / 4097
 GROUP = 2.56 * 1256 / 4099 * 1288 / 4099

@@ -16,11 +16,11 @@ from unittest import mock
 import polars as pl
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.measurements.draws import measurement_noise
+from recon_cli.capabilities.measurements.strategy import Measurement
+from recon_cli.capabilities.topdown import topdown
 from recon_cli.chance import KeyedChance
 from recon_cli.cli import main as recon
-from recon_cli.noise.draws import measurement_noise
-from recon_cli.noise.strategy import Measurement
-from recon_cli.protect import topdown
 
 #: What words are drawn for: strategy and level, query, cells, geounit; to how many there are.
 Drawn = dict[tuple[bytes, str, bytes, str], int]

@@ -27,14 +27,14 @@ import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
 from recon_cli.arrays import IntArray
-from recon_cli.attack.audit.question import audit_counts
-from recon_cli.attack.audit.statuses import STATUSES
-from recon_cli.attack.options import AuditOptions
-from recon_cli.protect.counts import tidy_counts
-from recon_cli.protect.least_change import OPEN
-from recon_cli.protect.linked_cells import linked_cells
-from recon_cli.protect.primary import PrimaryRules
-from recon_cli.protect.suppression import (
+from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit.question import audit_counts
+from recon_cli.capabilities.audit.statuses import STATUSES
+from recon_cli.capabilities.protect.counts import tidy_counts
+from recon_cli.capabilities.suppress.least_change import OPEN
+from recon_cli.capabilities.suppress.linked_cells import linked_cells
+from recon_cli.capabilities.suppress.primary import PrimaryRules
+from recon_cli.capabilities.suppress.suppression import (
     SuppressionOptions,
     suppress_counts,
     suppression_protection,

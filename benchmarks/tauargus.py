@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 from scipy import optimize
 
-from recon_cli.protect.counts import count_records
-from recon_cli.protect.linked_cells import linked_cells
-from recon_cli.protect.primary import PrimaryRules
-from recon_cli.protect.suppression import SuppressionOptions, suppress_counts
+from recon_cli.capabilities.protect.counts import count_records
+from recon_cli.capabilities.suppress.linked_cells import linked_cells
+from recon_cli.capabilities.suppress.primary import PrimaryRules
+from recon_cli.capabilities.suppress.suppression import SuppressionOptions, suppress_counts
 from recon_cli.schema import parse_release
 
 ROWS, COLUMNS, PEOPLE, BELOW = 4, 5, 140, 3

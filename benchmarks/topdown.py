@@ -21,17 +21,17 @@ import polars as pl
 from python_calamine import CalamineWorkbook
 
 from benchmarks.machine import ROOT, recon
+from recon_cli.capabilities.measurements.domain import Domain, Histogram, add_up, merge
+from recon_cli.capabilities.measurements.hierarchy import Hierarchy, build_hierarchy
+from recon_cli.capabilities.measurements.least_squares import StoppingRule
+from recon_cli.capabilities.measurements.strategy_file import load_strategy
+from recon_cli.capabilities.synth.households import RELATIONSHIPS
+from recon_cli.capabilities.topdown.stage import walk
+from recon_cli.capabilities.topdown.topdown import Product
 from recon_cli.chance import KeyedChance
-from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
-from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.histogram.least_squares import StoppingRule
 from recon_cli.markdown import markdown_table
-from recon_cli.noise.strategy_file import load_strategy
-from recon_cli.protect.topdown import Product
 from recon_cli.schema import Release, extend_release, load_release
 from recon_cli.schema.spec import FeatureSpec
-from recon_cli.stages.protect.topdown import walk
-from recon_cli.synth.households import RELATIONSHIPS
 
 DATA = ROOT.parent / "shared" / "data"
 RELEASE = load_release("sf1_2010")

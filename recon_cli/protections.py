@@ -58,7 +58,7 @@ class ProtectionMethod:
 
     @property
     def stage(self) -> str:
-        """``module:class`` of its stage, a `recon_cli.pipeline.protecting.ProtectionStage`."""
+        """``module:class`` of its stage, a `recon_cli.capabilities.protect.stage.ProtectionStage`."""
         return f"recon_cli.stages.protect.{self.name}:{self.name.capitalize()}Stage"
 
 

@@ -107,6 +107,6 @@ INGEST: Final = Stage(
     "ingest",
     folders=("tables", "geounits"),
     section="ingest",
-    function="recon_cli.stages.ingest:ingest",
+    function="recon_cli.capabilities.ingest.stage:ingest",
     purpose="Read published files into the work folder.",
 )

@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from recon_cli import strict_yaml
+from recon_cli.capabilities.swap.settings import load_swap
+from recon_cli.capabilities.synth.parameters import load_nation
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, SchemaError
-from recon_cli.protect.settings import load_swap
 from recon_cli.strict_yaml import parse_yaml
-from recon_cli.synth.parameters import load_nation
 from tests.support.paths import SHARED, needs_shared
 
 TEXT = """\

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recon_cli.report.charts import (
+from recon_cli.page.charts import (
     Chart,
     ChartRow,
     Curve,
@@ -17,7 +17,7 @@ from recon_cli.report.charts import (
     Scale,
     curve_looks,
 )
-from recon_cli.report.drawing import svg_file
+from recon_cli.page.drawing import svg_file
 
 Result = Mapping[str, Any]
 

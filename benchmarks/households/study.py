@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 import recon_cli as recon
+from recon_cli.capabilities.synth import load_nation
+from recon_cli.capabilities.synth.county import generate_county
+from recon_cli.capabilities.synth.geography import plan_nation
 from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Release, Table, load_release
-from recon_cli.synth import load_nation
-from recon_cli.synth.county import generate_county
-from recon_cli.synth.geography import plan_nation
 
 #: Households of a block, and how many blocks are drawn.
 TEN = 10

@@ -15,7 +15,7 @@ from benchmarks.households.measure import (
     split_exact,
 )
 from benchmarks.households.study import Sample
-from recon_cli.attack.claims.surprise import count_records, probability_by_guessing, share_of
+from recon_cli.capabilities.claims.surprise import count_records, probability_by_guessing, share_of
 from recon_cli.schema import Release
 
 #: Numbers of columns that the study reports.

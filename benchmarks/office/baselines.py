@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 from scipy import sparse
 
-from recon_cli.attack.audit.cells import IntervalCells
-from recon_cli.attack.audit.ends import DistinctFunctionals
+from recon_cli.capabilities.audit.cells import IntervalCells
+from recon_cli.capabilities.audit.ends import DistinctFunctionals
 from recon_cli.model.bounds import Bounds, propagate, propagate_signed
 from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.components import Component, split_components

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.peer.laps import Laps
 from benchmarks.peer.tract import RELEASE, read_tract
-from recon_cli.attack.reconstruction.question import reconstruct_plan
+from recon_cli.capabilities.reconstruct.question import reconstruct_plan
 from recon_cli.model.planning import make_plan
 from recon_cli.schema import load_release
 

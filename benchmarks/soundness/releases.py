@@ -11,11 +11,11 @@ import polars as pl
 import yaml
 
 import recon_cli as recon
+from recon_cli.capabilities.protect.true_counts import protection_files
 from recon_cli.coverage import UNLISTED
 from recon_cli.errors import SourceError
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
-from recon_cli.stages.true_counts import protection_files
 from recon_cli.statement import EXACT, FLAGGED, Protection, Statement, parse_law
 from tests.support.populations import possible_records, publish, random_records, random_units
 from tests.support.protecting import all_counts, draws_at

@@ -22,14 +22,14 @@ import yaml
 
 from benchmarks.soundness.releases import TinyRelease
 from benchmarks.soundness.words import Possible, Word, refused
-from recon_cli.attack.audit.left_out import with_left_out
+from recon_cli.capabilities.audit.left_out import with_left_out
+from recon_cli.capabilities.check.counts import Interval, Recovered
+from recon_cli.capabilities.check.options import Judged
+from recon_cli.capabilities.check.people import Categories, CertainRecords, Disclosed, Geography
+from recon_cli.capabilities.check.stage import GivenConfig, check
+from recon_cli.capabilities.check.subject import Subject
 from recon_cli.errors import ReconError, SolverError
-from recon_cli.rules.counts import Interval, Recovered
-from recon_cli.rules.people import Categories, CertainRecords, Disclosed, Geography
-from recon_cli.rules.section import Judged
-from recon_cli.rules.subject import Subject
 from recon_cli.sources.formats.codes import cells_by_code
-from recon_cli.stages.check import GivenConfig, check
 from tests.support.enumeration import Row, published_rows
 
 #: Subjects that every release is asked about, with as many violations as are allowed.

@@ -18,10 +18,10 @@ import polars as pl
 
 import recon_cli as recon
 from benchmarks.soundness.releases import TinyRelease
-from recon_cli.attack.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
-from recon_cli.attack.claims.groups import KINDS, claim_columns
+from recon_cli.capabilities.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
+from recon_cli.capabilities.claims.groups import KINDS, claim_columns
+from recon_cli.capabilities.findings.proven import claimed_records, placed_records, proven_units
 from recon_cli.errors import ContradictionError, ReconError, SolverError
-from recon_cli.evaluate.proven import claimed_records, placed_records, proven_units
 from recon_cli.schema import Release
 from tests.support.enumeration import (
     Record,

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from mdtext import first_line, table
 
-from recon_cli.cli import _signals, check
+from recon_cli.capabilities.check import command as check
+from recon_cli.cli import _signals
 from recon_cli.errors import ReconError
 
 #: 128 and SIGABRT, as shells count.

@@ -8,17 +8,17 @@ from functools import partial
 import polars as pl
 
 from recon_cli.api.reconstruction import Choice, chosen_tables, split
-from recon_cli.attack import confidence as of_records
-from recon_cli.attack.leave_one_out import again
-from recon_cli.attack.leave_one_out import question as attack
-from recon_cli.attack.leave_one_out.again import Publish, SwappedPublication, attack_swapped
-from recon_cli.attack.linkage.key_encoding import require
-from recon_cli.attack.options import ConfidenceOptions, LeaveOneOutOptions
+from recon_cli.ask.options import ConfidenceOptions, LeaveOneOutOptions
+from recon_cli.capabilities.confidence import question as of_records
+from recon_cli.capabilities.leave_one_out import again
+from recon_cli.capabilities.leave_one_out import question as attack
+from recon_cli.capabilities.leave_one_out.again import Publish, SwappedPublication, attack_swapped
+from recon_cli.capabilities.link.key_encoding import require
+from recon_cli.capabilities.swap import load_swap
+from recon_cli.capabilities.swap.swap import apply_moves, draw_moves
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.frames import require_polars
-from recon_cli.protect import load_swap
-from recon_cli.protect.swap import apply_moves, draw_moves
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.tabulation import publish_records

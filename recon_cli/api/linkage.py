@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import polars as pl
 
 from recon_cli.api.reconstruction import Choice, chosen_tables, inside
-from recon_cli.attack.linkage.baselines import (
+from recon_cli.capabilities.link.baselines import (
     ValueCounts,
     count_gains,
     expected_correct,
     most_frequent,
     with_modes,
 )
-from recon_cli.attack.linkage.key_encoding import KeyEncoder
-from recon_cli.attack.linkage.links import count_agreement
-from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
-from recon_cli.attack.linkage.passes import Pass
-from recon_cli.attack.linkage.published_margins import PublishedMargins
-from recon_cli.attack.linkage.specification import (
+from recon_cli.capabilities.link.key_encoding import KeyEncoder
+from recon_cli.capabilities.link.links import count_agreement
+from recon_cli.capabilities.link.partition import LinkageCounts, PartitionLinkage
+from recon_cli.capabilities.link.passes import Pass
+from recon_cli.capabilities.link.published_margins import PublishedMargins
+from recon_cli.capabilities.link.specification import (
     CEF,
     CEF_ATKR,
     TABLES,
@@ -31,15 +31,15 @@ from recon_cli.attack.linkage.specification import (
     guesser_tables,
     parent_level,
 )
+from recon_cli.capabilities.score.collect import Partition, add_up, collect
+from recon_cli.capabilities.score.control import Control
+from recon_cli.capabilities.score.rates import Rules
+from recon_cli.capabilities.score.tables import Sources, make_rates
 from recon_cli.errors import ConfigError
 from recon_cli.frames import require_polars
+from recon_cli.page.sizes import Sizes
 from recon_cli.publication import Publication
 from recon_cli.schema import AttackKeys, Release
-from recon_cli.score.collect import Partition, add_up, collect
-from recon_cli.score.control import Control
-from recon_cli.score.rates import Rules
-from recon_cli.score.sizes import Sizes
-from recon_cli.score.tables import Sources, make_rates
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def score_links(
         seed: Of the resamples.
 
     Returns:
-        See `recon_cli.score.tables.make_rates`.
+        See `recon_cli.capabilities.score.tables.make_rates`.
 
     Raises:
         ConfigError: Sizes do not rise from 1, or there is no such study.

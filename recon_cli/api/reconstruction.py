@@ -9,17 +9,17 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import sources
-from recon_cli.attack.audit import question as audit
-from recon_cli.attack.audit import witnesses
-from recon_cli.attack.claims import question as claims
-from recon_cli.attack.claims.groups import require_columns
-from recon_cli.attack.claims.question import VerifiedClaims
-from recon_cli.attack.claims.surprise import count_records, with_surprise
-from recon_cli.attack.options import AuditOptions, ClaimOptions, Intervals, Mode, VariabilityOptions
-from recon_cli.attack.reconstruction import question as attack
-from recon_cli.attack.reconstruction.question import Objective, Reconstruction
-from recon_cli.attack.variability import question as solvar
-from recon_cli.attack.variability.question import Variability
+from recon_cli.ask.options import AuditOptions, ClaimOptions, Intervals, Mode, VariabilityOptions
+from recon_cli.capabilities.audit import question as audit
+from recon_cli.capabilities.audit import witnesses
+from recon_cli.capabilities.claims import question as claims
+from recon_cli.capabilities.claims.groups import require_columns
+from recon_cli.capabilities.claims.question import VerifiedClaims
+from recon_cli.capabilities.claims.surprise import count_records, with_surprise
+from recon_cli.capabilities.reconstruct import question as attack
+from recon_cli.capabilities.reconstruct.question import Objective, Reconstruction
+from recon_cli.capabilities.solvar import question as solvar
+from recon_cli.capabilities.solvar.question import Variability
 from recon_cli.coverage import select
 from recon_cli.errors import SourceError
 from recon_cli.frames import require_polars

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from recon_cli.page.words import percent, percentage
 from recon_cli.pipeline.run import StageOutcome
-from recon_cli.report.words import percent, percentage
 from recon_cli.store import Manifest
 
 if TYPE_CHECKING:

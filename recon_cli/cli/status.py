@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from recon_cli.capabilities.score.words import words_of_run
 from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options
 from recon_cli.cli._output import duration, readable_bytes, show_facts, terminal_width
 from recon_cli.config import DEFAULT_FILE
@@ -17,7 +18,6 @@ from recon_cli.pipeline.status import FolderStatus, status_of_folder, status_of_
 from recon_cli.plurals import plural
 from recon_cli.progress.tally import flow, outcomes
 from recon_cli.schema import Release, load_release, packaged_releases
-from recon_cli.stages.run_words import words_of_run
 from recon_cli.store import Manifest, StageStatus, State
 from recon_cli.version import __version__
 

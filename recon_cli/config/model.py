@@ -21,8 +21,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from recon_cli.budget import as_written, exact
 from recon_cli.errors import ConfigError
-from recon_cli.noise.budget import as_written, exact
 from recon_cli.schema import Release, load_release
 
 #: Greatest number of a key: floating point and JSON hold all whole ones up to it.

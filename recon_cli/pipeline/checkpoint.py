@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from recon_cli.attack.question import Checkpoint
+from recon_cli.ask.question import Checkpoint
 from recon_cli.model.ledger import Arrays
 from recon_cli.store import Piece, Staging, files
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from recon_cli.attack.question import Question, RegionData
+from recon_cli.ask.question import Question, RegionData
 from recon_cli.errors import ContradictionError, DisagreementError
 from recon_cli.stage import load
 from recon_cli.store.files import write_bytes
@@ -36,10 +36,10 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
             page = work / CONTRADICTIONS / f"{error.region}.md"
             write_bytes(page, error.page.encode())
             raise ContradictionError(f"{error}; {page} shows them", error.region) from error
-        asked = load("recon_cli.attack.reconstruction.question:ReconstructionQuestion")
+        asked = load("recon_cli.capabilities.reconstruct.question:ReconstructionQuestion")
         if not error.region or not isinstance(question, asked):
             raise
-        prove = load("recon_cli.proofs.contradictions:proof_of_region")
+        prove = load("recon_cli.capabilities.prove.contradictions:proof_of_region")
         found = prove(question.plan, part.published, error.region, _SECONDS)
         if found is None:
             raise

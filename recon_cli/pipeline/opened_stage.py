@@ -50,7 +50,7 @@ class QuestionStage(OpenedStage):
     Attributes:
         recipe: What the answers depend on.
         geounits: ``geounits/``, which says how partitions are cut into pieces.
-        question: ``module:class`` of the `recon_cli.attack.question.Question`.
+        question: ``module:class`` of the `recon_cli.ask.question.Question`.
         arguments: Gives what its ``of`` makes it from.
         records: Makes what reads them, see `recon_cli.pipeline.question_worker.Records`, where the
             question starts from records.

@@ -7,7 +7,7 @@ that dies outside of any solver, or too often, is given up.
 
 Each worker leaves the geounit that it is at, and its region, in a trace file, where the parent
 finds them. What an attack does with split regions and excluded geounits is in
-`recon_cli.attack.quarantine`.
+`recon_cli.ask.quarantine`.
 
 See *quarantine* in docs/glossary.md.
 """
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from recon_cli.attack.quarantine import Quarantine
+from recon_cli.ask.quarantine import Quarantine
 from recon_cli.execute import WorkItem
 from recon_cli.progress import Reporter
 from recon_cli.store import Piece, Staging

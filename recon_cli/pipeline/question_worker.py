@@ -13,7 +13,7 @@ from typing import Protocol
 
 import polars as pl
 
-from recon_cli.attack.question import Checkpoint, Question, RegionData, missing_units
+from recon_cli.ask.question import Checkpoint, Question, RegionData, missing_units
 from recon_cli.execute import OnProgress, ignore_progress
 from recon_cli.pipeline.checkpoint import PieceCheckpoint
 from recon_cli.pipeline.failure_log import log_contradictions, log_disagreements

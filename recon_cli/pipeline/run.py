@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from recon_cli.config import RunConfig
-from recon_cli.config.sections.cluster import Cluster
+from recon_cli.config.cluster import Cluster
 from recon_cli.errors import ConfigError, StageError, Unpublished
 from recon_cli.execute import (
     DaskWorkers,

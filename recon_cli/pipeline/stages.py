@@ -16,7 +16,7 @@ SYNTH = Stage(
     "data synth",
     folders=("persons", "households", "places"),
     section="synth",
-    function="recon_cli.stages.synth:synth",
+    function="recon_cli.capabilities.synth.stage:synth",
     purpose="Generate a synthetic population like that of the 2010 Census.",
 )
 ATTACKER = Stage(
@@ -24,7 +24,7 @@ ATTACKER = Stage(
     reads=("persons", "places"),
     folders=("comrcl", "cef_atkr"),
     section="synth",
-    function="recon_cli.stages.attacker:attacker",
+    function="recon_cli.capabilities.attacker.stage:attacker",
     purpose="Make the files that attackers hold of a synthetic population.",
 )
 #: The stages of the protections, in their order.
@@ -47,7 +47,7 @@ TABULATE = Stage(
     folders=("tabulated",),
     public=("tabulated",),
     section="tabulate",
-    function="recon_cli.stages.tabulate:tabulate",
+    function="recon_cli.capabilities.tabulate.stage:tabulate",
     purpose="Count records in every published cell.",
 )
 CAPACITY = Stage(
@@ -55,7 +55,7 @@ CAPACITY = Stage(
     reads=("tables", "geounits"),
     folders=("capacity", "capacity_sums"),
     section="capacity",
-    function="recon_cli.stages.capacity:capacity",
+    function="recon_cli.capabilities.capacity.stage:capacity",
     purpose="State what the tables carry, and how much noise they would need, before any attack.",
 )
 #: It needs no reconstruction: it asks about all of them.
@@ -64,7 +64,7 @@ AUDIT = Stage(
     reads=("tables", "geounits"),
     folders=("audit",),
     section="audit",
-    function="recon_cli.stages.audit:audit",
+    function="recon_cli.capabilities.audit.stage:audit",
     can_shard=True,
     purpose="Find what the published counts give away of each suppressed, rounded or left out one.",
 )
@@ -73,7 +73,7 @@ SLIVERS = Stage(
     reads=("tables", "geounits"),
     folders=("slivers", "sliver_counts"),
     section="slivers",
-    function="recon_cli.stages.slivers:slivers",
+    function="recon_cli.capabilities.slivers.stage:slivers",
     purpose="Find the small groups of people that areas give away where they overlap.",
 )
 #: It reads the release's schema alone.
@@ -81,7 +81,7 @@ FRONTIER = Stage(
     "plan frontier",
     folders=("frontier",),
     section="frontier",
-    function="recon_cli.stages.frontier:frontier",
+    function="recon_cli.capabilities.frontier.stage:frontier",
     purpose="State what noise would cost the users of each table, against the privacy loss.",
 )
 RECONSTRUCT = Stage(
@@ -89,7 +89,7 @@ RECONSTRUCT = Stage(
     reads=("tables", "geounits"),
     folders=("microdata", "blocks"),
     section="reconstruct",
-    function="recon_cli.stages.reconstruct:reconstruct",
+    function="recon_cli.capabilities.reconstruct.stage:reconstruct",
     can_shard=True,
     options=("tables",),
     purpose="Reconstruct the person records that the tables imply.",
@@ -99,7 +99,7 @@ ESTIMATE = Stage(
     reads=("tables", "geounits"),
     folders=("estimates",),
     section="estimate",
-    function="recon_cli.stages.estimate:estimate",
+    function="recon_cli.capabilities.estimate.stage:estimate",
     purpose="Estimate noisy counts from all levels together, with intervals.",
 )
 SOLVAR = Stage(
@@ -107,7 +107,7 @@ SOLVAR = Stage(
     reads=("tables", "geounits", "microdata", "blocks"),
     folders=("solvar", "intervals", "certainty", "regions"),
     section="solvar",
-    function="recon_cli.stages.solvar:solvar",
+    function="recon_cli.capabilities.solvar.stage:solvar",
     can_shard=True,
     options=("mode",),
     purpose="Measure how far any other solution could differ, and who is in all of them.",
@@ -117,7 +117,7 @@ CLAIMS = Stage(
     reads=("tables", "geounits", "microdata", "blocks"),
     folders=("claims", "claim_units", "disclosures"),
     section="claims",
-    function="recon_cli.stages.claims:claims",
+    function="recon_cli.capabilities.claims.stage:claims",
     can_shard=True,
     purpose="Find what is true of people in every solution, on any of their columns.",
 )
@@ -127,7 +127,7 @@ JOINT = Stage(
     reads=("tables", "geounits"),
     folders=("joint", "joint_partner", "joint_units", "joint_compositions", "joint_members"),
     section="joint",
-    function="recon_cli.stages.joint:joint",
+    function="recon_cli.capabilities.joint.stage:joint",
     can_shard=True,
     purpose="Find who is in every solution of two releases together, of people and of households.",
 )
@@ -140,7 +140,7 @@ PROVE = Stage(
     ),
     folders=("proofs", "proof_texts"),
     section="prove",
-    function="recon_cli.stages.prove:prove",
+    function="recon_cli.capabilities.prove.stage:prove",
     can_shard=True,
     purpose="Write proofs of what was found that anybody can check with Python alone.",
 )
@@ -150,7 +150,7 @@ CONTRIBUTIONS = Stage(
     reads=("tables", "geounits"),
     folders=("contributions",),
     section="contributions",
-    function="recon_cli.stages.contributions:contributions",
+    function="recon_cli.capabilities.contributions.stage:contributions",
     options=("parts", "orders"),
     purpose="Leave each table, level or feature's detail out of the publication, and attack the "
     "rest.",
@@ -160,7 +160,7 @@ CONFIDENCE = Stage(
     reads=("tables", "geounits", "microdata", "blocks"),
     folders=("confidence",),
     section="confidence",
-    function="recon_cli.stages.confidence:confidence",
+    function="recon_cli.capabilities.confidence.stage:confidence",
     can_shard=True,
     purpose="See how often each record that is not certain appears among sampled solutions.",
 )
@@ -169,7 +169,7 @@ LEAVE_ONE_OUT = Stage(
     reads=("hdf", "cef", "persons", "tables", "geounits", "microdata", "blocks"),
     folders=("leave_one_out",),
     section="leave_one_out",
-    function="recon_cli.stages.leave_one_out:leave_one_out",
+    function="recon_cli.capabilities.leave_one_out.stage:leave_one_out",
     can_shard=True,
     options=("people", "within"),
     purpose="Leave each of some people out of the counts, and compare what is then concluded "
@@ -181,7 +181,7 @@ LINK = Stage(
     reads=("cef", "persons", "hdf", "comrcl", "tables", "geounits", "microdata"),
     folders=("links", "tallies", "targets", "agreement", "truth"),
     section="link",
-    function="recon_cli.stages.link:link",
+    function="recon_cli.capabilities.link.stage:link",
     can_shard=True,
     options=("draws",),
     purpose="Match sources with attacker files, and confirm on the truth.",
@@ -192,7 +192,7 @@ ATTRIBUTE = Stage(
     reads=("tables", "geounits", "microdata", "blocks", "solvar", "intervals"),
     folders=(f"{private_folder('attribute')}/attributed",),
     section="attribute",
-    function="recon_cli.stages.attribute:attribute",
+    function="recon_cli.capabilities.attribute.stage:attribute",
     purpose="Find what the tables prove of people whom somebody knows.",
 )
 #: It reads what its section names.
@@ -200,7 +200,7 @@ RISK = Stage(
     "plan risk release",
     folders=("risk", "risk_sums"),
     section="risk",
-    function="recon_cli.stages.risk:risk",
+    function="recon_cli.capabilities.risk.stage:risk",
     called="risk",
 )
 SCORE = Stage(
@@ -208,7 +208,7 @@ SCORE = Stage(
     reads=("links", "tallies", "targets", "agreement", "truth", "solvar", "blocks", "confidence"),
     folders=("score",),
     section="score",
-    function="recon_cli.stages.score:score",
+    function="recon_cli.capabilities.score.stage:score",
     purpose="Make the result tables: who is re-identified, against guessing.",
 )
 #: Its protections have work folders of their own, in ``compare/``.
@@ -217,7 +217,7 @@ COMPARE = Stage(
     reads=("persons", "households"),
     folders=("comparison",),
     section="compare",
-    function="recon_cli.stages.compare:compare",
+    function="recon_cli.capabilities.compare.stage:compare",
     purpose="Protect one truth in several ways, attack each, and show error and risk on one page.",
 )
 #: It shows every folder that there is, so it comes last.
@@ -232,7 +232,7 @@ REPORT = Stage(
     folders=("report",),
     public=("report",),
     section="report",
-    function="recon_cli.stages.report:report",
+    function="recon_cli.capabilities.report.stage:report",
     options=("title", "to"),
     purpose="Write the results as one page that reads offline.",
 )

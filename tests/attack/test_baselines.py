@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recon_cli.attack.linkage.baselines import (
+from recon_cli.capabilities.link.baselines import (
     ValueCounts,
     expected_correct,
     modal_guess,
     modal_without,
     proportional_guess,
 )
-from recon_cli.attack.linkage.published_margins import published_margin
+from recon_cli.capabilities.link.published_margins import published_margin
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.publication import Publication
 from recon_cli.schema import Level, load_release

@@ -9,16 +9,16 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.attack.claims.surprise import (
+from recon_cli.capabilities.claims.surprise import (
     count_records,
     matching,
     probability_by_guessing,
     probability_of_at_least,
     share_of,
 )
+from recon_cli.capabilities.show.geounit_page import claim_sentence
 from recon_cli.errors import ConfigError
-from recon_cli.report.geounit import claim_sentence
-from recon_cli.report.words import words_of
+from recon_cli.page.words import words_of
 from recon_cli.schema import Release, parse_release
 
 HOMES = """\

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.attack.claims.groups import disclosing_groups, make_groups
-from recon_cli.attack.claims.question import VerifiedClaims, find_claims
-from recon_cli.attack.claims.settle import Sets, SettledSets, settle
-from recon_cli.attack.options import ClaimOptions
-from recon_cli.attack.reconstruction.question import reconstruct
-from recon_cli.attack.variability.histogram import HistogramCells
+from recon_cli.ask.options import ClaimOptions
+from recon_cli.capabilities.claims.groups import disclosing_groups, make_groups
+from recon_cli.capabilities.claims.question import VerifiedClaims, find_claims
+from recon_cli.capabilities.claims.settle import Sets, SettledSets, settle
+from recon_cli.capabilities.reconstruct.question import reconstruct
+from recon_cli.capabilities.solvar.histogram import HistogramCells
 from recon_cli.model.ledger import Combination, Grounds
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.publication import Publication

@@ -24,22 +24,22 @@ from benchmarks.office.publication import (
     rounded,
     stars,
 )
-from recon_cli.attack.audit import joint_ends, question
-from recon_cli.attack.audit.question import AuditQuestion
-from recon_cli.attack.options import AuditOptions
-from recon_cli.attack.quarantine import Quarantine
-from recon_cli.attack.question import RegionData
-from recon_cli.model.cliques import CliqueForm
-from recon_cli.model.planning import make_interval_plan
-from recon_cli.progress import NO_STATUSES
-from recon_cli.protect.counts import tidy_counts
-from recon_cli.protect.linked_cells import linked_cells
-from recon_cli.protect.primary import PrimaryRules
-from recon_cli.protect.suppression import (
+from recon_cli.ask.options import AuditOptions
+from recon_cli.ask.quarantine import Quarantine
+from recon_cli.ask.question import RegionData
+from recon_cli.capabilities.audit import joint_ends, question
+from recon_cli.capabilities.audit.question import AuditQuestion
+from recon_cli.capabilities.protect.counts import tidy_counts
+from recon_cli.capabilities.suppress.linked_cells import linked_cells
+from recon_cli.capabilities.suppress.primary import PrimaryRules
+from recon_cli.capabilities.suppress.suppression import (
     SuppressionOptions,
     suppress_counts,
     suppression_protection,
 )
+from recon_cli.model.cliques import CliqueForm
+from recon_cli.model.planning import make_interval_plan
+from recon_cli.progress import NO_STATUSES
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.statement import Protection, Statement, parse_law

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from recon_cli.attack.confidence import measure_confidence
-from recon_cli.attack.options import ConfidenceOptions
-from recon_cli.attack.reconstruction.question import reconstruct
-from recon_cli.attack.sampling import between_vertices, vertices
-from recon_cli.attack.variability.histogram import histogram_columns
+from recon_cli.ask.options import ConfidenceOptions
+from recon_cli.ask.sampling import between_vertices, vertices
+from recon_cli.capabilities.confidence.question import measure_confidence
+from recon_cli.capabilities.reconstruct.question import reconstruct
+from recon_cli.capabilities.score.confidence import calibration, sum_confidence
+from recon_cli.capabilities.score.control import Control
+from recon_cli.capabilities.score.rates import Rules
+from recon_cli.capabilities.solvar.histogram import histogram_columns
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.planning import make_plan
 from recon_cli.model.system import build_systems
-from recon_cli.score.confidence import calibration, sum_confidence
-from recon_cli.score.control import Control
-from recon_cli.score.rates import Rules
-from recon_cli.score.sizes import Sizes
+from recon_cli.page.sizes import Sizes
 from tests.support.enumeration import TooManyError, solutions
 from tests.support.populations import publish, random_records, random_release, random_units
 from tests.support.properties import SEEDS, examples

@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.claims.groups import claim_columns
-from recon_cli.attack.contributions.leaving_out import prove, published_tables
-from recon_cli.attack.contributions.parts import Part, PartKind, parts_of, restrict, without
-from recon_cli.attack.contributions.ranking import (
+from recon_cli.capabilities.claims.groups import claim_columns
+from recon_cli.capabilities.contributions.leaving_out import prove, published_tables
+from recon_cli.capabilities.contributions.parts import Part, PartKind, parts_of, restrict, without
+from recon_cli.capabilities.contributions.ranking import (
     Proven,
     attacks_needed,
     draw_orders,

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, assume, given, settings
 
-from recon_cli.attack.options import VariabilityOptions
-from recon_cli.attack.reconstruction.question import reconstruct, reconstruct_plan
-from recon_cli.attack.variability.question import measure_variability
+from recon_cli.ask.options import VariabilityOptions
+from recon_cli.capabilities.reconstruct.question import reconstruct, reconstruct_plan
+from recon_cli.capabilities.solvar.question import measure_variability
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ContradictionError, SchemaError, SourceError
 from recon_cli.model.planning import make_fine_plan, make_plan

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recon_cli.attack.joint.household_links import HouseholdLinks
-from recon_cli.attack.joint.part import PartInput
-from recon_cli.attack.joint.question import JointQuestion
-from recon_cli.attack.options import JointOptions
-from recon_cli.attack.question import Answer, RegionData
+from recon_cli.ask.options import JointOptions
+from recon_cli.ask.question import Answer, RegionData
+from recon_cli.capabilities.joint.household_links import HouseholdLinks
+from recon_cli.capabilities.joint.part import PartInput
+from recon_cli.capabilities.joint.question import JointQuestion
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release, parse_release
 from recon_cli.schema.joint import JointRelease, LinkKind, parse_joint
@@ -59,7 +59,7 @@ def test_claims_hold_if_not_all_compositions_are_listed(listed: int) -> None:
 
 
 def test_nothing_is_listed_of_places_with_too_many_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recon_cli.attack.joint.compositions._DENSE", 0)
+    monkeypatch.setattr("recon_cli.capabilities.joint.compositions._DENSE", 0)
     answer = ask(*published([(UNIT, compositions()[3])]), listed=ALL)
     units = answer.frames["joint_units"].filter(geoid_block=UNIT)
     assert units.select("compositions", "division").row(0) == (0, "bounded")

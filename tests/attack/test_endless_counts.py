@@ -14,7 +14,7 @@ from scipy import sparse
 
 import recon_cli as recon
 from benchmarks.office.publication import Office, PublishedTable, exact_counts
-from recon_cli.attack.audit import question
+from recon_cli.capabilities.audit import question
 from recon_cli.frames import OPEN
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram, LinearConstraints

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import recon_cli as recon
-from recon_cli.attack.audit.forcing import CellName, EndProof, _cover, forcing_counts
+from recon_cli.capabilities.audit.forcing import CellName, EndProof, _cover, forcing_counts
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from tests.support.command_line import recon as command

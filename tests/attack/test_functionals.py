@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recon_cli.attack.audit.ends import DistinctFunctionals
+from recon_cli.capabilities.audit.ends import DistinctFunctionals
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 

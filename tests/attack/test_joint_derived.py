@@ -6,10 +6,10 @@ from collections import Counter
 
 import polars as pl
 
-from recon_cli.attack.joint.part import PartInput
-from recon_cli.attack.joint.question import JointQuestion
-from recon_cli.attack.options import JointOptions
-from recon_cli.attack.question import RegionData
+from recon_cli.ask.options import JointOptions
+from recon_cli.ask.question import RegionData
+from recon_cli.capabilities.joint.part import PartInput
+from recon_cli.capabilities.joint.question import JointQuestion
 from recon_cli.schema import parse_release
 from recon_cli.schema.joint import parse_joint
 from tests.support.joint_worlds import HOMES, LINKS, PEOPLE, compositions, records

@@ -11,15 +11,15 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.attack.variability import batch, largest_distance
-from recon_cli.attack.variability.distance import (
+from recon_cli.capabilities.solvar import batch, largest_distance
+from recon_cli.capabilities.solvar.distance import (
     DIAMETER,
     FROM_INCUMBENT,
     ComponentHistogram,
     DistanceMeasure,
 )
-from recon_cli.attack.variability.largest_distance import LargestDistances
-from recon_cli.attack.variability.unit_search import EffortAccount, EffortBudget
+from recon_cli.capabilities.solvar.largest_distance import LargestDistances
+from recon_cli.capabilities.solvar.unit_search import EffortAccount, EffortBudget
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.objectives import LinearFunctionals
 

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recon_cli.attack.leave_one_out.again import attack_again
-from recon_cli.attack.leave_one_out.question import leave_out
-from recon_cli.attack.leave_one_out.reference import largest_gain
-from recon_cli.attack.options import LeaveOneOutOptions
-from recon_cli.attack.variability.histogram import histogram_columns
+from recon_cli.ask.options import LeaveOneOutOptions
+from recon_cli.capabilities.leave_one_out.again import attack_again
+from recon_cli.capabilities.leave_one_out.question import leave_out
+from recon_cli.capabilities.leave_one_out.reference import largest_gain
+from recon_cli.capabilities.solvar.histogram import histogram_columns
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.publication import Publication
 from recon_cli.schema import Release

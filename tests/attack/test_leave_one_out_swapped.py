@@ -10,11 +10,15 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.attack.leave_one_out.again import ScratchAttack, SwappedPublication, attack_swapped
-from recon_cli.attack.options import LeaveOneOutOptions
+from recon_cli.ask.options import LeaveOneOutOptions
+from recon_cli.capabilities.leave_one_out.again import (
+    ScratchAttack,
+    SwappedPublication,
+    attack_swapped,
+)
+from recon_cli.capabilities.swap import load_swap
+from recon_cli.capabilities.swap.swap import apply_moves, draw_moves
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.protect import load_swap
-from recon_cli.protect.swap import apply_moves, draw_moves
 from recon_cli.publication import Publication
 from recon_cli.tabulation import publish_records
 from tests.support import nations

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.audit.left_out import (
+from recon_cli.capabilities.audit.left_out import (
     coverage_with_left_out,
     left_out_counts,
     with_left_out,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import recon_cli as recon
 from benchmarks.soundness.releases import make_release
 from recon_cli.api.reconstruction import split
-from recon_cli.attack.reconstruction.question import reconstruct
+from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.model.bounds import propagate
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import arrange_counts
@@ -139,7 +139,7 @@ def test_least_is_what_integers_add_up_to(monkeypatch: pytest.MonkeyPatch) -> No
                 return replace(vertex, values=values)
         return vertex
 
-    monkeypatch.setattr("recon_cli.attack.reconstruction.priced.price_columns", off_by_a_person)
+    monkeypatch.setattr("recon_cli.capabilities.reconstruct.priced.price_columns", off_by_a_person)
     monkeypatch.setattr(CliqueForm, "is_narrow", False)
     assert set(recon.reconstruct(WARDS, published).blocks["status"]) == {"solved"}
     assert worse
@@ -168,7 +168,7 @@ def test_certified_costs_are_not_above_the_least_whatever_the_duals(
         return vertex
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recon_cli.attack.reconstruction.priced.price_columns", watched)
+        patch.setattr("recon_cli.capabilities.reconstruct.priced.price_columns", watched)
         patch.setattr(CliqueForm, "is_narrow", False)
         recon.reconstruct(release, published, seed=seed, objective="likely")
 
@@ -182,7 +182,7 @@ def test_any_solution_of_regions_that_are_not_listed(
     assume(not published.is_exact)
     every = enumerate_or_skip(release, published)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recon_cli.attack.reconstruction.question.MOST_LISTED", 0)
+        patch.setattr("recon_cli.capabilities.reconstruct.question.MOST_LISTED", 0)
         patch.setattr(CliqueForm, "is_narrow", by_cliques)
         result = recon.reconstruct(release, published, seed=seed, objective="any")
     found = record_counts(release, result.microdata)
@@ -199,7 +199,7 @@ def test_units_that_coarse_counts_connect_are_solved_a_few_at_a_time(
     assume(not published.is_exact)
     every = enumerate_or_skip(release, published)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recon_cli.attack.reconstruction.priced._JOINT", 0)
+        patch.setattr("recon_cli.capabilities.reconstruct.priced._JOINT", 0)
         patch.setattr(CliqueForm, "is_narrow", False)
         told: list[tuple[int, int, dict[str, int]]] = []
 
@@ -225,9 +225,9 @@ def test_units_that_coarse_counts_connect_are_solved_a_few_at_a_time(
 def test_what_was_not_decided_in_time_has_only_proven_people_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("recon_cli.attack.reconstruction.priced._JOINT", 0)
+    monkeypatch.setattr("recon_cli.capabilities.reconstruct.priced._JOINT", 0)
     monkeypatch.setattr(CliqueForm, "is_narrow", False)
-    monkeypatch.setattr("recon_cli.attack.reconstruction.neighbourhoods._SWEEPS", 0)
+    monkeypatch.setattr("recon_cli.capabilities.reconstruct.neighbourhoods._SWEEPS", 0)
     counts = counts_of(("A101", 1, "3"), ("A102", 1, "3"), ("A10", 1, "9"))
     law = under({"rounded": {"base": 3}})
     published = recon.publish(

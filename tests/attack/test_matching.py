@@ -10,8 +10,13 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recon_cli.attack.linkage.key_encoding import place_in_unit, record_hashes, uniform, unit_salts
-from recon_cli.attack.linkage.matching import Keys, count_matches, match
+from recon_cli.capabilities.link.key_encoding import (
+    place_in_unit,
+    record_hashes,
+    uniform,
+    unit_salts,
+)
+from recon_cli.capabilities.link.matching import Keys, count_matches, match
 
 PASSES = {"exact": Keys(["block", "sex", "age"]), "binned": Keys(["block", "sex", "agebin"])}
 Row = dict[str, Any]

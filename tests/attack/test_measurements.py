@@ -8,22 +8,22 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recon_cli.attack.measurements.joint_fit import fit_people, likely_records
-from recon_cli.attack.measurements.measurements import Measurements, chain, read_measurements
-from recon_cli.attack.measurements.symmetry import exchangeable_classes, symmetric_basis
-from recon_cli.attack.measurements.tree_estimates import estimate_counts
-from recon_cli.chance import KeyedChance
-from recon_cli.errors import SourceError
-from recon_cli.histogram.least_squares import StoppingRule
-from recon_cli.noise.draws import cells_of, measurement_noise
-from recon_cli.noise.strategy_file import load_strategy
-from recon_cli.protect.counts import count_records
-from recon_cli.protect.measured import (
+from recon_cli.capabilities.estimate.tree_estimates import estimate_counts
+from recon_cli.capabilities.measurements.draws import cells_of, measurement_noise
+from recon_cli.capabilities.measurements.joint_fit import fit_people, likely_records
+from recon_cli.capabilities.measurements.least_squares import StoppingRule
+from recon_cli.capabilities.measurements.measurements import Measurements, chain, read_measurements
+from recon_cli.capabilities.measurements.strategy_file import load_strategy
+from recon_cli.capabilities.measurements.symmetry import exchangeable_classes, symmetric_basis
+from recon_cli.capabilities.noise.measured import (
     measure_counts,
     noise_protection,
     published_levels,
     release_text,
 )
+from recon_cli.capabilities.protect.counts import count_records
+from recon_cli.chance import KeyedChance
+from recon_cli.errors import SourceError
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, load_release, parse_release
 from tests.support.command_line import recon

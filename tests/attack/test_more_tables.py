@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.audit.question import audit_counts
-from recon_cli.attack.options import AuditOptions, Mode
-from recon_cli.attack.variability.histogram import histogram_columns
+from recon_cli.ask.options import AuditOptions, Mode
+from recon_cli.capabilities.audit.question import audit_counts
+from recon_cli.capabilities.solvar.histogram import histogram_columns
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.planning import coverage_of_units
 from recon_cli.publication import Publication

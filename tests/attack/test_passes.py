@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.linkage.links import TrueColumns, confirmed_chances
-from recon_cli.attack.linkage.matching import Keys, match
-from recon_cli.attack.linkage.partition import LinkageCounts
-from recon_cli.attack.linkage.passes import Agreement, Pass, default_passes, passes_by_weight
-from recon_cli.attack.linkage.specification import Guesser
+from recon_cli.capabilities.link.links import TrueColumns, confirmed_chances
+from recon_cli.capabilities.link.matching import Keys, match
+from recon_cli.capabilities.link.partition import LinkageCounts
+from recon_cli.capabilities.link.passes import Agreement, Pass, default_passes, passes_by_weight
+from recon_cli.capabilities.link.specification import Guesser
 from recon_cli.errors import ConfigError
 from tests.support.attacks import KEYS, SF1, aged, attack, people, swapped
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.attack.audit.person_moves import PersonMoves, Spans
+from recon_cli.capabilities.audit.person_moves import PersonMoves, Spans
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 #: Two units of three kinds: rows are each kind's number, each unit's people, and all people.

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.attack.audit.question import audit_counts
-from recon_cli.attack.options import AuditOptions
+from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit.question import audit_counts
 from recon_cli.errors import ContradictionError, SolverError, SourceError
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts

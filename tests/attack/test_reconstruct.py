@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from recon_cli.attack.reconstruction.question import reconstruct, reconstruct_plan
+from recon_cli.capabilities.reconstruct.question import reconstruct, reconstruct_plan
 from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 
 import recon_cli as recon
-from recon_cli.attack.slivers import Sliver, areas_in_words, find_slivers, sliver_counts
+from recon_cli.capabilities.slivers.slivers import (
+    Sliver,
+    areas_in_words,
+    find_slivers,
+    sliver_counts,
+)
 from recon_cli.schema import Membership, Release, parse_release
 from tests.support.properties import SEEDS, examples
 

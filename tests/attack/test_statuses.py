@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.attack.audit.statuses import statuses
+from recon_cli.capabilities.audit.statuses import statuses
 from recon_cli.frames import OPEN
 from recon_cli.schema import parse_release
 from recon_cli.statement import Protection, Statement, parse_law

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from recon_cli.attack.options import VariabilityOptions
-from recon_cli.attack.reconstruction.question import reconstruct
-from recon_cli.attack.variability.question import Variability, measure_variability
+from recon_cli.ask.options import VariabilityOptions
+from recon_cli.capabilities.reconstruct.question import reconstruct
+from recon_cli.capabilities.solvar.question import Variability, measure_variability
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from tests.support.enumeration import (

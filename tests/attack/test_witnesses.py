@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.chance import KeyedChance
-from recon_cli.protect.counts import count_records, tidy_counts
-from recon_cli.protect.primary import PrimaryRules
-from recon_cli.protect.suppression import (
+from recon_cli.capabilities.protect.counts import count_records, tidy_counts
+from recon_cli.capabilities.suppress.primary import PrimaryRules
+from recon_cli.capabilities.suppress.suppression import (
     SuppressionOptions,
     suppress_counts,
     suppression_protection,
 )
+from recon_cli.chance import KeyedChance
 from recon_cli.publication import Publication
 from recon_cli.schema import parse_release
 

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.kazan_reiter import page
+from recon_cli.capabilities.risk.kazan_reiter import FIGURES
 from recon_cli.cli import main
-from recon_cli.report.charts import Scale, line_chart
-from recon_cli.report.drawing import svg_file
-from recon_cli.risk.kazan_reiter import FIGURES
+from recon_cli.page.charts import Scale, line_chart
+from recon_cli.page.drawing import svg_file
 from tests.support.paths import ROOT
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.nation_attack import Attack
+from recon_cli.capabilities.link.options import Link
+from recon_cli.capabilities.score.options import Score
 from recon_cli.config import load_config
-from recon_cli.config.sections.link import Link
-from recon_cli.config.sections.score import Score
 from recon_cli.pipeline.order import stages_of
 
 

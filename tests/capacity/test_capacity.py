@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import recon_cli as recon
-from recon_cli.capacity.assessment import ReleaseCapacity, assess, level_tables
-from recon_cli.capacity.entropy import (
+from recon_cli.capabilities.capacity.assessment import ReleaseCapacity, assess, level_tables
+from recon_cli.capabilities.capacity.entropy import (
     MarginShare,
     count_covariance,
     eigenvalues,
@@ -28,10 +28,10 @@ from recon_cli.capacity.entropy import (
     noisy_bits,
     records_entropy,
 )
-from recon_cli.capacity.indistinguishable import Farthest, farthest_records, hiding_sd
-from recon_cli.capacity.noise_needed import try_decoder
-from recon_cli.capacity.question import count_equations
-from recon_cli.capacity.rank import design_matrix, matrix_rank
+from recon_cli.capabilities.capacity.indistinguishable import Farthest, farthest_records, hiding_sd
+from recon_cli.capabilities.capacity.noise_needed import try_decoder
+from recon_cli.capabilities.capacity.question import count_equations
+from recon_cli.capabilities.capacity.rank import design_matrix, matrix_rank
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError
 from recon_cli.model.grain import refine

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from recon_cli.cli.check import BROKEN, UNDECIDED
+from recon_cli.capabilities.check.command import BROKEN, UNDECIDED
 from recon_cli.errors import ConfigError
 from tests.support.command_line import recon
 from tests.support.pages import blocks

@@ -17,19 +17,19 @@ import pytest
 from rich.console import Console
 
 from recon_cli import __version__
-from recon_cli.attack.reconstruction import question as attack
+from recon_cli.capabilities.ingest import partitions as ingest_partitions
+from recon_cli.capabilities.reconstruct import question as attack
 from recon_cli.cli import main
 from recon_cli.cli._group import Commands
 from recon_cli.cli._output import TableColumn, fitted_table, share
 from recon_cli.config import SECTIONS, load_config
+from recon_cli.page.words import percentage
 from recon_cli.pipeline import question_worker
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.publication import GeounitBatch
-from recon_cli.report.words import percentage
 from recon_cli.schema import load_release
 from recon_cli.sources.legacy import LegacySource
-from recon_cli.stages import ingest_partitions
 from recon_cli.store import Piece, partitions, read_partition
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
@@ -167,7 +167,7 @@ def test_records_that_do_not_fit_are_not_published(
         object.__setattr__(result, "microdata", result.microdata[1:])
         return result
 
-    monkeypatch.setattr("recon_cli.attack.reconstruction.question.reconstruct_plan", forged)
+    monkeypatch.setattr("recon_cli.capabilities.reconstruct.question.reconstruct_plan", forged)
     refused = recon("reconstruct", "-c", config, "--workers", 1, code=7)
     assert refused.stderr.startswith("error: district 00")
     assert "expected" in refused.stderr

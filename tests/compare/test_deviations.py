@@ -8,7 +8,7 @@ import random
 import polars as pl
 import pytest
 
-from recon_cli.compare.errors import (
+from recon_cli.capabilities.compare.errors import (
     DEVIATIONS,
     count_deviations,
     distribution,

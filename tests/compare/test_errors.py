@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.compare.dominance import (
+from recon_cli.capabilities.compare.dominance import (
     Choice,
     best_for_some_weight,
     dominated_by,
     undominated,
 )
-from recon_cli.compare.errors import TOTAL, error_table, sum_errors
-from recon_cli.compare.summary import ProtectionSummary
+from recon_cli.capabilities.compare.errors import TOTAL, error_table, sum_errors
+from recon_cli.capabilities.compare.page import compose_comparison
+from recon_cli.capabilities.compare.summary import ProtectionSummary
 from recon_cli.publication import Publication
-from recon_cli.report.comparison import compose_comparison
 from recon_cli.schema import Release
 from tests.support import layouts
 

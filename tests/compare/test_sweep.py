@@ -9,9 +9,14 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from recon_cli.compare.errors import DEVIATIONS, ERRORS, unit_errors
-from recon_cli.compare.summary import ProtectionSummary
-from recon_cli.compare.sweep import DIFFERENCES, SweptDraw, difference_table, sweep_table
+from recon_cli.capabilities.compare.errors import DEVIATIONS, ERRORS, unit_errors
+from recon_cli.capabilities.compare.summary import ProtectionSummary
+from recon_cli.capabilities.compare.sweep import (
+    DIFFERENCES,
+    SweptDraw,
+    difference_table,
+    sweep_table,
+)
 from tests.compare.test_errors import RELEASE
 
 #: Error of each draw: what chance does is the same for both protections and at both values.

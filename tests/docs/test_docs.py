@@ -17,10 +17,10 @@ import polars as pl
 import pytest
 import yaml
 
+from recon_cli.capabilities.measurements.strategy_file import load_strategy
 from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.config.load import run_model
-from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.schema import load_release
 from recon_cli.schema.joint import load_joint
 from recon_cli.statement import load_protection

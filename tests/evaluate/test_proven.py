@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.proven import Proofs
+from recon_cli.capabilities.verify.stage import verify
 from recon_cli.config import load_config
 from recon_cli.errors import StageError
-from recon_cli.evaluate.fresh import Missing, WorkFolder
-from recon_cli.evaluate.proven import Proofs
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT
-from recon_cli.stages.verify import verify
 from tests.support.command_line import recon
 
 SCHEMA = """\

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.evaluate.proven import claimed_records, placed_records, proven_units
+from recon_cli.capabilities.findings.proven import claimed_records, placed_records, proven_units
 from recon_cli.frames import COUNTS
 from recon_cli.schema import parse_release
 

@@ -18,12 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.comments import Comment
 
-from recon_cli.evaluate.checked import BY_ENGINES
-from recon_cli.export.copies import NOT_FOR_PUBLICATION
-from recon_cli.export.findings import _EXACT
-from recon_cli.export.records import records_workbook
-from recon_cli.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
-from recon_cli.scaffold import recognise
+from recon_cli.capabilities.export.copies import NOT_FOR_PUBLICATION
+from recon_cli.capabilities.export.findings import _EXACT
+from recon_cli.capabilities.export.records import records_workbook
+from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
+from recon_cli.capabilities.findings.checked import BY_ENGINES
+from recon_cli.capabilities.init import recognise
 from recon_cli.sources.addresses import locate_counts
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.formats import FileMapping

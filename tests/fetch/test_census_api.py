@@ -10,10 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
+from recon_cli.capabilities.fetch import ApiOrder, ask, census_api, queries
+from recon_cli.capabilities.fetch.census_api import _request
+from recon_cli.capabilities.fetch.transfer import TransferError
 from recon_cli.errors import ConfigError, FetchError
-from recon_cli.fetch import ApiOrder, ask, census_api, queries
-from recon_cli.fetch.census_api import _request
-from recon_cli.fetch.transfer import TransferError
 from recon_cli.schema import load_release
 from tests.support.command_line import recon
 from tests.support.website import Reply, website

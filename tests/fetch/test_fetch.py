@@ -18,8 +18,14 @@ import pytest
 from filelock import FileLock
 from rich.console import Console
 
+from recon_cli.capabilities.fetch import (
+    Order,
+    catalogued_releases,
+    deliver,
+    load_catalogue,
+    transfer,
+)
 from recon_cli.errors import FetchError, SourceError
-from recon_cli.fetch import Order, catalogued_releases, deliver, load_catalogue, transfer
 from recon_cli.progress import ConsoleReporter
 from recon_cli.schema import load_release
 from recon_cli.schema.states import STATES
@@ -468,7 +474,7 @@ def test_the_catalogue_has_every_state_and_its_folder() -> None:
 
 
 def test_nothing_slow_is_imported_until_it_is_needed() -> None:
-    code = "import sys, recon_cli.fetch; print({'pooch', 'requests', 'rich'} & set(sys.modules))"
+    code = "import sys, recon_cli.capabilities.fetch; print({'pooch', 'requests', 'rich'} & set(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

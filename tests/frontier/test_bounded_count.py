@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recon_cli.frontier.bounded_count import (
+from recon_cli.capabilities.frontier.bounded_count import (
     bounded_count,
     count_intervals,
     fair,

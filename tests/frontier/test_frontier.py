@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
 from recon_cli.arrays import FloatArray
-from recon_cli.frontier.matrix_mechanism import (
+from recon_cli.capabilities.frontier.matrix_mechanism import (
     STRATEGIES,
     SpanError,
     _p_identity,
@@ -27,14 +27,14 @@ from recon_cli.frontier.matrix_mechanism import (
     strategy_error,
     tree,
 )
-from recon_cli.frontier.randomized_response import (
+from recon_cli.capabilities.frontier.randomized_response import (
     estimate,
     privacy_loss,
     response_accuracy,
     truthful_share,
     variance,
 )
-from recon_cli.frontier.release import (
+from recon_cli.capabilities.frontier.release import (
     NoiseLaw,
     best_epsilon,
     best_split,

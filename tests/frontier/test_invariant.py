@@ -10,17 +10,17 @@ import polars as pl
 import pytest
 
 from recon_cli.arrays import FloatArray
-from recon_cli.errors import ConfigError
-from recon_cli.frontier.invariant import (
+from recon_cli.capabilities.account.account import expected_posterior, spends_of
+from recon_cli.capabilities.frontier.invariant import (
     bits_by_level,
     count_covariance,
     invariant_bits,
     posterior_by_feature,
     whole_number_bits,
 )
-from recon_cli.noise.account import expected_posterior, spends_of
-from recon_cli.noise.strategy import Strategy
-from recon_cli.noise.strategy_file import load_strategy
+from recon_cli.capabilities.measurements.strategy import Strategy
+from recon_cli.capabilities.measurements.strategy_file import load_strategy
+from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
 from tests.support.command_line import recon
 

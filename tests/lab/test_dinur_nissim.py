@@ -13,16 +13,17 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 from scipy.stats import norm
 
-from recon_cli.lab.dinur_nissim import closed_form as form
-from recon_cli.lab.dinur_nissim.decoders import (
+from recon_cli.budget import best_guess
+from recon_cli.capabilities.dinur_nissim import closed_form as form
+from recon_cli.capabilities.dinur_nissim.decoders import (
     box_least_squares,
     exact_solution,
     least_absolute,
     round_bits,
     within,
 )
-from recon_cli.lab.dinur_nissim.presets import FIGURES, one_sum
-from recon_cli.lab.dinur_nissim.subset_sums import (
+from recon_cli.capabilities.dinur_nissim.presets import FIGURES, one_sum
+from recon_cli.capabilities.dinur_nissim.subset_sums import (
     AnswerNoise,
     Kind,
     attack,
@@ -31,7 +32,6 @@ from recon_cli.lab.dinur_nissim.subset_sums import (
     information,
     m_sequence,
 )
-from recon_cli.noise.budget import best_guess
 from tests.support.command_line import recon
 from tests.support.few_queries import (
     cell_budget,

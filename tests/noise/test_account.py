@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from recon_cli.noise.account import (
+from recon_cli.capabilities.account.account import (
     Limit,
     Spend,
     Total,
@@ -18,7 +18,7 @@ from recon_cli.noise.account import (
     spends_of,
     tight_epsilon,
 )
-from recon_cli.noise.strategy_file import load_strategy
+from recon_cli.capabilities.measurements.strategy_file import load_strategy
 from recon_cli.schema import load_release
 
 SF1 = load_release("sf1_2010")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from recon_cli.noise.density import Density, discrete_gaussian, geometric
+from recon_cli.capabilities.measurements.density import Density, discrete_gaussian, geometric
 
 DRAWS = 20_000
 

@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recon_cli.chance import KeyedChance
-from recon_cli.errors import ConfigError
-from recon_cli.noise.draws import (
+from recon_cli.capabilities.measurements.draws import (
     _thresholds,
     cells_of,
     draw_noise,
@@ -18,8 +16,10 @@ from recon_cli.noise.draws import (
     opendp_measurement,
     opendp_noise,
 )
-from recon_cli.noise.strategy import table_sensitivity
-from recon_cli.noise.strategy_file import load_strategy
+from recon_cli.capabilities.measurements.strategy import table_sensitivity
+from recon_cli.capabilities.measurements.strategy_file import load_strategy
+from recon_cli.chance import KeyedChance
+from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
 from recon_cli.statement.noise import Gaussian, Geometric
 from recon_cli.tabulation import tabulate

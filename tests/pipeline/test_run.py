@@ -261,7 +261,7 @@ def test_an_interrupt_while_a_module_is_loaded_is_one(
     def loading(*_: object) -> None:
         raise ImportError("initialization failed") from KeyboardInterrupt()
 
-    monkeypatch.setattr("recon_cli.stages.ingest.ingest", loading)
+    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.ingest", loading)
     log = tmp_path / "log.jsonl"
     said = clinic(tmp_path, "--until", "ingest", "--log-json", log, code=130).stderr
     assert said.startswith("interrupted; finished partitions are kept")
@@ -272,7 +272,7 @@ def test_an_interrupt_while_a_module_is_loaded_is_one(
     def missing(*_: object) -> None:
         raise ImportError("no such module")
 
-    monkeypatch.setattr("recon_cli.stages.ingest.ingest", missing)
+    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.ingest", missing)
     failed = recon("ingest", "-c", CLINIC, "--work", tmp_path, code=1)
     assert "ImportError" in failed.stderr, "what is broken is not hidden"
 

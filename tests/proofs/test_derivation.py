@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 from recon_cli import reconcheck, reconstruct
-from recon_cli.attack.audit.witnesses import WitnessOptions, find_witnesses
+from recon_cli.capabilities.audit.witnesses import WitnessOptions, find_witnesses
+from recon_cli.capabilities.prove.derivation import Budget, ScopeProver
+from recon_cli.capabilities.prove.record_sets import PartSearch, RecordSet
+from recon_cli.capabilities.prove.refutation import prove_unique
+from recon_cli.capabilities.prove.region import RegionProver
+from recon_cli.capabilities.prove.scope_rows import RowSource
+from recon_cli.capabilities.prove.statements import Statement
+from recon_cli.capabilities.prove.tables import PublishedTables, grain_lines, runs
 from recon_cli.model.planning import make_interval_plan
-from recon_cli.proofs.derivation import Budget, ScopeProver
-from recon_cli.proofs.record_sets import PartSearch, RecordSet
-from recon_cli.proofs.refutation import prove_unique
-from recon_cli.proofs.region import RegionProver
-from recon_cli.proofs.scope_rows import RowSource
-from recon_cli.proofs.statements import Statement
-from recon_cli.proofs.tables import PublishedTables, grain_lines, runs
 from recon_cli.solve.cp_sat import Effort
 from tests.attack.test_witnesses import TOWNS, flagged
 from tests.proofs.certificates import check, derived, ends, program, prover

@@ -6,14 +6,14 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.errors import ConfigError
-from recon_cli.protect.census1980 import (
+from recon_cli.capabilities.census1980.rules import (
     compare_rates,
     protection_of_1980,
     rates_of_1980,
     suppress_as_in_1980,
 )
-from recon_cli.protect.counts import count_records, tidy_counts
+from recon_cli.capabilities.protect.counts import count_records, tidy_counts
+from recon_cli.errors import ConfigError
 
 RULES = recon.load_release("pl94_1980")
 ONE, OTHER = "010010001001000", "010010001001001"

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from recon_cli.capabilities.measurements.density import Density, discrete_gaussian, geometric
+from recon_cli.capabilities.measurements.draws import draw_noise
 from recon_cli.chance import Draws, KeyedChance, choose, ends_of, new_key, uniform
-from recon_cli.noise.density import Density, discrete_gaussian, geometric
-from recon_cli.noise.draws import draw_noise
 from recon_cli.statement.noise import Gaussian, Geometric, published
 
 CHANCE = KeyedChance.for_study(7)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.protect.complementary import choose_complementary
-from recon_cli.protect.least_change import ChangeProgram, NestedCells, SensitiveCells
-from recon_cli.protect.linked_cells import Neighbourhoods
+from recon_cli.capabilities.suppress.complementary import choose_complementary
+from recon_cli.capabilities.suppress.least_change import ChangeProgram, NestedCells, SensitiveCells
+from recon_cli.capabilities.suppress.linked_cells import Neighbourhoods
 
 #: People more in a column than there are that enumeration looks at, for each of the safety range.
 MORE = 2
@@ -205,8 +205,8 @@ def test_records_that_are_not_those_of_the_counts_are_refused() -> None:
 
 
 def test_of_many_columns_a_sample_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recon_cli.protect.complementary._COLUMNS", 0)
-    monkeypatch.setattr("recon_cli.protect.complementary._SAMPLE", 2)
+    monkeypatch.setattr("recon_cli.capabilities.suppress.complementary._COLUMNS", 0)
+    monkeypatch.setattr("recon_cli.capabilities.suppress.complementary._SAMPLE", 2)
     matrix, _ = two_way(np.array([[1, 3, 2], [3, 2, 3]]))
     cells = of(matrix, np.array([1, 0, 2, 3, 2, 0]), 2, least=0)
     assert cells.is_primary.sum() > 2

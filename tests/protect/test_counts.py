@@ -13,12 +13,12 @@ from scipy import sparse
 
 import recon_cli as recon
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.protect.accuracy import accuracy_table, count_copies, sum_errors
+from recon_cli.capabilities.protect.controlled import round_controlled
+from recon_cli.capabilities.protect.counts import Keys, count_records, protect_counts, tidy_counts
 from recon_cli.chance import KeyedChance
 from recon_cli.coverage import CoveragePattern
 from recon_cli.model.margins import cells_of, count_matrix, relations_of
-from recon_cli.protect.accuracy import accuracy_table, count_copies, sum_errors
-from recon_cli.protect.controlled import round_controlled
-from recon_cli.protect.counts import Keys, count_records, protect_counts, tidy_counts
 from recon_cli.statement import Protection, Statement
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.statement.rounding import Rounded

@@ -6,14 +6,14 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from recon_cli.chance import KeyedChance, uniform
-from recon_cli.frames import COUNTS
-from recon_cli.protect.keys import (
+from recon_cli.capabilities.protect.keys import (
     cell_keys,
     definition_keys,
     independent_keys,
     record_keys,
 )
+from recon_cli.chance import KeyedChance, uniform
+from recon_cli.frames import COUNTS
 from recon_cli.schema import load_release
 from recon_cli.tabulation import tabulate
 from tests.support.populations import patients

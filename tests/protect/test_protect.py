@@ -7,10 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from recon_cli.chance import KeyedChance
-from recon_cli.errors import ConfigError
-from recon_cli.protect import Experimental, Targeted, load_swap, packaged_swaps
-from recon_cli.protect.swap import (
+from recon_cli.capabilities.swap import Experimental, Targeted, load_swap, packaged_swaps
+from recon_cli.capabilities.swap.swap import (
     NEEDED,
     apply_moves,
     choose_swaps,
@@ -18,6 +16,8 @@ from recon_cli.protect.swap import (
     match_pairs,
     with_disclosure_risk,
 )
+from recon_cli.chance import KeyedChance
+from recon_cli.errors import ConfigError
 from recon_cli.schema import Level
 from tests.support import nations
 

@@ -10,15 +10,15 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.chance import KeyedChance
-from recon_cli.errors import ConfigError
-from recon_cli.protect.counts import (
+from recon_cli.capabilities.protect.counts import (
     PROTECTED,
     count_records,
     protect_counts,
     require_zeros_kept,
     tidy_counts,
 )
+from recon_cli.chance import KeyedChance
+from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
 from recon_cli.statement import Protection, Statement, parse_law
 from tests.support.populations import random_records, random_units

@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recon_cli.chance import KeyedChance
-from recon_cli.errors import ConfigError
-from recon_cli.protect.randomize import (
+from recon_cli.capabilities.randomize.answers import (
     Response,
     estimate_true_counts,
     parse_response,
     randomize_records,
 )
-from recon_cli.protect.randomized_intervals import answer_of, exact_interval
+from recon_cli.capabilities.randomize.intervals import answer_of, exact_interval
+from recon_cli.chance import KeyedChance
+from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
 from recon_cli.statement.randomized import Randomized
 from recon_cli.tabulation import tabulate

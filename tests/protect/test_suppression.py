@@ -13,14 +13,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.errors import ConfigError
-from recon_cli.protect.counts import count_records, tidy_counts
-from recon_cli.protect.primary import PrimaryRules, largest_contributions, primary_cells
-from recon_cli.protect.suppression import (
+from recon_cli.capabilities.protect.counts import count_records, tidy_counts
+from recon_cli.capabilities.suppress.primary import (
+    PrimaryRules,
+    largest_contributions,
+    primary_cells,
+)
+from recon_cli.capabilities.suppress.suppression import (
     SuppressionOptions,
     suppress_counts,
     suppression_protection,
 )
+from recon_cli.errors import ConfigError
 from recon_cli.publication import Publication
 from recon_cli.schema import Membership, Release, parse_release
 from tests.support.command_line import recon as command

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.capabilities.swap.swap import without_traces
 from recon_cli.chance import KeyedChance
-from recon_cli.protect.swap import without_traces
 
 
 def test_households_are_numbered_anew_and_stay_together() -> None:

@@ -10,15 +10,20 @@ import polars as pl
 import pytest
 from scipy.optimize import LinearConstraint, minimize, nnls
 
+from recon_cli.capabilities.measurements.domain import Domain, Histogram, add_up, merge
+from recon_cli.capabilities.measurements.hierarchy import Hierarchy, build_hierarchy
+from recon_cli.capabilities.measurements.least_squares import (
+    Measured,
+    StoppingRule,
+    solve_alone,
+    solve_children,
+)
+from recon_cli.capabilities.measurements.rounding import Held, round_alone, round_children
+from recon_cli.capabilities.measurements.strategy import Query, Strategy
+from recon_cli.capabilities.measurements.strategy_file import load_strategy
+from recon_cli.capabilities.topdown.topdown import Fixed, Invariant, Product, estimate
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError, SolverError
-from recon_cli.histogram.domain import Domain, Histogram, add_up, merge
-from recon_cli.histogram.hierarchy import Hierarchy, build_hierarchy
-from recon_cli.histogram.least_squares import Measured, StoppingRule, solve_alone, solve_children
-from recon_cli.histogram.rounding import Held, round_alone, round_children
-from recon_cli.noise.strategy import Query, Strategy
-from recon_cli.noise.strategy_file import load_strategy
-from recon_cli.protect.topdown import Fixed, Invariant, Product, estimate
 from recon_cli.schema import Recode, Release, extend_release, load_release
 from recon_cli.schema.spec import FeatureSpec, StructuralZeroSpec
 from tests.support.populations import random_records, random_units

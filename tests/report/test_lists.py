@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from recon_cli.report.document import Headline, ReportDocument, ReportSection, ResultTable
-from recon_cli.report.page import html_page
+from recon_cli.page.document import Headline, ReportDocument, ReportSection, ResultTable
+from recon_cli.page.html import html_page
 from tests.support.browser import Sight, needs_browser, opened
 
 PLACES = ("Øst", "ward 10", "ward 9", "Å <b>", "ward 1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from recon_cli.report.svg import _box, _meet, place_labels
+from recon_cli.page.svg import _box, _meet, place_labels
 
 
 def test_names_of_near_points_do_not_overlap() -> None:

@@ -11,25 +11,30 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from recon_cli.config import load_config
-from recon_cli.errors import StageError
-from recon_cli.evaluate.findings import (
+from recon_cli.capabilities.findings.findings import (
     Findings,
     ReconstructionFindings,
     ScoreFindings,
     VariabilityFindings,
 )
-from recon_cli.evaluate.fresh import Missing
-from recon_cli.evaluate.proven import Mode, add_up_sizes, proven_units, uniqueness_by_size
+from recon_cli.capabilities.findings.fresh import Missing
+from recon_cli.capabilities.findings.proven import (
+    Mode,
+    add_up_sizes,
+    proven_units,
+    uniqueness_by_size,
+)
+from recon_cli.capabilities.report.compose import compose_report
+from recon_cli.capabilities.report.findings import gather_findings
+from recon_cli.capabilities.report.headline import make_headline
+from recon_cli.capabilities.report.stage import reportable
+from recon_cli.config import load_config
+from recon_cli.errors import StageError
+from recon_cli.page.markup import to_text
+from recon_cli.page.sizes import Sizes
+from recon_cli.page.words import words_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import REPORT
-from recon_cli.report.compose import compose_report
-from recon_cli.report.headline import make_headline
-from recon_cli.report.markup import to_text
-from recon_cli.report.words import words_of
-from recon_cli.score.sizes import Sizes
-from recon_cli.stages.findings import gather_findings
-from recon_cli.stages.report import reportable
 from tests.support import reported
 from tests.support.command_line import recon
 from tests.support.paths import ROOT

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator
 
-from recon_cli.report.charts import COLOURS
+from recon_cli.page.charts import COLOURS
 from tests.support import reported
 from tests.support.browser import Sight, needs_browser, opened
 

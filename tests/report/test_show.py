@@ -9,15 +9,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli.capabilities.findings.proven import placed_records, proven_units
+from recon_cli.capabilities.show.geounit import Reconstructed, Why, locate
+from recon_cli.capabilities.show.geounit_page import published_tables
+from recon_cli.capabilities.show.stage import view_geounit
 from recon_cli.config import load_config
 from recon_cli.coverage import CoveragePattern
-from recon_cli.evaluate.proven import placed_records, proven_units
 from recon_cli.pipeline.run import Run
-from recon_cli.report.geounit import published_tables
 from recon_cli.schema import load_release
 from recon_cli.schema.description import describe_cell
-from recon_cli.stages.geounit import Reconstructed, Why, locate
-from recon_cli.stages.show import view_geounit
 from tests.support import reported
 from tests.support.browser import chromium, needs_browser, opened
 from tests.support.command_line import recon

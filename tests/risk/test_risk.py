@@ -17,9 +17,9 @@ from scipy.special import expit
 
 import recon_cli as recon
 from recon_cli.arrays import FloatArray
-from recon_cli.noise.density import discrete_gaussian
-from recon_cli.risk import expectation
-from recon_cli.risk.expectation import (
+from recon_cli.capabilities.measurements.density import discrete_gaussian
+from recon_cli.capabilities.risk import expectation
+from recon_cli.capabilities.risk.expectation import (
     expected,
     expected_known_siblings,
     expected_known_upper,
@@ -27,7 +27,7 @@ from recon_cli.risk.expectation import (
     expected_two_level,
     summarize,
 )
-from recon_cli.risk.log_odds import (
+from recon_cli.capabilities.risk.log_odds import (
     MeasuredLevel,
     chain_log_odds,
     compose,
@@ -35,10 +35,10 @@ from recon_cli.risk.log_odds import (
     posterior,
     unique_log_odds,
 )
-from recon_cli.risk.postprocessing import postprocessed, projection
-from recon_cli.risk.release import Adversaries, KnownUpper, add_evidence
-from recon_cli.risk.siblings import each_sibling_evidence
-from recon_cli.risk.two_levels import (
+from recon_cli.capabilities.risk.postprocessing import postprocessed, projection
+from recon_cli.capabilities.risk.release import Adversaries, KnownUpper, add_evidence
+from recon_cli.capabilities.risk.siblings import each_sibling_evidence
+from recon_cli.capabilities.risk.two_levels import (
     Flat,
     Poisson,
     TwoLevels,

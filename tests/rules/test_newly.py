@@ -13,9 +13,9 @@ import pytest
 import yaml
 from hypothesis import given
 
+from recon_cli.capabilities.check.options import Judged
+from recon_cli.capabilities.check.stage import GivenConfig, check
 from recon_cli.errors import ContradictionError
-from recon_cli.rules.section import Judged
-from recon_cli.stages.check import GivenConfig, check
 from tests.support.properties import SEEDS, examples
 
 BLOCKS = ("A01", "A02")

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 import yaml
 
+from recon_cli.capabilities.check.options import Judged
+from recon_cli.capabilities.check.stage import GivenConfig, check
 from recon_cli.errors import ContradictionError
-from recon_cli.rules.section import Judged
-from recon_cli.stages.check import GivenConfig, check
 from tests.support.command_line import recon
 
 DISCLOSED = {"disclosed": {"kind": "attribute", "known": 1}, "most": 0}

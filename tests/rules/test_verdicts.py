@@ -12,11 +12,11 @@ from hypothesis import given
 
 from benchmarks.soundness.releases import NAMES, TinyRelease, make_release
 from benchmarks.soundness.verdicts import change, verdict_words
+from recon_cli.capabilities.check.counts import Interval, Recovered
+from recon_cli.capabilities.check.finding import Finding
+from recon_cli.capabilities.check.options import SUBJECTS, Judged, Rule, verdict_of
+from recon_cli.capabilities.check.people import Categories
 from recon_cli.errors import ConfigError
-from recon_cli.rules.counts import Interval, Recovered
-from recon_cli.rules.finding import Finding
-from recon_cli.rules.people import Categories
-from recon_cli.rules.section import SUBJECTS, Judged, Rule, verdict_of
 from recon_cli.schema import load_release
 from tests.support.properties import SEEDS, examples
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recon_cli.capabilities.init.addition import combinations, grid_of_sums
+from recon_cli.capabilities.init.crossing import CountIntervals
 from recon_cli.errors import ContradictionError
-from recon_cli.scaffold.addition import combinations, grid_of_sums
-from recon_cli.scaffold.crossing import CountIntervals
 from recon_cli.schema import load_release
 from tests.support.command_line import recon
 

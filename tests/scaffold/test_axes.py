@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recon_cli.scaffold.axes import grid_of_paths, grid_of_phrases
+from recon_cli.capabilities.init.axes import grid_of_paths, grid_of_phrases
 
 SEX_BY_AGE = ("Male 0-15", "Male 16-64", "Male 65+", "Female 0-15", "Female 16-64", "Female 65+")
 

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 import yaml
 
+from recon_cli.capabilities.init import compose, recognise, recognition
+from recon_cli.capabilities.init.document import descriptions
+from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.config import SECTIONS, Ingest, Reconstruct, load_config
 from recon_cli.config.model import ConfigModel, Top
-from recon_cli.config.sections.solvar import Solvar
-from recon_cli.scaffold import compose, recognise, recognition
-from recon_cli.scaffold.document import descriptions
 from tests.support.command_line import recon
 from tests.support.layouts import LAYOUTS, counts_of
 from tests.support.layouts import SCHEMA as SEX_BY_AGE

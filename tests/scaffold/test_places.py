@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from recon_cli.capabilities.ingest.options import Mapping
+from recon_cli.capabilities.init.places import draft_geoids
+from recon_cli.capabilities.init.survey import Survey, rounding_base
 from recon_cli.cli import main
-from recon_cli.config.sections.ingest import Mapping
 from recon_cli.errors import SourceError
-from recon_cli.scaffold.places import draft_geoids
-from recon_cli.scaffold.survey import Survey, rounding_base
 
 TABLE = """\
 School,Year 1 girls,Year 1 boys,Year 2 girls,Year 2 boys,Total

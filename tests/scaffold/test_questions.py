@@ -82,7 +82,7 @@ def test_a_question_is_asked_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
     office(*ROWS[:2], "Ash,90,22,18", ROWS[3])
-    monkeypatch.setattr("recon_cli.cli.init._is_terminal", lambda: True)
+    monkeypatch.setattr("recon_cli.capabilities.init.command._is_terminal", lambda: True)
     done = CliRunner().invoke(main, ["init", "office.csv"], input=answer)
     assert done.exit_code == code, done.output
     assert "take it so?" in done.output

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from recon_cli.scaffold.axes import Axis, Grid, settle_names
+from recon_cli.capabilities.init.axes import Axis, Grid, settle_names
 from recon_cli.schema import load_release
 from tests.support.command_line import recon
 

@@ -7,9 +7,9 @@ import csv
 import pytest
 
 from fixtures import make_household_releases
+from recon_cli.capabilities.synth.units import FEATURES
 from recon_cli.errors import SchemaError
 from recon_cli.schema import Release, load_release, parse_release
-from recon_cli.synth.units import FEATURES
 from tests.support.paths import FACTS, needs_shared
 
 CELLS = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recon_cli.arrays import FloatArray
-from recon_cli.score.intervals import gain_interval, interval, ratio
+from recon_cli.capabilities.score.intervals import gain_interval, interval, ratio
 
 
 def resampled(counts: FloatArray, rng: np.random.Generator, resamples: int = 200) -> FloatArray:

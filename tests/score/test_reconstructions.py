@@ -8,14 +8,14 @@ import polars as pl
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recon_cli.attack.linkage.partition import AGREEMENT, TALLIES, TARGETS
-from recon_cli.attack.options import VariabilityOptions
-from recon_cli.attack.reconstruction.question import reconstruct
-from recon_cli.attack.variability.question import measure_variability
-from recon_cli.score.collect import PEOPLE, Partition, collect
-from recon_cli.score.control import Control
-from recon_cli.score.rates import Rules, agreement_rates
-from recon_cli.score.sizes import ALL, Sizes
+from recon_cli.ask.options import VariabilityOptions
+from recon_cli.capabilities.link.partition import AGREEMENT, TALLIES, TARGETS
+from recon_cli.capabilities.reconstruct.question import reconstruct
+from recon_cli.capabilities.score.collect import PEOPLE, Partition, collect
+from recon_cli.capabilities.score.control import Control
+from recon_cli.capabilities.score.rates import Rules, agreement_rates
+from recon_cli.capabilities.solvar.question import measure_variability
+from recon_cli.page.sizes import ALL, Sizes
 from tests.attack.test_variability import Histogram, found_histogram, histogram, setup
 from tests.support.properties import SEEDS, examples
 

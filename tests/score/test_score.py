@@ -14,17 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from recon_cli.capabilities.score.collect import Collected, Partition, add_up, collect
+from recon_cli.capabilities.score.control import Control, label_classes, rounded
+from recon_cli.capabilities.score.leave_one_out import sum_left_out
+from recon_cli.capabilities.score.rates import Rules
+from recon_cli.capabilities.score.rates_page import brief, lay_out, table_title
+from recon_cli.capabilities.score.sums import Sums, concat, stack, weighted
+from recon_cli.capabilities.score.tables import KEYS, TABLES, Sources, make_rates, published
 from recon_cli.errors import ConfigError
-from recon_cli.report.rates import brief, lay_out, table_title
-from recon_cli.report.words import Words, words_of
+from recon_cli.page.sizes import Sizes
+from recon_cli.page.words import Words, words_of
 from recon_cli.schema import load_release
-from recon_cli.score.collect import Collected, Partition, add_up, collect
-from recon_cli.score.control import Control, label_classes, rounded
-from recon_cli.score.leave_one_out import sum_left_out
-from recon_cli.score.rates import Rules
-from recon_cli.score.sizes import Sizes
-from recon_cli.score.sums import Sums, concat, stack, weighted
-from recon_cli.score.tables import KEYS, TABLES, Sources, make_rates, published
 from tests.support.attacks import SF1, aged, attack, people, swapped
 
 SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))

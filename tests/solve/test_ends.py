@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.attack.audit.ends import find_ends
+from recon_cli.capabilities.audit.ends import find_ends
 from recon_cli.model.ledger import Combination, Confirmation, Grounds, Ledger
 from recon_cli.model.program import ConnectedParts, IntegerProgram, LinearConstraints
 from recon_cli.solve.cp_sat import Effort, maximize

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.attack.joint.least import Start, least_records
+from recon_cli.capabilities.joint.least import Start, least_records
 from recon_cli.model.ledger import Cases, Combination, Ledger
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve import sifting

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 import yaml
 
+from recon_cli.capabilities.ingest.partitions import open_source
 from recon_cli.config import load_config
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats.place import are_digits
-from recon_cli.stages.ingest_partitions import open_source
 from tests.support.layouts import LAYOUTS, SCHEMA, Layout, counts_of
 
 BLOCKS = [f"3402100010{t}{b:04}" for t in (0, 1) for b in (1000, 1001, 2000)]

@@ -14,12 +14,12 @@ from typing import get_args
 import polars as pl
 import pytest
 
-from recon_cli.attack.reconstruction.question import reconstruct
-from recon_cli.config.sections.ingest import SourceFormat
+from recon_cli.capabilities.ingest.options import SourceFormat
+from recon_cli.capabilities.init.recognition import recognise
+from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
 from recon_cli.publication import GeounitBatch, Publication, describe_geounits
-from recon_cli.scaffold.recognition import recognise
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources.legacy import (
     PRODUCTS,

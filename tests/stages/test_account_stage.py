@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 import yaml
 
-from recon_cli.noise import draws
+from recon_cli.capabilities.measurements import draws
 from recon_cli.schema import load_release
 from recon_cli.store import PartitionEntry, Piece, Staging
 from tests.stages.test_protect_noise import STRATEGY
@@ -75,7 +75,7 @@ def test_a_product_is_there_before_it_is_drawn_and_once(
 #: The command line, killed when it is about to draw.
 KILLED_BEFORE_DRAWING = """
 import os, signal
-from recon_cli.noise import draws
+from recon_cli.capabilities.noise import draws
 draws.draw_noise = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from recon_cli.cli import main
 main()

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 from recon_cli.arrays import IntArray
-from recon_cli.noise.account import Spend, tight_epsilon
+from recon_cli.capabilities.account.account import Spend, tight_epsilon
 from recon_cli.schema import load_release
 from tests.support.command_line import recon
 from tests.support.populations import random_records, random_units

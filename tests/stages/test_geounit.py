@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from recon_cli.capabilities.show.geounit import geoid_called
 from recon_cli.errors import ConfigError
-from recon_cli.stages.geounit import geoid_called
 
 NAMES = {
     "10": "Ashby",

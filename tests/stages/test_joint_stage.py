@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli.capabilities.show.joint_details import live_together
 from recon_cli.schema import load_release
-from recon_cli.stages.joint_details import live_together
 from tests.support.command_line import recon
 
 SYNTH = "release: sf1_2010\nwork: synth\nseed: 7\nsynth: {people: 300}\n"

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 import yaml
 
-from recon_cli.attack.linkage.files import unique_on
+from recon_cli.capabilities.link.files import unique_on
+from recon_cli.capabilities.score.stage import read_rates
+from recon_cli.capabilities.score.tables import published
 from recon_cli.config import load_config
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import load_release
-from recon_cli.score.tables import published
-from recon_cli.stages.score import read_rates
 from recon_cli.store import partitions, read_partition
 from tests.support.attacks import aged, people, swapped
 from tests.support.command_line import recon
@@ -291,7 +291,7 @@ def test_real_records(tmp_path: Path) -> None:
 
 @needs_shared
 def test_uniqueness_flags_of_every_real_record() -> None:
-    from recon_cli.attack.linkage.key_encoding import KeyEncoder  # noqa: PLC0415
+    from recon_cli.capabilities.link.key_encoding import KeyEncoder  # noqa: PLC0415
 
     records, release = real_records(), load_release("sf1_2010")
     assert release.attack is not None

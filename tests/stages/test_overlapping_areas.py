@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 import recon_cli as recon
-from recon_cli.protect.counts import count_records, tidy_counts
-from recon_cli.protect.primary import PrimaryRules
-from recon_cli.protect.suppression import (
+from recon_cli.capabilities.protect.counts import count_records, tidy_counts
+from recon_cli.capabilities.suppress.primary import PrimaryRules
+from recon_cli.capabilities.suppress.suppression import (
     SuppressionOptions,
     suppress_counts,
     suppression_protection,

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from scipy.stats import poisson
 
-from recon_cli.noise.density import discrete_gaussian
-from recon_cli.risk.expectation import expected, expected_known_upper
-from recon_cli.risk.log_odds import log_odds
-from recon_cli.risk.siblings import each_sibling_evidence
-from recon_cli.risk.two_levels import TwoLevels, two_level
+from recon_cli.capabilities.measurements.density import discrete_gaussian
+from recon_cli.capabilities.risk.expectation import expected, expected_known_upper
+from recon_cli.capabilities.risk.log_odds import log_odds
+from recon_cli.capabilities.risk.siblings import each_sibling_evidence
+from recon_cli.capabilities.risk.two_levels import TwoLevels, two_level
 from tests.support.command_line import recon
 
 CELLS = ("P12", 3), ("P12", 4), ("P12", 27)

@@ -16,10 +16,10 @@ import polars as pl
 import pytest
 import yaml
 
+from recon_cli.capabilities.measurements.draws import measurement_noise
+from recon_cli.capabilities.measurements.strategy import Measurement, Query
+from recon_cli.capabilities.measurements.strategy_file import load_strategy
 from recon_cli.chance import KeyedChance
-from recon_cli.noise.draws import measurement_noise
-from recon_cli.noise.strategy import Measurement, Query
-from recon_cli.noise.strategy_file import load_strategy
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.schema import Release, load_release, parse_release
 from recon_cli.statement import load_protection

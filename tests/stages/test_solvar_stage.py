@@ -8,10 +8,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from recon_cli.attack.variability import batch
+from recon_cli.capabilities.score.variability import (
+    cumulative_solvar,
+    solvar_percentiles,
+    variability_by_size,
+)
+from recon_cli.capabilities.solvar import batch
 from recon_cli.errors import DisagreementError
-from recon_cli.score.sizes import Sizes
-from recon_cli.score.variability import cumulative_solvar, solvar_percentiles, variability_by_size
+from recon_cli.page.sizes import Sizes
 from recon_cli.solve import ends
 from tests.support.command_line import recon
 from tests.support.paths import DATA, ROOT, needs_shared

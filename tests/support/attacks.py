@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from recon_cli.attack.linkage.partition import LinkageCounts, PartitionLinkage
-from recon_cli.attack.linkage.specification import TABLES, Guesser, LinkageSpecification
+from recon_cli.capabilities.link.partition import LinkageCounts, PartitionLinkage
+from recon_cli.capabilities.link.specification import TABLES, Guesser, LinkageSpecification
 from recon_cli.schema import AttackKeys, load_release
 
 SF1 = load_release("sf1_2010")

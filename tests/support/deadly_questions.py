@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from recon_cli.attack.reconstruction import solution
-from recon_cli.attack.reconstruction.question import ReconstructionQuestion
-from recon_cli.attack.variability import batch as variability
-from recon_cli.attack.variability.question import VariabilityQuestion
+from recon_cli.capabilities.reconstruct import solution
+from recon_cli.capabilities.reconstruct.question import ReconstructionQuestion
+from recon_cli.capabilities.solvar import batch as variability
+from recon_cli.capabilities.solvar.question import VariabilityQuestion
 from recon_cli.execute import OnProgress
 from recon_cli.model.components import Component
 from recon_cli.pipeline.question_worker import Asked, ask_piece

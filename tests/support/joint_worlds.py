@@ -15,10 +15,10 @@ from operator import and_
 
 import polars as pl
 
-from recon_cli.attack.joint.part import PartInput
-from recon_cli.attack.joint.question import JointQuestion
-from recon_cli.attack.options import JointOptions
-from recon_cli.attack.question import Answer, RegionData
+from recon_cli.ask.options import JointOptions
+from recon_cli.ask.question import Answer, RegionData
+from recon_cli.capabilities.joint.part import PartInput
+from recon_cli.capabilities.joint.question import JointQuestion
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.schema.joint import JointRelease, parse_joint

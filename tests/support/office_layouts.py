@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from recon_cli.capabilities.init import RecognisedFiles, recognise
 from recon_cli.errors import ReconError
-from recon_cli.scaffold import RecognisedFiles, recognise
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.formats import FileMapping
 from recon_cli.sources.formats.reading import SheetReader

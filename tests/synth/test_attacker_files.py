@@ -8,8 +8,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recon_cli.attack.reconstruction.question import reconstruct
-from recon_cli.lab.calibration.blocks import (
+from recon_cli.capabilities.attacker.attacker_files import (
+    COMRCL,
+    STRANGERS,
+    TRUTHS,
+    commercial_file,
+    exact_columns,
+)
+from recon_cli.capabilities.attacker.stage import age_bins
+from recon_cli.capabilities.calibrate.blocks import (
     COUNTS,
     by_class,
     count_blocks,
@@ -17,12 +24,11 @@ from recon_cli.lab.calibration.blocks import (
     with_nonmodal,
     zero_solvar,
 )
-from recon_cli.lab.calibration.measures import judge, load_study, measure
+from recon_cli.capabilities.calibrate.measures import judge, load_study, measure
+from recon_cli.capabilities.reconstruct.question import reconstruct
+from recon_cli.capabilities.synth import load_nation
 from recon_cli.schema import load_release
 from recon_cli.seeding import generator
-from recon_cli.stages.attacker import age_bins
-from recon_cli.synth import load_nation
-from recon_cli.synth.attacker_files import COMRCL, STRANGERS, TRUTHS, commercial_file, exact_columns
 from recon_cli.tabulation import publish_records
 from tests.support import nations
 from tests.support.command_line import recon

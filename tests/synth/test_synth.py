@@ -9,16 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recon_cli.errors import ConfigError
-from recon_cli.lab.calibration.measures import load_study
-from recon_cli.schema import load_release
-from recon_cli.schema.states import STATES
-from recon_cli.score.sizes import Sizes
-from recon_cli.seeding import generator
-from recon_cli.stages.attacker import age_bins
-from recon_cli.synth import load_nation
-from recon_cli.synth.county import HOUSEHOLDS, PERSONS, generate_county
-from recon_cli.synth.geography import (
+from recon_cli.capabilities.attacker.stage import age_bins
+from recon_cli.capabilities.calibrate.measures import load_study
+from recon_cli.capabilities.synth import load_nation
+from recon_cli.capabilities.synth.county import HOUSEHOLDS, PERSONS, generate_county
+from recon_cli.capabilities.synth.geography import (
     FIRST_COUNTY,
     LAST_COUNTY,
     block_sizes,
@@ -26,9 +21,14 @@ from recon_cli.synth.geography import (
     county_geoids,
     plan_nation,
 )
-from recon_cli.synth.households import RELATIONSHIPS, RELATIVES, cumulative_sums
-from recon_cli.synth.origins import vary
-from recon_cli.synth.units import FEATURES, HOLDER_AGES
+from recon_cli.capabilities.synth.households import RELATIONSHIPS, RELATIVES, cumulative_sums
+from recon_cli.capabilities.synth.origins import vary
+from recon_cli.capabilities.synth.units import FEATURES, HOLDER_AGES
+from recon_cli.errors import ConfigError
+from recon_cli.page.sizes import Sizes
+from recon_cli.schema import load_release
+from recon_cli.schema.states import STATES
+from recon_cli.seeding import generator
 from recon_cli.tabulation import count_violations, tabulate
 from tests.support import nations
 from tests.support.command_line import recon

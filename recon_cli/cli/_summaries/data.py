@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from recon_cli.capabilities.tabulate.stage import Tabulated, tabulated
 from recon_cli.cli._output import seconds, share, show, title_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural
-from recon_cli.stages.tabulate import Tabulated, tabulated
 
 
 def synth(_run: Run, outcome: StageOutcome) -> None:

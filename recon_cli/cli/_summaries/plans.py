@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.capabilities.capacity.stage import PAGE as CAPACITY_PAGE
+from recon_cli.capabilities.findings.result_tables import read_table
+from recon_cli.capabilities.frontier.release import OPTIMUM
+from recon_cli.capabilities.frontier.stage import PAGE as FRONTIER_PAGE
 from recon_cli.cli._output import seconds, show, show_table, title_of
-from recon_cli.frontier.release import OPTIMUM
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CAPACITY, FRONTIER, RISK
 from recon_cli.plurals import plural
-from recon_cli.stages.capacity import PAGE as CAPACITY_PAGE
-from recon_cli.stages.frontier import PAGE as FRONTIER_PAGE
-from recon_cli.stages.result_tables import read_table
 
 
 def capacity(run: Run, outcome: StageOutcome) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from recon_cli.capabilities.compare.stage import PAGE
+from recon_cli.capabilities.findings.checked import ALONE
 from recon_cli.cli._output import Fact, seconds, share, show, show_table, title_of
-from recon_cli.evaluate.checked import ALONE
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.stage import load
-from recon_cli.stages.compare import PAGE
 
 
 def protection(run: Run, outcome: StageOutcome) -> None:

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 import click
 import polars as pl
 
-from recon_cli.attack.slivers import SLIVERS as COLUMNS
+from recon_cli.capabilities.audit.totals import read_audit
+from recon_cli.capabilities.findings.checked import ALONE, checked_sentence, proven_by
+from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.findings.joint_findings import are_all_open, shown_parts
+from recon_cli.capabilities.findings.proven import proof_conditions
+from recon_cli.capabilities.findings.result_tables import read_disclosures, read_table, read_tenths
+from recon_cli.capabilities.slivers.slivers import SLIVERS as COLUMNS
 from recon_cli.cli._output import Fact, people_of, seconds, share, show, show_table, title_of
-from recon_cli.evaluate.checked import ALONE, checked_sentence, proven_by
-from recon_cli.evaluate.fresh import WorkFolder
-from recon_cli.evaluate.joint_findings import are_all_open, shown_parts
-from recon_cli.evaluate.proven import proof_conditions
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import CONTRIBUTIONS, RECONSTRUCT, SLIVERS
 from recon_cli.plurals import counted, plural
-from recon_cli.stages.audit_summary import read_audit
-from recon_cli.stages.result_tables import read_disclosures, read_table, read_tenths
 from recon_cli.store import Manifest, open_folder
 
 

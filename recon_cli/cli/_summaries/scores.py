@@ -7,6 +7,11 @@ from pathlib import Path
 import polars as pl
 from rich.text import Text
 
+from recon_cli.capabilities.leave_one_out.scores import read_differences
+from recon_cli.capabilities.score.rates_page import brief, table_title
+from recon_cli.capabilities.score.stage import read_rates
+from recon_cli.capabilities.score.tables import TABLES
+from recon_cli.capabilities.score.words import with_labels, words_of_run
 from recon_cli.cli._output import (
     Fact,
     TableColumn,
@@ -18,15 +23,10 @@ from recon_cli.cli._output import (
     show_table,
     title_of,
 )
+from recon_cli.page.document import ResultTable
+from recon_cli.page.sizes import ALL
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import LINK
-from recon_cli.report.document import ResultTable
-from recon_cli.report.rates import brief, table_title
-from recon_cli.score.sizes import ALL
-from recon_cli.score.tables import TABLES
-from recon_cli.stages.leave_one_out_scores import read_differences
-from recon_cli.stages.run_words import with_labels, words_of_run
-from recon_cli.stages.score import read_rates
 from recon_cli.store import open_folder
 
 #: What is printed without being asked for.

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import os
 
+from recon_cli.capabilities.findings.checked import proven_by
+from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.findings.proven import known_columns
+from recon_cli.capabilities.findings.result_tables import read_variability_by_size
+from recon_cli.capabilities.reconstruct.reconstructed import release_of_records
+from recon_cli.capabilities.report.stage import page_of
+from recon_cli.capabilities.score.words import with_labels, words_of_run
 from recon_cli.cli._output import (
     Fact,
     people_of,
@@ -16,19 +23,12 @@ from recon_cli.cli._output import (
 )
 from recon_cli.config import Ingest
 from recon_cli.coverage import enumerate_left_out
-from recon_cli.evaluate.checked import proven_by
-from recon_cli.evaluate.fresh import WorkFolder
-from recon_cli.evaluate.proven import known_columns
+from recon_cli.page.words import agreement_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.plurals import counted, plural
-from recon_cli.report.words import agreement_of
 from recon_cli.schema import AreaGeography, Release
 from recon_cli.stage import load
-from recon_cli.stages.reconstructed import release_of_records
-from recon_cli.stages.report import page_of
-from recon_cli.stages.result_tables import read_variability_by_size
-from recon_cli.stages.run_words import with_labels, words_of_run
 from recon_cli.store import INGEST
 from recon_cli.store.published import read_left_out
 

@@ -1,0 +1,203 @@
+"""Batches of regions with a known solution: where solvar, claims and confidence begin.
+
+Records go back to counts of candidates: the solution that others are compared with.
+
+See *incumbent* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from recon_cli.arrays import IntArray
+from recon_cli.ask.quarantine import BatchQuarantine, Quarantine
+from recon_cli.ask.question import RegionData
+from recon_cli.errors import DisagreementError, SolverError, StageError
+from recon_cli.model.candidates import Candidates, find_unmentioned
+from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.plan import Plan
+from recon_cli.model.program import LinearConstraints
+from recon_cli.model.system import System
+
+
+@contextmanager
+def errors_naming(level: str, geoid: str) -> Iterator[None]:
+    """Say in a solver's error which geounit it is about.
+
+    Raises:
+        SolverError: As raised inside, with the geounit in front.
+    """
+    try:
+        yield
+    except DisagreementError as error:
+        raise DisagreementError(f"{level} {geoid}: {error}", error.model) from error
+    except SolverError as error:
+        raise SolverError(f"{level} {geoid}: {error}") from error
+
+
+def encode_incumbent(
+    plan: Plan,
+    counts: PartitionCounts,
+    system: System,
+    microdata: pl.DataFrame,
+    missing: npt.NDArray[np.bool_],
+    *,
+    rows: LinearConstraints | None = None,
+) -> IntArray:
+    """People in each candidate of a batch, counted from reconstructed records.
+
+    Args:
+        microdata: Records; those of other units are passed over.
+        missing: For each unit whether it was quarantined, so that people may be missing.
+        rows: What they must meet; None for the rows of the system.
+
+    Raises:
+        StageError: The records are not a solution of the system.
+    """
+    people = people_in_candidates(plan, counts, system, microdata)
+    checked = _without(system.rows if rows is None else rows, missing[system.candidates.unit])
+    if not checked.are_met_by(people):
+        raise StageError(
+            "microdata/ does not reproduce the published counts: run `recon reconstruct` again"
+        )
+    return people
+
+
+def people_in_candidates(
+    plan: Plan, counts: PartitionCounts, system: System, microdata: pl.DataFrame
+) -> IntArray:
+    """People in each candidate of a batch, whatever the rows say.
+
+    Records that no row mentions are passed over: where counts are intervals there may be any.
+
+    Raises:
+        StageError: Another record is in no candidate.
+    """
+    column = plan.release.geoid_column
+    units = pl.DataFrame(
+        {column: counts.geoids.gather(system.units), "unit": np.arange(len(system.units))}
+    )
+    here = microdata.join(units, on=column, how="inner")
+    people = np.zeros(len(system.candidates.unit), dtype=np.int64)
+    unseen = [feature.name for feature in plan.release.features if here[feature.name].null_count()]
+    unknown = [pl.col(name).is_null() for name in unseen]
+    for _, part in here.group_by(unknown) if unseen else [((), here)]:
+        place = _places(plan, system.candidates, part)
+        if (place < 0).any() and not _are_open(plan, counts, system, part.filter(place < 0)):
+            raise StageError(
+                "microdata/ has records that no published table allows: it was made from other "
+                "tables; run `recon reconstruct` again"
+            )
+        people += np.bincount(place[place >= 0], minlength=len(people))
+    return people
+
+
+def _are_open(plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame) -> bool:
+    """Whether no row mentions the records, where counts are intervals: then there may be any."""
+    if counts.intervals is None:
+        return False
+    unmentioned = find_unmentioned(plan.grain, len(system.units), system.strata, plan.impossible)
+    return bool((_places(plan, unmentioned, records) >= 0).all())
+
+
+def _places(plan: Plan, candidates: Candidates, records: pl.DataFrame) -> IntArray:
+    """The candidate of each record, −1 where it is none; null in the same columns.
+
+    A null is a feature that no table sees: then the first candidate that fits the others is as
+    good as any.
+    """
+    codes = records["unit"].to_numpy().astype(np.int64)
+    known = candidates.unit.astype(np.int64)
+    names = [feature.name for feature in plan.release.features]
+    seen = [f for f, name in enumerate(names) if not records[name].null_count()]
+    atoms = records.select(_atoms(plan, f, records[names[f]].dtype) for f in seen)
+    for f in seen:
+        size = plan.grain.sizes[f]
+        codes = codes * size + atoms[names[f]].to_numpy()
+        known = known * size + candidates.atoms[:, f]
+    order = np.argsort(known, kind="stable")
+    if not len(known):
+        return np.full(len(codes), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(known[order], codes), len(known) - 1)
+    return np.where(known[order][at] == codes, order[at], -1)
+
+
+def _without(rows: LinearConstraints, missing: npt.NDArray[np.bool_]) -> LinearConstraints:
+    """The rows that hold none of the candidates that are missing."""
+    if not missing.any():
+        return rows
+    kept = np.flatnonzero(rows.A @ missing.astype(np.int64) == 0)
+    return LinearConstraints(sparse.csr_array(rows.A[kept]), rows.least[kept], rows.most[kept])
+
+
+def _atoms(plan: Plan, f: int, dtype: pl.DataType) -> pl.Expr:
+    """The atom of each value of a feature."""
+    feature = plan.release.features[f]
+    atom_of = {
+        value: atom
+        for value, position in feature.position.items()
+        for atom, mask in enumerate(plan.grain.atoms[f])
+        if mask >> position & 1
+    }
+    old = pl.Series(list(atom_of), dtype=dtype)
+    new = pl.Series(list(atom_of.values()), dtype=pl.Int64)
+    return pl.col(feature.name).replace_strict(old, new, return_dtype=pl.Int64, default=None)
+
+
+@dataclass(frozen=True)
+class KnownBatch:
+    """A batch, and records that have its counts."""
+
+    plan: Plan
+    counts: PartitionCounts
+    system: System
+    data: RegionData
+    watched: BatchQuarantine
+
+    @classmethod
+    def each(
+        cls,
+        plan: Plan,
+        counts: PartitionCounts,
+        systems: Iterable[System],
+        data: RegionData,
+        quarantine: Quarantine,
+    ) -> Iterator[KnownBatch]:
+        """One for each system; ``quarantine`` is for attempts that died."""
+        for system in systems:
+            watched = quarantine.of_batch(counts, system)
+            yield cls(plan, counts, system, data, watched)
+
+    @cached_property
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """For each unit whether it was not solved when the records were made."""
+        return self.watched.units.is_in(self.data.missing.implode()).to_numpy()
+
+    @cached_property
+    def regions(self) -> dict[int, str]:
+        """The regions' numbers, rising, with their geoids."""
+        geoids = self.counts.region_geoids
+        return {region: geoids[region] for region in np.unique(self.system.regions).tolist()}
+
+    def incumbent(self, rows: LinearConstraints | None = None) -> IntArray:
+        """People in each candidate, counted from the records.
+
+        Args:
+            rows: What they must meet; None for the rows of the system.
+        """
+        return encode_incumbent(
+            self.plan, self.counts, self.system, self.data.records, self.missing, rows=rows
+        )
+
+    def errors_named(self) -> AbstractContextManager[None]:
+        """Say in a solver's error which regions it is about."""
+        name = self.counts.region_geoids[int(self.system.regions[0])]
+        return errors_naming(f"{self.plan.release.region.name}s from", name)

@@ -1,5 +1,0 @@
-"""The attack as pure functions over frames and arrays.
-
-What is asked of all solutions is a `recon_cli.attack.question.Question`. Of a folder `question.py`
-has it, with the loop over batches of regions; the other files have the mathematics of a batch.
-"""

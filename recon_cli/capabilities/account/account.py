@@ -1,0 +1,381 @@
+"""What several products of the same people spend together.
+
+Products compose: their ρ add up, and so do their ε where all are pure. One person is a record whose
+values change; k people are k such records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from recon_cli.arrays import FloatArray
+from recon_cli.capabilities.measurements.strategy import Measurement, Strategy, table_sensitivity
+from recon_cli.schema import Feature
+from recon_cli.statement.noise import Gaussian
+
+#: α − 1 that are tried for the best order of a Rényi divergence; each gives a true bound.
+_ORDERS: Final = np.geomspace(1e-3, 1e6, 20_001)
+#: The grid that privacy losses are rounded up to.
+_STEP: Final = 1e-4
+#: Probability that may lie beyond the noise that is looked at; it is added to δ.
+_TAIL: Final = 1e-18
+#: What sums of products of doubles may be wrong by, in probability; likewise.
+_WRONG: Final = 1e-13
+#: By which a budget and one over its variance, which is rounded to decimals, may differ.
+_ROUNDED: Final = Fraction(1, 10**6)
+#: ρ beyond which the posterior is bounded by it alone: off certainty by less than 1e-14.
+_CERTAIN: Final = 32
+#: Standard deviations of a sum of Gaussian losses that are looked at, either way.
+_FAR: Final = 14
+
+
+@dataclass(frozen=True)
+class Spend:
+    """What a query of a level spends of one person's privacy.
+
+    Attributes:
+        level: Where it was measured; empty where records answered for themselves.
+        query: Its name, or the feature.
+        budget: ρ of a Gaussian mechanism, ε of a pure one, of one record whose values change; None
+            where nothing bounds it.
+        is_pure: Whether the budget is ε.
+        variance: Of the discrete Gaussian noise of each cell of a histogram, of which a change
+            moves two by one; else None.
+
+    Raises:
+        ValueError: The variance is not that of the budget.
+    """
+
+    level: str
+    query: str
+    budget: Fraction | None
+    is_pure: bool = False
+    variance: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.variance is None or self.is_pure:
+            return
+        if self.budget is None or abs(self.budget * self.variance - 1) > _ROUNDED:
+            raise ValueError(f"ρ {self.budget} does not fit the variance {self.variance}: 1/σ²")
+
+    @property
+    def rho(self) -> Fraction | None:
+        """ρ of zero-concentrated differential privacy."""
+        return pure_rho(self.budget) if self.is_pure and self.budget is not None else self.budget
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether the worst distribution of its privacy loss is known."""
+        return self.budget is not None and (self.is_pure or self.variance is not None)
+
+
+def pure_rho(epsilon: Fraction) -> Fraction:
+    """ρ of a mechanism of ε: ε²/2. Eq. (pure_rho).
+
+    Source: Bun & Steinke (2016), Proposition 1.4.
+    """
+    return epsilon**2 / 2
+
+
+def spends_of(
+    strategy: Strategy, features: Sequence[Feature], levels: Iterable[str]
+) -> list[Spend]:
+    """What a strategy spends at some levels, of one record whose values change.
+
+    A strategy's own budget is of its neighbours; where those are data sets that differ in one
+    record, a change is worth as much more as it moves counts further.
+    """
+    return [
+        _spend_of(level, each, strategy, features)
+        for level in levels
+        for each in strategy.at(level)
+    ]
+
+
+def _spend_of(
+    level: str, measured: Measurement, strategy: Strategy, features: Sequence[Feature]
+) -> Spend:
+    query, is_pure = measured.query, strategy.mechanism == "geometric"
+    factor = Fraction(1)
+    if strategy.neighbours == "add-or-remove":
+        factor = Fraction(2)  # of a histogram: one count less, one more
+        if query.table is not None:
+            own = table_sensitivity(query.table, features, replaced=False)
+            changed = table_sensitivity(query.table, features, replaced=True)
+            pairs = (changed.absolute, own.absolute), (changed.squared, own.squared)
+            factor = Fraction(*pairs[0 if is_pure else 1])
+    law = measured.law
+    variance = law.variance if isinstance(law, Gaussian) and query.table is None else None
+    return Spend(level, query.name, measured.budget * factor, is_pure, variance)
+
+
+@dataclass(frozen=True)
+class Total:
+    """What was spent together.
+
+    Attributes:
+        rho: None where nothing bounds it.
+        pure: ε, where all of it is pure.
+    """
+
+    rho: Fraction | None
+    pure: Fraction | None
+
+    @classmethod
+    def of(cls, spends: Sequence[Spend]) -> Total:
+        """The sum."""
+        rhos = [each.rho for each in spends]
+        budgets = [each.budget for each in spends]
+        is_pure = all(each.is_pure for each in spends) and bool(spends)
+        return cls(_sum(rhos), _sum(budgets) if is_pure else None)
+
+    def of_people(self, people: int) -> Total:
+        """Of so many people together: ρ grows with their square, ε with their number."""
+        return Total(
+            None if self.rho is None else people**2 * self.rho,
+            None if self.pure is None else people * self.pure,
+        )
+
+    def epsilon(self, delta: float) -> float:
+        """ε at δ: the smaller one of the two; infinite where nothing bounds it."""
+        found = [math.inf if self.rho is None else concentrated_epsilon(float(self.rho), delta)]
+        return min([*found, *([] if self.pure is None else [float(self.pure)])])
+
+
+def _sum(values: Sequence[Fraction | None]) -> Fraction | None:
+    known = [value for value in values if value is not None]
+    return sum(known, Fraction(0)) if len(known) == len(values) else None
+
+
+def concentrated_epsilon(rho: float, delta: float) -> float:
+    """ε at δ of ρ-zCDP, as small as the Rényi divergences prove. Eq. (concentrated).
+
+    Source: Canonne, Kamath & Steinke (2020), Proposition 12. Every order α gives a true bound, so
+    the best of many does.
+
+    >>> f"{concentrated_epsilon(2.5562, 1e-10):.2f}"
+    '17.14'
+    """
+    if not rho:
+        return 0.0
+    alpha, above = 1 + _ORDERS, _ORDERS
+    log_delta = math.log(delta) + np.log(above) - alpha * np.log1p(-1 / alpha)
+    return max(float(np.min(alpha * rho - log_delta / above)), 0.0)
+
+
+def tight_epsilon(spends: Sequence[Spend], delta: float) -> float | None:
+    """ε at δ of one record by the distribution of the privacy loss itself. Eq. (privacy_loss).
+
+    Losses are rounded up to a grid and the distribution of their sum is found by Fourier
+    transforms, so that ε is a bound, too. No pure mechanism loses more than one that answers one of
+    two by e^ε : 1 (Kairouz, Oh & Viswanath 2017, Theorem 3.3).
+
+    Returns:
+        None where a Gaussian query is no histogram, whose worst change is not known cell by cell,
+        or nothing bounds what is spent; and where δ is no more than what is not looked at.
+    """
+    losses = _losses(spends)
+    found = None if losses is None else _composed(losses)
+    if found is None or delta <= 2 * found.beyond:
+        return None
+    return _least_epsilon(found, delta - found.beyond)
+
+
+def expected_posterior(spends: Sequence[Spend]) -> float | None:
+    """At most what the strongest adversary believes of the truth, in expectation. Eq. (all_others).
+
+    He knows all other records, and holds two values of the last one for equally likely, which
+    nothing that is published exactly tells apart. Where the distribution of the privacy loss is not
+    known, ρ bounds it (Bretagnolle & Huber 1979).
+
+    Returns:
+        A probability from 0.5; None where nothing bounds what is spent.
+    """
+    rho = Total.of(spends).rho
+    if rho is None:
+        return None
+    bound = (1 + math.sqrt(-math.expm1(-float(rho)))) / 2
+    losses = _losses(spends) if rho <= _CERTAIN else None
+    if losses is None:
+        return bound
+    found = _composed(losses)
+    believed = found.chances @ (1 / (1 + np.exp(-found.losses)))
+    return min(float(believed) + found.beyond, bound)
+
+
+def _losses(spends: Sequence[Spend]) -> list[tuple[_Loss, int]] | None:
+    """The losses of one record's change, each so many times; None where one is not known."""
+    gaussian: Counter[Fraction] = Counter()
+    pure: Counter[Fraction] = Counter()
+    for each in spends:
+        if not each.has_loss:
+            return None
+        if each.is_pure and each.budget is not None:
+            pure[each.budget] += 1
+        elif each.variance is not None:
+            gaussian[each.variance] += 2
+    losses = [(_gaussian_loss(float(one)), times) for one, times in gaussian.items()]
+    return losses + [(_pure_loss(float(one)), times) for one, times in pure.items()]
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """The distribution of a privacy loss on the grid.
+
+    Attributes:
+        steps: Of the grid, rounded up.
+        chances: How likely each is.
+        low: No sum of many goes further below (or above) its least (greatest) steps than these ...
+        high: ... but with a probability far below any δ; Gaussian ones are looked at together.
+        mean: Of the steps; 0 of pure ones.
+        variance: A proxy of the steps; 0 of pure ones.
+        beyond: Probability of what is not looked at.
+    """
+
+    steps: npt.NDArray[np.int64]
+    chances: FloatArray
+    low: int = 0
+    high: int = 0
+    mean: float = 0.0
+    variance: float = 0.0
+    beyond: float = 0.0
+
+
+def _pure_loss(epsilon: float) -> _Loss:
+    true = 1 / (1 + math.exp(-epsilon))
+    steps = _up(np.array([-epsilon, epsilon]))
+    return _Loss(steps, np.array([1 - true, true]), int(steps[0]), int(steps[1]))
+
+
+def _gaussian_loss(variance: float) -> _Loss:
+    """Of a cell that moves by one: (1 − 2v)/(2σ²) at noise v."""
+    reach = math.ceil(math.sqrt(-2 * variance * math.log(_TAIL / 4))) + 2
+    drawn = np.arange(-reach, reach + 1)
+    weights = np.exp(-(drawn.astype(float) ** 2) / (2 * variance))
+    steps = _up((1 - 2 * drawn) / (2 * variance))
+    mean = 1 / (2 * variance) / _STEP
+    return _Loss(steps, weights / weights.sum(), mean=mean, variance=2 * mean / _STEP, beyond=_TAIL)
+
+
+def _up(losses: FloatArray) -> npt.NDArray[np.int64]:
+    return np.ceil(losses / _STEP).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """The distribution of a sum of losses, rounded up.
+
+    Attributes:
+        losses: Rising.
+        chances: How likely each is.
+        beyond: Probability of what is not looked at, and of what sums may be wrong by.
+    """
+
+    losses: FloatArray
+    chances: FloatArray
+    beyond: float
+
+
+def _composed(losses: Sequence[tuple[_Loss, int]]) -> _Composed:
+    """The distribution of the sum of losses, each so many times."""
+    beyond = _WRONG + sum(each.beyond * times for each, times in losses)
+    deviation = math.sqrt(sum(times * each.variance for each, times in losses))
+    mean = sum(times * each.mean for each, times in losses)
+    count = sum(times for _, times in losses)
+    # discrete Gaussian noise is sub-Gaussian with its parameter: beyond 14 there is less than 1e-42
+    low = math.floor(mean - _FAR * deviation) + sum(times * each.low for each, times in losses)
+    high = math.ceil(mean + _FAR * deviation) + sum(times * each.high for each, times in losses)
+    size = 1 << (high - low + count + 2).bit_length()
+    transform: npt.NDArray[np.complex128] = np.ones(size // 2 + 1, dtype=np.complex128)
+    for each, times in losses:
+        base = np.zeros(size)
+        np.add.at(base, each.steps % size, each.chances)
+        transform *= np.fft.rfft(base) ** times
+    steps: npt.NDArray[np.int64] = low + np.arange(size)
+    chances = np.clip(np.fft.irfft(transform, size), 0, None)[steps % size]
+    return _Composed(np.asarray(steps * _STEP, dtype=np.float64), chances, beyond)
+
+
+def _least_epsilon(found: _Composed, delta: float) -> float:
+    """The least ε ≥ 0 with Σ over losses L > ε of (1 − e^(ε−L)) P(L) ≤ δ."""
+
+    def missed(epsilon: float) -> float:
+        over = found.losses > epsilon
+        return float(found.chances[over] @ -np.expm1(epsilon - found.losses[over]))
+
+    low, high = 0.0, max(float(found.losses[-1]), 0.0)
+    if missed(low) <= delta:
+        return 0.0
+    while high - low > _STEP / 10:
+        middle = (low + high) / 2
+        low, high = (low, middle) if missed(middle) <= delta else (middle, high)
+    return high
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product that was drawn, or may have been.
+
+    Attributes:
+        id: Tells it from others; the same after a kill.
+        stage: What made it.
+        work: Name of its work folder.
+        made_of: The folder or file of the records.
+        spends: Its queries.
+        invariants: What it publishes exactly.
+        notes: What its numbers do not promise.
+        records: A digest of the records; empty in lines of before there was one.
+    """
+
+    id: str
+    stage: str
+    work: str
+    made_of: str
+    spends: tuple[Spend, ...]
+    invariants: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    records: str = ""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What may be spent in all.
+
+    Attributes:
+        rho: None for no limit on it.
+        epsilon: At ``delta``, likewise.
+        delta: δ.
+    """
+
+    rho: Fraction | None
+    epsilon: float | None
+    delta: float
+
+    def broken_by(self, total: Total) -> str | None:
+        """What is above the limit, in words; None if nothing is."""
+        if self.rho is not None and (total.rho is None or total.rho > self.rho):
+            found = "no finite ρ" if total.rho is None else f"ρ {float(total.rho):.6g}"
+            return f"{found}, above the limit of {float(self.rho):.6g}"
+        found_epsilon = total.epsilon(self.delta)
+        if self.epsilon is not None and found_epsilon > self.epsilon:
+            return (
+                f"ε {found_epsilon:.4g} at δ {self.delta:.0e}, above the limit of {self.epsilon:g}"
+            )
+        return None
+
+
+def grouped(products: Iterable[Product], by: Literal["level", "query"]) -> Mapping[str, Total]:
+    """What each level, or each query, spends in all products together."""
+    parts: dict[str, list[Spend]] = {}
+    for product in products:
+        for each in product.spends:
+            parts.setdefault(getattr(each, by), []).append(each)
+    return {name: Total.of(spends) for name, spends in parts.items()}

@@ -1,0 +1,203 @@
+"""Ends of published counts by clique tables: Eq. (clique), for offices with few dense places.
+
+Everything about whole regions. Where a clique is as wide as a census table, where units are not
+listed or statements contradict each other, nothing is found here, and the joint histogram is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds, StatedCounts
+from recon_cli.capabilities.audit.ends import FindEnds, SummedEnds
+from recon_cli.frames import OPEN
+from recon_cli.model.bounds import Bounds, SignedBounds, propagate_signed
+from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
+from recon_cli.model.components import Component, split_components
+from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.program import activity_bounds
+from recon_cli.seeding import digest_seed
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.feasibility import Feasibility, solve_nested
+from recon_cli.solve.linear_relaxation import endless_variables
+from recon_cli.solve.nested_blocks import Keeper, find_ends, find_settled, known_before
+
+
+@dataclass(frozen=True)
+class AskedEnds:
+    """Counts of which ends are asked.
+
+    Attributes:
+        names: Columns ``geoid, level, table, cell``.
+        is_settled: Whether propagation leaves one value.
+    """
+
+    names: pl.DataFrame
+    low: IntArray
+    high: IntArray
+    is_settled: BoolArray
+
+
+#: Who hears of the ends of counts while they are found.
+Follow = Callable[[AskedEnds], OnEnds]
+#: Keeps searches by the number of their part.
+Searches = Callable[[int], Keeper]
+
+
+#: All parts of a region are asked together.
+_WHOLE: Final = 2**31
+
+
+def clique_ends(
+    form: CliqueForm,
+    counts: PartitionCounts,
+    batch: slice,
+    *,
+    seed: int,
+    effort: float,
+    follow: Follow,
+    searches: Searches,
+    among: pl.DataFrame | None = None,
+    sizes: tuple[int, int] | None = None,
+) -> tuple[pl.DataFrame, CountEnds, BoolArray] | None:
+    """The ends of all counts of a batch of whole regions that are published as intervals.
+
+    Args:
+        form: Narrow cliques of the plan.
+        effort: Deterministic seconds for each region.
+        among: Columns ``geoid, table, cell``: whether these are settled is asked, and nothing else;
+            None for all ends.
+        sizes: Least and greatest count that matters; None for any.
+
+    Returns:
+        Columns ``geoid, level, table, cell`` and the ends, a row each, and which of them were not
+        asked because a solution has a count that does not matter; None where the joint histogram
+        has to be asked.
+    """
+    propagated = _propagated(form, counts, batch)
+    if propagated is None:
+        return None
+    system, bounds = propagated
+    endless = bounds.upper >= OPEN
+    asked = AskedCounts.of_all(system, counts, among)
+    names, low, high = asked.names, asked.low, asked.high
+    rows = sparse.csr_array(system.rows.A[asked.row])
+    regions = counts.region[batch][system.unit]
+    nothing = np.zeros(len(bounds.lower), dtype=bool)
+    plain = Bounds(bounds.lower, bounds.upper, nothing, bounds.conflict)
+    solution = bounds.lower.copy()
+    found: list[tuple[Component, FindEnds]] = []
+    for number, part in enumerate(split_components(system.rows, plain, regions, pack=_WHOLE)):
+        region = counts.region_geoids[int(regions[part.columns[0]])]
+        own = Effort(digest_seed(seed, "audit", region), effort)
+        blocks = nested_blocks(counts.lying_in(batch), system.unit[part.columns])
+        keeper = searches(number)
+        known = known_before(keeper, part.program)
+        if known is None:
+            solved = solve_nested(part.program, blocks, own.seed)
+            if solved.outcome is not Feasibility.SOLVED:
+                return None
+            known = solved.values
+        solution[part.columns] = known
+        search = partial(find_ends, keeper=keeper) if among is None else find_settled
+        search = partial(search, is_endless=endless[part.columns])
+        found.append((part, partial(search, part.program, known=known, levels=blocks, effort=own)))
+    value = rows @ solution
+    is_left = np.zeros(len(value), dtype=bool)
+    if sizes is not None:
+        is_left = (value < sizes[0]) | (value > sizes[1])
+    # What is left is looked at no further than propagation does.
+    lower, upper = activity_bounds(rows, bounds.lower, bounds.upper)
+    is_endless = np.diff(sparse.csr_array(rows[:, np.flatnonzero(endless)]).indptr) > 0
+    greatest = np.where(is_endless, OPEN, value)
+    shown = CountEnds(low, high, lower, np.minimum(upper, OPEN), value, greatest)
+    kept = np.flatnonzero(~is_left)
+    counted = sparse.csr_array(rows[kept])
+    is_settled = abs(counted) @ bounds.free == 0
+    tell = follow(AskedEnds(names[kept], low[kept], high[kept], is_settled))
+
+    def on_ends(found: EndsSoFar) -> None:
+        upper = np.minimum(found.upper, OPEN)
+        greatest = np.where(is_endless[kept], OPEN, found.greatest)
+        tell(replace(found, upper=upper, greatest=greatest))
+
+    ends = SummedEnds(counted, bounds.lower, bounds.free, bounds.upper)
+    for part, find in found:
+        ends.add(part, find, on_ends)
+    shown.lower[kept], shown.least[kept] = ends.lower, ends.least
+    shown.upper[kept] = np.minimum(ends.upper, OPEN)
+    shown.greatest[kept] = np.where(is_endless[kept], OPEN, ends.greatest)
+    return names, shown, is_left
+
+
+def _propagated(
+    form: CliqueForm, counts: PartitionCounts, batch: slice
+) -> tuple[CliqueSystem, SignedBounds] | None:
+    """The system of some regions and its bounds; what is open is endless. None: ask another way."""
+    units = counts.units[batch]
+    if not form.can_hold(len(units)) or not counts.is_listed[units].all():
+        return None
+    system = CliqueSystem.of(form, counts, batch).tightened(counts, batch)
+    if system is None or not system.published:
+        return None
+    bounds = propagate_signed(system.rows, system.ceiling)
+    # What is open and not endless is bounded by more than one row at a time.
+    is_bounded = endless_variables(system.rows, bounds.upper) < (bounds.upper >= OPEN)
+    return None if bounds.conflict.any() or is_bounded.any() else (system, bounds)
+
+
+def is_among(names: pl.DataFrame, among: pl.DataFrame) -> BoolArray:
+    """Which of some counts are among others: columns ``geoid, table, cell`` of both."""
+    key = ["geoid", "table", "cell"]
+    marked = among.select(key).unique().with_columns(among=True)
+    found = names.join(marked, on=key, how="left", maintain_order="left")["among"]
+    return found.fill_null(value=False).to_numpy()
+
+
+@dataclass(frozen=True)
+class AskedCounts:
+    """Counts of one coverage pattern that are published as intervals.
+
+    Attributes:
+        names: Columns ``geoid, level, table, cell``.
+        row: The row of each in the system.
+    """
+
+    names: pl.DataFrame
+    row: IntArray
+    low: IntArray
+    high: IntArray
+
+    @classmethod
+    def of_all(
+        cls, system: CliqueSystem, counts: PartitionCounts, among: pl.DataFrame | None
+    ) -> AskedCounts:
+        """Those of all patterns; see `clique_ends`."""
+        parts = [cls.of(system, counts, rows) for rows in system.published]
+        row, low, high = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("row", "low", "high")
+        )
+        names = pl.concat(part.names for part in parts)
+        if among is None:
+            return cls(names, row, low, high)
+        kept = is_among(names, among)
+        return cls(names.filter(kept), row[kept], low[kept], high[kept])
+
+    @classmethod
+    def of(cls, system: CliqueSystem, counts: PartitionCounts, rows: PublishedRows) -> AskedCounts:
+        """Those of some rows of a system."""
+        plan = system.form.plan
+        pattern = plan.patterns[rows.pattern]
+        _, node = system.form.published(pattern)
+        stated = StatedCounts.of(plan, counts, pattern, rows.geounits)
+        row = rows.first + stated.place * len(rows.nodes) + node[stated.column]
+        return cls(stated.names, row, stated.low, stated.high)

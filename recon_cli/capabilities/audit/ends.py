@@ -1,0 +1,213 @@
+"""Least and greatest values of many counts: functionals split over connected parts, and their ends.
+
+A count is the sum of what each connected part of a program adds to it, and the ends of the sum are
+the sums of the ends. Of one part, many cells have the same functional, so each is asked once.
+
+In this order, from cheap to expensive: vertices of the linear relaxation for random costs, each of
+which moves many functionals at once; a proof for all that none of them moved; duals for the ends
+that are left, one functional of each connected part at a time; and for functionals of which it is
+still unknown whether they are constant, bound tightening by two engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.audit.cells import EndsSoFar, OnEnds
+from recon_cli.model.components import Component
+from recon_cli.model.ledger import Ledger, OnLedger, ignore_ledger
+from recon_cli.model.program import ConnectedParts, IntegerProgram, activity_bounds, connected_parts
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.ends import EndSearch
+
+#: Share of the effort that ends may take; the rest is for what is not known to be constant.
+_ENDS = 0.5
+
+
+@dataclass(frozen=True)
+class DistinctFunctionals:
+    """The functionals that make up the counts of cells in one program.
+
+    Attributes:
+        coefficients: Sparse (functionals × variables), each over one connected part; of equal ones
+            one.
+        part: The connected part of each.
+        cells: Sparse (cells × functionals): which functionals a count is the sum of.
+    """
+
+    coefficients: sparse.csr_array
+    part: IntArray
+    cells: sparse.csr_array
+
+    @classmethod
+    def of(cls, program: IntegerProgram, coefficients: sparse.csr_array) -> DistinctFunctionals:
+        """Split and deduplicate.
+
+        Args:
+            coefficients: Sparse (cells × variables): the counts.
+        """
+        _, part_of_variable = connected_parts(program.constraints.A)
+        entries = coefficients.tocoo()
+        parts = int(part_of_variable.max(initial=-1)) + 1
+        key = entries.row.astype(np.int64) * parts + part_of_variable[entries.col]
+        pieces, piece = np.unique(key, return_inverse=True)
+        shape = (len(pieces), coefficients.shape[1])
+        split = sparse.csr_array((entries.data, (piece, entries.col)), shape=shape)
+        cell, part = np.divmod(pieces, max(parts, 1))
+        first, same = _distinct_rows(split)
+        member = sparse.csr_array(
+            (np.ones(len(pieces), dtype=np.int64), (cell, same)),
+            shape=(coefficients.shape[0], len(first)),
+        )
+        return cls(sparse.csr_array(split[first]), part[first], member)
+
+
+class FindEnds(Protocol):
+    """Finds the ends of functionals of a program."""
+
+    def __call__(self, functionals: sparse.csr_array, *, watch: OnLedger) -> Ledger:
+        """Find them, and show the ledger now and then."""
+
+
+class SummedEnds:
+    """Ends of counts, summed over components that share no row.
+
+    Attributes:
+        lower: No solution has less, of the components that were added.
+        upper: No solution has more.
+        least: The least in a known solution.
+    """
+
+    def __init__(
+        self, counts: sparse.csr_array, lower: IntArray, free: BoolArray, upper: IntArray
+    ) -> None:
+        """Begin with what the variables add that are settled.
+
+        Args:
+            counts: Sparse (cells × variables).
+            free: Whether it is in a component.
+            upper: The greatest of each variable; `OPEN` where there is none.
+        """
+        self._by_variable = sparse.csc_array(counts)
+        left = np.where(free, lower, 0), np.where(free, upper, 0)
+        #: What components that were not added can add.
+        self._rest = activity_bounds(counts, *left)
+        known: IntArray = counts @ np.where(free, 0, lower)
+        self.lower, self.upper = known.copy(), known.copy()
+        self.least, self.greatest = known.copy(), known
+
+    def add(self, component: Component, find: FindEnds, on_ends: OnEnds | None = None) -> Ledger:
+        """What a component adds.
+
+        Args:
+            on_ends: Hears of the counts, as far as components were added; None: nobody does.
+        """
+        here = sparse.csr_array(self._by_variable[:, component.columns])
+        asked = np.flatnonzero(np.diff(here.indptr))
+        functionals = DistinctFunctionals.of(component.program, sparse.csr_array(here[asked]))
+        part = component.program
+        added = activity_bounds(sparse.csr_array(here[asked]), part.lower, part.upper)
+        for rest, less in zip(self._rest, added, strict=True):
+            rest[asked] -= less
+
+        def show(ledger: Ledger) -> None:
+            if on_ends is None:
+                return
+            low, high = self._rest
+            # Of what is not looked at yet one solution is taken for granted, whichever it is.
+            so_far = [self.lower + low, self.upper + high, self.least + low, self.greatest + low]
+            values = (ledger.lower, ledger.upper, ledger.least, ledger.greatest)
+            for known, own in zip(so_far, values, strict=True):
+                known[asked] += functionals.cells @ own
+            on_ends(EndsSoFar(asked, *so_far))
+
+        found = find(functionals.coefficients, watch=show)
+        self.lower[asked] += functionals.cells @ found.lower
+        self.upper[asked] += functionals.cells @ found.upper
+        self.least[asked] += functionals.cells @ found.least
+        self.greatest[asked] += functionals.cells @ found.greatest
+        return found
+
+    def leave(self, component: Component) -> None:
+        """What a component allows of which no solution is known."""
+        here = sparse.csr_array(self._by_variable[:, component.columns])
+        lower, upper = activity_bounds(here, component.program.lower, component.program.upper)
+        low, high = self._rest
+        self._rest = low - lower, high - upper
+        self.lower += lower
+        self.upper += upper
+        self.least += lower
+        self.greatest += lower
+
+
+def _distinct_rows(rows: sparse.csr_array) -> tuple[IntArray, IntArray]:
+    """The place of one of each distinct row, and for each row which of them it is.
+
+    Two random projections find rows that are equal; that they are is looked at, since bounds rest
+    on it. A row that only looks equal is kept apart.
+    """
+    weights = np.random.default_rng(0).integers(1, 2**40, size=(rows.shape[1], 2), dtype=np.int64)
+    _, first, same = np.unique(rows @ weights, axis=0, return_index=True, return_inverse=True)
+    same = same.ravel()
+    difference = sparse.csr_array(rows - rows[first[same]])
+    difference.eliminate_zeros()
+    apart = np.flatnonzero(np.diff(difference.indptr))
+    same[apart] = len(first) + np.arange(len(apart))
+    return np.concatenate([first, apart]), same
+
+
+def find_ends(
+    program: IntegerProgram,
+    functionals: sparse.csr_array,
+    known: IntArray,
+    effort: Effort,
+    watch: OnLedger = ignore_ledger,
+) -> Ledger:
+    """The least and the greatest value of each functional: Eq. (ends).
+
+    Where the effort ends before, what the ledger has are valid bounds.
+
+    Args:
+        functionals: Sparse (functionals × variables), each over one connected part, none empty.
+        effort: Its limit is for everything together.
+    """
+    ledger = Ledger(program, functionals, [known])
+    search = EndSearch(ledger, effort, ConnectedParts.of(program))
+    # First all open ends; then those that no solution has moved yet, which would not be worth what
+    # others cost.
+    for step in (
+        partial(search.move, lambda: ledger.is_open_anywhere),
+        partial(search.move, lambda: ledger.is_undecided),
+        search.prove_constants,
+        partial(search.bound_widest, lambda: ledger.is_undecided, 0.0),
+    ):
+        step()
+        watch(ledger)
+    search.bound_widest(lambda: ledger.is_open_anywhere, search.left * (1 - _ENDS))
+    watch(ledger)
+    search.tighten(np.flatnonzero(ledger.is_undecided))
+    return ledger
+
+
+def find_settled(
+    program: IntegerProgram,
+    functionals: sparse.csr_array,
+    known: IntArray,
+    effort: Effort,
+    watch: OnLedger = ignore_ledger,
+) -> Ledger:
+    """Which functionals have one value in all solutions; as `find_ends`, without their ends."""
+    ledger = Ledger(program, functionals, [known])
+    search = EndSearch(ledger, effort, ConnectedParts.of(program))
+    search.move(lambda: ledger.is_undecided)
+    search.prove_constants()
+    watch(ledger)
+    search.bound_widest(lambda: ledger.is_undecided, search.left * (1 - _ENDS))
+    search.tighten(np.flatnonzero(ledger.is_undecided))
+    return ledger

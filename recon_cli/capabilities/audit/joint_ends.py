@@ -1,0 +1,109 @@
+"""Ends of published counts over joint histograms, where clique tables are too wide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from recon_cli.ask.known_batch import errors_naming
+from recon_cli.ask.options import AuditOptions
+from recon_cli.ask.quarantine import BatchQuarantine
+from recon_cli.capabilities.audit.cells import CountEnds, IntervalCells, OnEnds
+from recon_cli.capabilities.audit.clique_ends import AskedEnds, Follow, is_among
+from recon_cli.capabilities.audit.ends import SummedEnds, find_ends, find_settled
+from recon_cli.capabilities.reconstruct.solution import BatchSolution
+from recon_cli.frames import OPEN
+from recon_cli.model.components import split_components
+from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import System
+from recon_cli.seeding import digest_seed
+from recon_cli.solve.cp_sat import Effort
+
+#: Variables that are asked about in one relaxation, exceeded only by a larger connected part.
+_PACK = 2000
+
+
+def joint_ends(
+    plan: Plan,
+    counts: PartitionCounts,
+    solutions: Sequence[BatchSolution],
+    options: AuditOptions,
+    watched: BatchQuarantine,
+    *,
+    follow: Follow,
+) -> tuple[pl.DataFrame, CountEnds]:
+    """The counts of the regions that are not excluded, and their ends."""
+    solved = solutions[0]
+    system = solved.system
+    cells = _asked(plan, counts, system, options)
+    left_out = system.regions[solved.unsolved & ~solved.undecided]
+    undecided = set(counts.region_geoids.gather(np.unique(system.regions[solved.undecided])))
+    regions = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
+    excluded = set(counts.region_geoids.gather(np.unique(left_out)))
+    bounds = solved.bounds
+    ends = SummedEnds(cells.coefficients, bounds.lower, bounds.free, bounds.upper)
+    elapsed: dict[str, float] = {}
+    on_ends: OnEnds | None = None
+    people = solved.people[system.is_listed[solved.cells.unit]]
+    of_candidate = system.regions[system.candidates.unit]
+    for component in split_components(system.rows, bounds, of_candidate, pack=_PACK):
+        region = counts.region_geoids[int(of_candidate[component.columns[0]])]
+        if region in excluded or not watched.admits(system.candidates.unit[component.columns]):
+            excluded.add(region)
+            continue
+        if region in undecided:
+            ends.leave(component)
+            continue
+        with errors_naming(plan.release.region.name, region):
+            left = options.effort - elapsed.get(region, 0.0)
+            effort = Effort(digest_seed(options.seed, "audit", region), left)
+            known = people[component.columns]
+            search = find_ends if options.among is None else find_settled
+            find = partial(search, component.program, known=known, effort=effort)
+            is_large = len(component.columns) > _PACK
+            if is_large and on_ends is None:
+                names, free = cells.names(plan, counts, system), solved.bounds.free
+                is_settled = cells.is_bounded & (abs(cells.coefficients) @ free == 0)
+                on_ends = follow(AskedEnds(names, cells.low, cells.high, is_settled))
+            found = ends.add(component, find, on_ends if is_large else None)
+            elapsed[region] = elapsed.get(region, 0.0) + round(found.effort, 9)
+    if not system.is_listed.all():  # whole solutions say what they have
+        unlisted = np.unique(system.regions[~system.is_listed])
+        is_unlisted = regions.is_in(counts.region_geoids.gather(unlisted).to_list()).to_numpy()
+        values = []
+        for each in solutions:
+            placed = replace(each.system, candidates=each.cells)
+            values.append(_asked(plan, counts, placed, options).coefficients @ each.people)
+        lacks_people = any(each.undecided.any() for each in solutions)
+        seen = np.stack(values[:1] if lacks_people else values)
+        ends.least = np.where(is_unlisted, seen.min(axis=0), ends.least)
+        ends.greatest = np.where(is_unlisted, seen.max(axis=0), ends.greatest)
+    # Where more people are possible than the candidates, only margins say how many at most. Where
+    # nothing bounds them, every number above a solution's is that of another one.
+    unsolved = counts.region_geoids.gather(np.unique(system.regions[solved.unsolved])).to_list()
+    is_solved = ~regions.is_in(unsolved).to_numpy()
+    greatest = np.where(cells.is_endless & is_solved, OPEN, ends.greatest)
+    kept = ~regions.is_in(sorted(excluded)).to_numpy()
+    proven = CountEnds(
+        low=cells.low[kept],
+        high=cells.high[kept],
+        lower=np.maximum(ends.lower, cells.least)[kept],
+        upper=np.where(cells.is_bounded, np.minimum(ends.upper, cells.most), cells.most)[kept],
+        least=ends.least[kept],
+        greatest=greatest[kept],
+    )
+    return cells.names(plan, counts, system).filter(kept), proven
+
+
+def _asked(
+    plan: Plan, counts: PartitionCounts, system: System, options: AuditOptions
+) -> IntervalCells:
+    cells = IntervalCells.of(plan, counts, system)
+    if options.among is None:
+        return cells
+    return cells.where(is_among(cells.names(plan, counts, system), options.among))

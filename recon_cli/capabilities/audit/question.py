@@ -1,0 +1,408 @@
+"""What do the other counts give away of each protected one? The question of `recon audit`.
+
+For every suppressed, rounded or left out cell the feasibility interval, its least and greatest
+count over all solutions, from all tables and levels at once: Eq. (ends).
+
+See *audit* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Final, Self
+
+import numpy as np
+import polars as pl
+
+from recon_cli.arrays import IntArray
+from recon_cli.ask.options import AuditOptions
+from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
+from recon_cli.ask.question import (
+    Answer,
+    Checkpoint,
+    KeptSearch,
+    PlannedQuestion,
+    RegionData,
+    count_statuses,
+)
+from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds, StatedCounts
+from recon_cli.capabilities.audit.clique_ends import AskedEnds, clique_ends
+from recon_cli.capabilities.audit.joint_ends import joint_ends
+from recon_cli.capabilities.audit.left_out import (
+    coverage_with_left_out,
+    left_out_counts,
+    with_left_out,
+)
+from recon_cli.capabilities.audit.statuses import OF_NO_INTEREST, AuditProgress, Withheld, statuses
+from recon_cli.capabilities.reconstruct.question import plan_for
+from recon_cli.capabilities.reconstruct.solution import solve_system
+from recon_cli.coverage import Coverage
+from recon_cli.frames import OPEN, is_place
+from recon_cli.model.cliques import CliqueForm
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan, plan_of_units
+from recon_cli.model.system import System, build_system, build_systems, whole_regions_of
+from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+
+#: A row a cell that is published as an interval: the interval that its statement proves (``high``
+#: null: open), and the least and greatest count of any solution (null: no bound is known), with
+#: the ``width`` between them. ``is_exact``: solutions reach both. ``suppression``: which kind of
+#: suppressed count it is, see `recon_cli.capabilities.audit.statuses`; null of others. ``required``
+#: is its safety range, ``status`` one of `recon_cli.capabilities.audit.statuses.STATUSES`.
+AUDIT: Final = pl.Schema(
+    {
+        "geoid": pl.String,
+        "level": pl.String,
+        "table": pl.String,
+        "cell": pl.Int16,
+        "low": pl.Int32,
+        "high": pl.Int32,
+        "least": pl.Int32,
+        "greatest": pl.Int32,
+        "width": pl.Int32,
+        "is_exact": pl.Boolean,
+        "suppression": pl.String,
+        "required": pl.Int32,
+        "status": pl.String,
+    }
+)
+_KEY = ["geoid", "table", "cell"]
+
+
+def audit_counts(
+    release: Release, published: Publication, tables: Sequence[Table], options: AuditOptions
+) -> pl.DataFrame:
+    """Feasibility intervals of the cells that are not published exactly, or left out.
+
+    Returns:
+        Columns of `AUDIT`; nothing where all counts are exact and none is left out.
+
+    Raises:
+        ContradictionError: Nobody has these counts; names the cells.
+    """
+    question = AuditQuestion.of(release, tables, published.coverage, options)
+    part = RegionData(published)
+    question.count_unsolved(part)
+    return question.audited(part)
+
+
+@dataclass(frozen=True)
+class _Partition:
+    """One partition and how it is audited."""
+
+    plan: Plan
+    published: Publication
+    counts: PartitionCounts
+    options: AuditOptions
+    quarantine: Quarantine
+    checkpoint: Checkpoint
+
+    @cached_property
+    def form(self) -> CliqueForm | None:
+        """Clique tables, where they are small and no solver died on the region before."""
+        form = CliqueForm.of(self.plan)
+        return form if form.is_narrow and not self.quarantine.is_active else None
+
+    def audit_empty_places(self) -> Iterator[pl.DataFrame]:
+        """The counts of places none of whose units exists: nobody lives there, so each is 0.
+
+        Exact zeros of the units may prove it where a place's own counts are perturbed.
+        """
+        plan, counts = self.plan, self.counts
+        yield AUDIT.to_frame()
+        for pattern in plan.patterns:
+            if counts.intervals is None or pattern.level == plan.release.geography.unit.name:
+                continue
+            places = np.flatnonzero(counts.pattern == pattern.pattern)
+            empty = np.setdiff1d(places, counts.parent[pattern.level])
+            if not len(empty):
+                continue
+            low, high = counts.intervals.of(empty)
+            withheld = counts.intervals.is_withheld(empty)
+            for table, number in pattern.margins.columns:
+                cell = plan.columns[table, number]
+                is_open = withheld[:, cell]
+                names = pl.DataFrame({"geoid": counts.geoids.gather(empty[is_open])}).select(
+                    "geoid",
+                    level=pl.lit(pattern.level),
+                    table=pl.lit(table),
+                    cell=pl.lit(number, dtype=pl.Int16),
+                )
+                zero = np.zeros(names.height, dtype=np.int64)
+                ends = CountEnds(low[is_open, cell], high[is_open, cell], zero, zero, zero, zero)
+                yield self._rated(names, ends)
+
+    def audited(self, number: int, batch: slice, progress: AuditProgress) -> pl.DataFrame:
+        """The counts of a batch of whole regions; where nobody goes on, as they were told last."""
+        checkpoint, name = self.checkpoint, _batch(number)
+        found = checkpoint.finished(name)
+        if found is None and checkpoint.is_over:
+            found = checkpoint.so_far(name)
+            return pl.concat(self._stated(batch)) if found is None else found
+        if found is None:
+            found = pl.concat([AUDIT.to_frame(), *self.audit(number, batch, progress)])
+            checkpoint.finish(name, found)
+        return found
+
+    def _stated(self, batch: slice) -> Iterator[pl.DataFrame]:
+        """The counts of a batch between the ends that are published."""
+        yield AUDIT.to_frame()
+        for pattern in self.plan.patterns:
+            geounits, _ = self.counts.geounits_of(pattern.level, pattern.pattern, batch)
+            if not len(geounits):
+                continue
+            stated = StatedCounts.of(self.plan, self.counts, pattern, geounits)
+            low, high = stated.low, stated.high
+            yield self._rated(stated.names, CountEnds(low, high, low, high, low, low))
+
+    def audit(self, number: int, batch: slice, progress: AuditProgress) -> Iterator[pl.DataFrame]:
+        """The counts of some whole regions: by clique tables, or by their joint histograms."""
+        if self.form is not None:
+            options, counts = self.options, self.counts
+            for region in np.unique(counts.region[batch]):
+                name = counts.region_geoids[int(region)]
+                self.quarantine.announce(name, name)
+            found = clique_ends(
+                self.form,
+                counts,
+                batch,
+                seed=options.seed,
+                effort=options.effort,
+                follow=partial(self._keep, number, progress),
+                searches=partial(self._search, number),
+                among=options.among,
+                sizes=options.sizes,
+            )
+            if found is not None:
+                names, ends, is_left = found
+                left = pl.Series(is_left) & pl.Series(ends.lower < ends.upper)
+                status = pl.when(left).then(pl.lit(OF_NO_INTEREST)).otherwise("status")
+                yield self._rated(names, ends).with_columns(status=status)
+                return
+        yield from self._audit_jointly(batch, progress)
+
+    def _follow(self, progress: AuditProgress, asked: AskedEnds) -> OnEnds:
+        """Tells of counts as they are decided."""
+        withheld = Withheld.of(self.published, asked.names, asked.high)
+        required = self._required(withheld, asked.low, asked.high)
+        is_unit = pl.col("level") == self.plan.release.geography.unit.name
+        units = asked.names.select(pl.when(is_unit).then("geoid")).to_series()
+        return progress.of(units, required, asked.is_settled)
+
+    def _keep(self, number: int, progress: AuditProgress, asked: AskedEnds) -> OnEnds:
+        """Tells of counts as they are decided, and keeps them."""
+        hear = self._follow(progress, asked)
+
+        def keep(ends: EndsSoFar) -> None:
+            def rows() -> pl.DataFrame:
+                low, high = asked.low, asked.high
+                lower, upper = np.maximum(ends.lower, low), np.minimum(ends.upper, high)
+                shown = CountEnds(low, high, lower, upper, ends.least, ends.greatest)
+                return self._rated(asked.names, shown)
+
+            hear(ends)
+            self.checkpoint.tell(_batch(number), rows)
+
+        return keep
+
+    def _search(self, number: int, part: int) -> KeptSearch:
+        """Keeps the search of one part of a batch."""
+        return KeptSearch(self.checkpoint, f"search-{number:05d}-{part:05d}")
+
+    def _required(self, withheld: Withheld, low: IntArray, high: IntArray) -> IntArray:
+        """The safety range of each count."""
+        if self.options.safety is None:
+            return withheld.safety_ranges(low, high)
+        return np.full(len(low), self.options.safety, dtype=np.int64)
+
+    def _audit_jointly(self, batch: slice, progress: AuditProgress) -> Iterator[pl.DataFrame]:
+        system = build_system(self.plan, self.counts, batch, must_list=False)
+        if not system.strata:
+            return
+        # Candidates that are not listed leave nothing but solutions and margins.
+        kinds = (False,) if system.is_listed.all() else (False, True)
+        names, ends = self._joint_ends(system, progress, kinds)
+        if self.units_alone is not None and not system.is_listed.all():
+            ends = self.units_alone.narrowed(batch, names, ends, progress)
+        yield self._rated(names, ends)
+
+    def _joint_ends(
+        self, system: System, progress: AuditProgress, kinds: Sequence[bool]
+    ) -> tuple[pl.DataFrame, CountEnds]:
+        """By a solution for each kind: whether a likely one."""
+        plan, counts, options = self.plan, self.counts, self.options
+        solved = [
+            solve_system(
+                plan,
+                self.published,
+                counts,
+                system,
+                seed=options.seed,
+                quarantine=self.quarantine,
+                is_likely=is_likely,
+            )
+            for is_likely in kinds
+        ]
+        watched = self.quarantine.of_batch(counts, system)
+        follow = partial(self._follow, progress)
+        return joint_ends(plan, counts, solved, options, watched, follow=follow)
+
+    @cached_property
+    def units_alone(self) -> _Partition | None:
+        """The same by the units' own tables; None where that says no more."""
+        own = plan_of_units(self.plan, self.published.coverage)
+        if own is None:
+            return None
+        return replace(self, plan=own, counts=arrange_counts(own, self.published))
+
+    def narrowed(
+        self, batch: slice, names: pl.DataFrame, ends: CountEnds, progress: AuditProgress
+    ) -> CountEnds:
+        """Ends within what these tables, of all that are published, prove of some whole regions.
+
+        A further count never takes away a proof; but candidates may be too many to list with it.
+        """
+        system = build_system(self.plan, self.counts, batch, must_list=False)
+        if not system.is_listed.any():
+            return ends
+        known, own = self._joint_ends(system, progress, (False,))
+        proven = names.select(_KEY).join(
+            known.select(_KEY).with_columns(lower=pl.Series(own.lower), upper=pl.Series(own.upper)),
+            on=_KEY,
+            how="left",
+            maintain_order="left",
+        )
+        return replace(
+            ends,
+            lower=np.maximum(ends.lower, proven["lower"].fill_null(0).to_numpy()),
+            upper=np.minimum(ends.upper, proven["upper"].fill_null(OPEN).to_numpy()),
+        )
+
+    def _rated(self, names: pl.DataFrame, ends: CountEnds) -> pl.DataFrame:
+        """Columns of `AUDIT`."""
+        withheld = Withheld.of(self.published, names, ends.high)
+        required = self._required(withheld, ends.low, ends.high)
+        least, greatest = ends.lower, ends.upper
+        is_exact = (least == ends.least) & (greatest == ends.greatest) & (greatest < OPEN)
+        status = statuses(least, greatest, ends.least, ends.greatest, required)
+        kind = pl.Series(withheld.kinds(ends), dtype=pl.String)
+        shown = names.with_columns(
+            low=pl.Series(ends.low),
+            high=_or_open(ends.high),
+            least=pl.Series(least),
+            greatest=_or_open(greatest),
+            width=_or_open(np.where(greatest < OPEN, greatest - least, OPEN)),
+            is_exact=pl.Series(is_exact),
+            suppression=kind.set(kind == "", None),
+            required=pl.Series(required),
+            status=pl.Series(status, dtype=pl.String),
+        )
+        return shown.select(AUDIT.names()).cast(AUDIT)
+
+
+def _batch(number: int) -> str:
+    return f"batch-{number:05d}"
+
+
+def _or_open(ends: IntArray) -> pl.Series:
+    """Null where nothing bounds from above."""
+    return pl.Series(ends).set(pl.Series(ends >= OPEN), None)
+
+
+@dataclass(frozen=True)
+class AuditQuestion(PlannedQuestion):
+    """Between which values do all other counts leave each one that is not published exactly?"""
+
+    options: AuditOptions
+    coverage: Coverage
+
+    @classmethod
+    def of(
+        cls, release: Release, tables: Sequence[Table], coverage: Coverage, options: AuditOptions
+    ) -> Self:
+        """For some tables; planned for all cells, those left out among them."""
+        asked = dict.fromkeys(options.ask, tables)
+        whole = coverage_with_left_out(release, coverage, asked)
+        return cls(make_interval_plan(release, tables, whole), options, coverage)
+
+    @staticmethod
+    def decides(release: Release) -> str:  # noqa: ARG004
+        """Counts."""
+        return "counts"
+
+    @cached_property
+    def _exact_plan(self) -> Plan:
+        """Of counts none of which is withheld."""
+        return plan_for(self.release, self.plan.tables, self.coverage, is_exact=True)
+
+    def count_unsolved(self, part: RegionData, quarantine: Quarantine = NO_QUARANTINE) -> int:
+        """Solve the regions of a part without withheld counts, of which `audited` asks nothing.
+
+        Returns:
+            How many of its units are of regions that no solver decided: whether the tables
+            contradict each other there nobody knows.
+
+        Raises:
+            ContradictionError: Nobody has these counts; names the cells.
+        """
+        asked = dict.fromkeys(self.options.ask, self.plan.tables)
+        if not with_left_out(self.release, part.published, asked).is_exact:
+            return 0
+        plan, seed = self._exact_plan, self.options.seed
+        counts, unsolved = arrange_counts(plan, part.published), 0
+        for system in build_systems(plan, counts):
+            solved = solve_system(
+                plan, part.published, counts, system, seed=seed, quarantine=quarantine
+            )
+            unsolved += int(solved.unsolved.sum())
+        return unsolved
+
+    def audited(
+        self,
+        part: RegionData,
+        on_progress: OnProgress = ignore_progress,
+        quarantine: Quarantine = NO_QUARANTINE,
+    ) -> pl.DataFrame:
+        """See `audit_counts`; of the cells of regions in ``quarantine`` nothing is said."""
+        asked = dict.fromkeys(self.options.ask, self.plan.tables)
+        published = with_left_out(self.release, part.published, asked)
+        if published.is_exact:
+            return AUDIT.to_frame()
+        counts, among = arrange_counts(self.plan, published), self.options.among
+        partition = _Partition(
+            self.plan, published, counts, self.options, quarantine, part.checkpoint
+        )
+        frames = list(partition.audit_empty_places())
+        for number, batch in enumerate(whole_regions_of(counts)):
+            progress = AuditProgress(on_progress, batch.stop - batch.start)
+            frames.append(partition.audited(number, batch, progress))
+            progress.finish(frames[-1]["status"])
+        rows = pl.concat(frames)
+        if among is not None:
+            rows = rows.join(among, on=_KEY, how="semi")
+        return rows.sort(_KEY, maintain_order=True)
+
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+        """Rows of ``audit/``."""
+        release, given = self.release, part.published
+        left_out = left_out_counts(given, coverage_with_left_out(release, given.coverage))
+        unsolved = self.count_unsolved(part, quarantine)
+        audited = self.audited(part, on_progress, quarantine)
+        units = given.geounits.filter(is_place("geoid"), level=release.geography.unit.name)
+        return Answer(
+            {"audit": audited},
+            statuses=count_statuses(audited),
+            totals={
+                "units": units.height,
+                "people": 0,
+                "cells": audited.height,
+                "exact": int(audited["is_exact"].sum()),
+                "left_out": audited.join(left_out, on=_KEY, how="semi").height,
+                **({"unsolved": unsolved} if unsolved else {}),
+            },
+        )

@@ -1,0 +1,64 @@
+"""`recon audit`: ``tables/`` and ``geounits/`` → ``audit/``."""
+
+from __future__ import annotations
+
+from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit.options import Audit
+from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
+from recon_cli.coverage import select
+from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import AUDIT
+from recon_cli.store import Manifest, Transaction
+from recon_cli.store.published import open_published, read_coverage
+
+#: People that are worth a process: each takes less than a millisecond.
+_GRAIN = 3_000
+
+
+def audit(run: Run) -> MadeStage:
+    """Find the feasibility interval of every count that is not published exactly, or left out.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+    """
+    config = run.config.section(Audit)
+    seed = run.seed_of(config)
+    tables, geounits = open_published(run.work, run.release)
+    coverage = read_coverage(tables, run.release)
+    selection = select(run.release, config.tables, coverage)
+    recipe = run.recipe(
+        AUDIT,
+        {
+            **config.model_dump(exclude={"seed"}),
+            "tables": [table.name for table in selection.tables],
+        },
+        seed=seed,
+        shared=shared_digests(tables),
+        partitions=input_digests(tables, geounits),
+    )
+    question = QuestionStage(
+        run,
+        recipe,
+        geounits,
+        question="recon_cli.capabilities.audit.question:AuditQuestion",
+        arguments=lambda: {
+            "release": run.release,
+            "tables": selection.tables,
+            "coverage": coverage,
+            "options": AuditOptions(seed, config.region_seconds, config.safety, config.ask),
+        },
+        notes={"tables": [table.name for table in selection.tables], "safety": config.safety},
+        grain=_GRAIN,
+    )
+
+    def make(stage: Transaction) -> Manifest:
+        manifest = question.make(stage)
+        if not manifest.totals["cells"]:
+            run.reporter.note(
+                "audit: no count is left out, or declared to be suppressed, rounded or perturbed "
+                "(`ingest.protection`): there is none to audit"
+            )
+        return manifest
+
+    return MadeStage(recipe, make)

@@ -1,0 +1,167 @@
+"""What is said of a count whose possible values are known, and how wide apart they must lie.
+
+A law that withholds counts below k states of a count that it is small, and nothing else. So the
+standard for a *primary* count, of which that is known, is all that its flag says: every count that
+the law admits stays possible. Where further counts are flagged, too, nobody is to know which are
+small, and a count that may be one of either kind must leave an interval k wide. Laws without a
+threshold name no sensitive count, and then any two possible ones will do.
+
+See *safety range* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds
+from recon_cli.frames import OPEN
+from recon_cli.progress import OnProgress, ProgressSoFar
+from recon_cli.publication import Publication
+
+#: There is one count left.
+RECOVERED: Final = "recovered"
+#: More than one count is left, and all of them lie closer together than the safety range.
+NARROWED: Final = "narrowed"
+#: Two solutions are known whose counts are at least the safety range apart.
+SAFE: Final = "safe"
+#: The effort ended before one of these was shown.
+UNDECIDED: Final = "undecided"
+#: Some solution has a count of a size that nobody asked about; further it was not looked at.
+OF_NO_INTEREST: Final = "of no interest"
+#: What the audit says of a cell.
+STATUSES: Final = (RECOVERED, NARROWED, SAFE, UNDECIDED)
+#: A suppressed count that is below its law's threshold, as its flag or the other counts show.
+PRIMARY: Final = "primary"
+#: A suppressed count that is not, as the other counts show.
+COMPLEMENTARY: Final = "complementary"
+#: A suppressed count that may be either.
+UNKNOWN: Final = "unknown"
+
+_KEY: Final = ("geoid", "table", "cell")
+
+
+def statuses(
+    lower: IntArray, upper: IntArray, seen_lower: IntArray, seen_upper: IntArray, required: IntArray
+) -> npt.NDArray[np.str_]:
+    """One of `STATUSES` for each count; arrays broadcast.
+
+    Args:
+        lower: No solution has less.
+        upper: No solution has more; `OPEN` where that is not known.
+        seen_lower: The least in a known solution.
+        seen_upper: The greatest in a known solution; `OPEN` where there are solutions with any
+            number above another's.
+        required: The safety range, at least 1.
+    """
+    seen, left = seen_upper - seen_lower, upper - lower
+    return np.select(
+        [lower == upper, seen >= required, (seen > 0) & (left < required)],
+        [RECOVERED, SAFE, NARROWED],
+        UNDECIDED,
+    )
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """What the laws of counts say of why they are not published exactly.
+
+    Attributes:
+        threshold: Counts below it were withheld for being small; 0 where none is known.
+        is_flag: Whether a flag stands in place of the count.
+    """
+
+    threshold: IntArray
+    is_flag: BoolArray
+
+    @classmethod
+    def of(cls, published: Publication, names: pl.DataFrame, high: IntArray) -> Withheld:
+        """Of some counts.
+
+        Args:
+            published: Has a row for each that is no published zero.
+            names: ``geoid, level, table, cell``.
+            high: The greatest that the statement of each admits; `OPEN` where there is none.
+        """
+        protection = published.protection
+        stated = published.counts.select(*_KEY, "count", "law", is_stated=True)
+        rows = names.join(stated, on=_KEY, how="left", maintain_order="left")
+        places = names.select("table", "level").unique()
+        of_zeros = places.with_columns(
+            zero_law=pl.Series(
+                [protection.number(table, level) for table, level in places.rows()], dtype=pl.Int8
+            )
+        )
+        rows = rows.join(of_zeros, on=["table", "level"], how="left", maintain_order="left")
+        # A row without a law is one whose interval the source gave, or that is left out.
+        law = pl.when("is_stated").then("law").otherwise("zero_law").fill_null(-1)
+        numbers = rows.select(law).to_series().to_numpy()
+        threshold = np.zeros(len(high), dtype=np.int64)
+        for number in np.unique(numbers[numbers >= 0]).tolist():
+            here = numbers == number
+            threshold[here] = protection.laws[number].threshold(high[here])
+        flagged = pl.col("is_stated") & pl.col("count").is_null() & pl.col("law").is_not_null()
+        is_flag = rows.select(flagged.fill_null(value=False)).to_series()
+        return cls(threshold, is_flag.to_numpy())
+
+    def safety_ranges(self, low: IntArray, high: IntArray) -> IntArray:
+        """How far apart two possible counts must lie at least, 1 or more."""
+        admitted = np.where(high < OPEN, high - low, self.threshold)
+        return np.maximum(np.where(self.threshold > 0, admitted, 1), 1)
+
+    def kinds(self, ends: CountEnds) -> npt.NDArray[np.str_]:
+        """`PRIMARY`, `COMPLEMENTARY` or `UNKNOWN`; empty where no flag stands for the count."""
+        known = self.threshold > 0
+        return np.select(
+            [
+                ~self.is_flag,
+                known & (ends.upper < self.threshold),
+                known & (ends.lower >= self.threshold),
+            ],
+            ["", PRIMARY, COMPLEMENTARY],
+            UNKNOWN,
+        )
+
+
+class AuditProgress:
+    """Tells how many counts of some regions are recovered, narrowed or safe, and units done.
+
+    What is told while ends are found is taken back by what is told at the end: a count may only
+    seem decided where another part of its region is still to be added.
+    """
+
+    def __init__(self, on_progress: OnProgress, units: int) -> None:
+        """Nothing is told yet, of ``units`` units."""
+        self._so_far, self._units = ProgressSoFar(on_progress), units
+
+    def of(self, units: pl.Series, required: IntArray, is_settled: BoolArray) -> OnEnds:
+        """Hears of some counts.
+
+        Args:
+            units: The unit of each; null: its geounit is a coarser one.
+            is_settled: Those that propagation leaves one value.
+        """
+        unit = units.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        status = np.where(is_settled, RECOVERED, UNDECIDED).astype("<U9")
+
+        def hear(ends: EndsSoFar) -> None:
+            at = ends.moved
+            status[at] = statuses(
+                ends.lower[at], ends.upper[at], ends.least[at], ends.greatest[at], required[at]
+            )
+            names, numbers = np.unique(status, return_counts=True)
+            now = Counter(dict(zip(names.tolist(), numbers.tolist(), strict=True)))
+            is_open = np.bincount(unit[status == UNDECIDED], minlength=1) > 0
+            self._so_far.tell(self._units - int(is_open[1:].sum()), 0, now)
+
+        return hear
+
+    def finish(self, found: pl.Series) -> None:
+        """All counts are there; ``found`` are their statuses."""
+        self._so_far.tell(self._units, 0, dict(found.value_counts().iter_rows()))

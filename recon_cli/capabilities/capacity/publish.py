@@ -1,0 +1,104 @@
+"""What the pieces of `recon plan capacity` come to: result tables and a page beside its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from recon_cli.capabilities.capacity.assessment import ReleaseCapacity, assess, level_tables
+from recon_cli.capabilities.capacity.indistinguishable import Farthest
+from recon_cli.capabilities.capacity.noise_needed import DecoderTrial, noise_needed, try_decoder
+from recon_cli.capabilities.capacity.options import Capacity
+from recon_cli.capabilities.capacity.page import compose_capacity
+from recon_cli.capabilities.capacity.stage import PAGE
+from recon_cli.coverage import Coverage
+from recon_cli.page.html import report_files
+from recon_cli.schema import Release, Table
+from recon_cli.seeding import generator
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.store import Folder, Staging
+from recon_cli.store.files import parquet_bytes
+
+
+def write_assessment(
+    staging: Staging,
+    release: Release,
+    tables: tuple[Table, ...],
+    coverage: Coverage,
+    *,
+    geounits: Folder,
+    config: Capacity,
+    seed: int,
+) -> dict[str, Any]:
+    """Assess the whole release, and write the page; returns notes for the manifest."""
+    places = pl.concat(
+        geounits.read(name).select("pattern", "population") for name in geounits.partitions
+    )
+    sums = _written(staging, "capacity_sums", geounits)
+    levels = level_tables(release, tables, coverage, places, sums)
+    capacity = assess(release, levels)
+    trial = _trial(capacity, config, seed)
+    equations = sum_equations(_written(staging, "capacity", geounits))
+    frame = level_frame(capacity)
+    finest = equations.row(0, named=True)
+    noise = noise_needed(
+        capacity,
+        Farthest(finest["squared"], finest["absolute"]),
+        trial,
+        right=config.right,
+        shares=config.shares,
+        gain=config.gain,
+    )
+    for name, table in (("levels", frame), ("equations", equations), ("noise", noise)):
+        staging.write_extra("capacity", f"{name}.parquet", parquet_bytes(table))
+        staging.write_extra("capacity", f"{name}.csv", csv_bytes(table))
+    document = compose_capacity(release, tables, capacity, equations, noise=noise, trial=trial)
+    for name, data in report_files(document, PAGE).items():
+        staging.write_extra("capacity", name, data)
+    return {"summary": list(document.headline.sentences)}
+
+
+def _written(staging: Staging, folder: str, geounits: Folder) -> pl.DataFrame:
+    return pl.concat(
+        pl.read_parquet(staging.partition_folder(folder, name) / "*.parquet")
+        for name in geounits.partitions
+    )
+
+
+def _trial(capacity: ReleaseCapacity, config: Capacity, seed: int) -> DecoderTrial:
+    """Units of the sizes that the release has, drawn anew."""
+    sizes = capacity.levels[0].sizes
+    inhabited = sizes[sizes > 0]
+    rng = generator(seed, "capacity")
+    people = rng.choice(inhabited, size=min(config.simulated_units, len(inhabited)), replace=False)
+    return try_decoder(capacity.unit_design, capacity.prior, people, tuple(sorted(config.sd)), seed)
+
+
+def level_frame(capacity: ReleaseCapacity) -> pl.DataFrame:
+    """One row for each level, see `recon_cli.capabilities.capacity.assessment.LevelCapacity`."""
+    return pl.DataFrame(
+        {
+            "level": level.level,
+            "geounits": level.geounits,
+            "people": level.people,
+            "cells": level.cells,
+            "independent": level.rank.value,
+            "exact": level.rank.is_exact,
+            "beyond_finer": level.adds,
+            "unknowns": capacity.histogram * level.geounits,
+            "record_bits": level.record_bits,
+            "exact_bits": level.exact_bits,
+        }
+        for level in capacity.levels
+    )
+
+
+def sum_equations(regions: pl.DataFrame) -> pl.DataFrame:
+    """Equations after zeros over all regions, a row for each choice of tables."""
+    counts = ("units", "people", "before_zeros", "rows", "rank", "unknowns", "nullity")
+    return regions.group_by("tables", maintain_order=True).agg(
+        pl.col(counts).sum(),
+        pl.col("exact").all(),
+        pl.col("squared", "absolute").max(),
+    )

@@ -1,0 +1,58 @@
+"""`recon plan capacity`: ``tables/`` and ``geounits/`` → ``capacity/``."""
+
+from __future__ import annotations
+
+from recon_cli.capabilities.capacity.options import Capacity
+from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
+from recon_cli.coverage import select
+from recon_cli.errors import SourceError
+from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import CAPACITY
+from recon_cli.stage import load
+from recon_cli.store.published import has_statements, open_published, read_coverage
+
+PAGE = "capacity.html"
+
+
+def capacity(run: Run) -> QuestionStage:
+    """Measure what the tables carry, and how much noise they would need.
+
+    Raises:
+        ConfigError: A table is unknown or not published, or the tables tell too many histogram
+            cells apart.
+        SourceError: The counts are protected already.
+        StageError: ``tables/`` is missing or damaged, or the work folder is in use.
+        WorkerError: A worker died.
+    """
+    config = run.config.section(Capacity)
+    seed = run.seed_of(config)
+    tables, geounits = open_published(run.work, run.release)
+    if has_statements(tables):
+        raise SourceError(
+            "recon plan capacity needs exact counts; some of these are suppressed, rounded or "
+            "perturbed"
+        )
+    coverage = read_coverage(tables, run.release)
+    selection = select(run.release, config.tables, coverage)
+    settings = config.model_dump(mode="json", exclude={"seed", "tables"})
+    recipe = run.recipe(
+        CAPACITY,
+        {**settings, "tables": [table.name for table in selection.tables]},
+        seed=seed,
+        shared=shared_digests(tables),
+        partitions=input_digests(tables, geounits),
+    )
+
+    given = {"release": run.release, "tables": selection.tables, "coverage": coverage}
+    return QuestionStage(
+        run,
+        recipe,
+        geounits,
+        question="recon_cli.capabilities.capacity.question:CapacityQuestion",
+        arguments=lambda: given,
+        notes={"tables": [table.name for table in selection.tables]},
+        beside=lambda staging: load("recon_cli.capabilities.capacity.publish:write_assessment")(
+            staging, **given, geounits=geounits, config=config, seed=seed
+        ),
+    )

@@ -1,0 +1,18 @@
+"""``census1980:`` counts of records, under the suppression rules of the 1980 census.
+
+Counts of 1 or 2 by race (P1) and by race and ethnicity (P2) become zero, unmarked. The same tables
+of people of voting age are withheld where the smallest group has 1 to 14 people. Race is in seven
+groups (`release: pl94_1980`). Writes census1980/ (a tidy publication and its protection.yaml);
+accuracy and rates, Tables 18 and 19 of the study, are in private/census1980/.
+
+Example:
+  recon protect census1980 -c rules.yaml
+"""
+
+from __future__ import annotations
+
+from recon_cli.capabilities.protect.sections import PublishingCounts
+
+
+class Census1980(PublishingCounts):
+    """The section ``census1980``."""

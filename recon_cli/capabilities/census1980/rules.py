@@ -1,0 +1,203 @@
+"""The suppression rules of the 1980 census, as Appendix D of NBER WP 31995 applies them.
+
+Counts of 1 or 2 in P1 and P2 are published as zero, unmarked. P3 and P4, the same tables of people
+of voting age, are withheld as a whole where the smallest of the groups that anybody of any age is
+in has 1 to 14 people. There is no complementary suppression, so nothing is proven to be protected.
+
+The rules are those of the schema ``pl94_1980``: race in seven groups, no totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import resources
+from typing import Final
+
+import polars as pl
+
+from recon_cli.capabilities.suppress.suppression import SUPPRESSED
+from recon_cli.errors import ConfigError
+from recon_cli.publication import Publication
+from recon_cli.schema import Release
+from recon_cli.statement import Protection, Statement
+from recon_cli.statement.suppression import Suppressed, Zeroed
+
+#: Tables whose counts under `BELOW` become zero.
+ZEROED: Final = ("P1", "P2")
+BELOW: Final = 3
+#: Table that may be withheld → the one of all ages whose smallest group decides.
+WITHHELD: Final = {"P3": "P1", "P4": "P2"}
+#: The greatest size of a smallest group for which a table is withheld.
+SMALLEST: Final = 14
+
+#: Sums over the geounits of a level, each row a line of Table 18 or 19: how many cells or tables
+#: there are, and how many of them the rules change.
+RATES: Final = pl.Schema(
+    {
+        "table": pl.String,
+        "panel": pl.String,
+        "level": pl.String,
+        "total": pl.Int64,
+        "affected": pl.Int64,
+    }
+)
+
+#: Line of Table 18 → the table of which the cells are counted.
+_CELL_PANELS: Final = {"A": "P1", "B": "P2", "C": "P3", "D": "P4"}
+#: Line of Table 19 → the table that is withheld.
+_TABLE_PANELS: Final = {"A": "P3", "B": "P4"}
+
+
+def protection_of_1980(release: Release) -> Protection:
+    """The laws of the rules.
+
+    Raises:
+        ConfigError: The release lacks their tables.
+    """
+    missing = [name for name in (*ZEROED, *WITHHELD) if name not in release.table_by_name]
+    if missing:
+        raise ConfigError(
+            f"the rules of 1980 need the tables P1 to P4, and {release.name!r} has no "
+            f"{missing[0]}: use `release: pl94_1980`"
+        )
+    return Protection(
+        (
+            Statement(Zeroed(below=BELOW), tables=ZEROED),
+            Statement(Suppressed(flagged="may-be-zero"), tables=tuple(WITHHELD)),
+        )
+    )
+
+
+def suppress_as_in_1980(release: Release, truth: Publication) -> pl.DataFrame:
+    """Apply the rules.
+
+    Args:
+        release: Has the tables P1 to P4.
+        truth: Exact counts.
+
+    Returns:
+        Columns of `SUPPRESSED`: a row a true count above zero, and a row a cell of each table that
+        is withheld; sorted by geoid, table and cell.
+
+    Raises:
+        ConfigError: The release lacks the tables.
+    """
+    protection_of_1980(release)
+    level = release.geography.level_names(pl.col("geoid"))
+    withheld = _withheld_cells(release, truth)
+    counts = truth.counts.join(withheld, on=["geoid", "table", "cell"], how="anti")
+    zeroed = pl.col("table").is_in(ZEROED) & (pl.col("count") < BELOW)
+    shown = counts.with_columns(
+        true="count", count=pl.when(zeroed).then(0).otherwise("count"), primary=pl.lit(value=False)
+    )
+    hidden = withheld.join(truth.counts, on=["geoid", "table", "cell"], how="left").with_columns(
+        true=pl.col("count").fill_null(0),
+        count=pl.lit(None, pl.Int32),
+        primary=pl.lit(value=True),
+    )
+    return (
+        pl.concat([shown, hidden], how="diagonal_relaxed")
+        .with_columns(level=level)
+        .select(SUPPRESSED.names())
+        .cast(SUPPRESSED)
+        .sort("geoid", "table", "cell")
+    )
+
+
+def _withheld(truth: Publication) -> pl.DataFrame:
+    """``geoid, table`` of the tables that are withheld."""
+    smallest = truth.counts.group_by("geoid", "table").agg(pl.col("count").min())
+    small = smallest.filter(pl.col("count") <= SMALLEST)
+    frames = [
+        small.filter(pl.col("table") == decides).select("geoid", table=pl.lit(table))
+        for table, decides in WITHHELD.items()
+    ]
+    return pl.concat(frames)
+
+
+def _withheld_cells(release: Release, truth: Publication) -> pl.DataFrame:
+    """``geoid, table, cell`` of the tables that are withheld."""
+    rows = [(name, cell.number) for name in WITHHELD for cell in release.table_by_name[name].cells]
+    cells = pl.DataFrame(rows, schema={"table": pl.String, "cell": pl.Int16}, orient="row")
+    return _withheld(truth).join(cells, on="table")
+
+
+def rates_of_1980(release: Release, truth: Publication) -> pl.DataFrame:
+    """What the rules change, as Tables 18 and 19 count it: before any other rule is applied.
+
+    Only geounits with people count, for tables of people of voting age those with any.
+
+    Args:
+        release: Has the tables P1 to P4.
+        truth: Exact counts.
+
+    Returns:
+        Columns of `RATES`. Panel C of Table 18 is of the cells of P3, as its title says.
+    """
+    level = release.geography.level_names(pl.col("geoid"))
+    counts = truth.counts.with_columns(level=level, count=pl.col("count").cast(int))
+    frames = [RATES.to_frame()]
+    for panel, table in _CELL_PANELS.items():
+        width = len(release.table_by_name[table].cells)
+        here = counts.filter(pl.col("table") == table)
+        sums = here.group_by("level").agg(
+            total=width * pl.col("geoid").n_unique().cast(pl.Int64),
+            affected=(pl.col("count") < BELOW).sum(),
+        )
+        frames.append(_lines("18", panel, sums))
+    withheld = _withheld(truth).with_columns(is_withheld=pl.lit(value=True))
+    for panel, table in _TABLE_PANELS.items():
+        here = counts.filter(pl.col("table") == table).select("geoid", "table", "level").unique()
+        joined = here.join(withheld, on=["geoid", "table"], how="left")
+        sums = joined.group_by("level").agg(total=pl.len(), affected=pl.col("is_withheld").sum())
+        frames.append(_lines("19", panel, sums))
+    people = (
+        counts.filter(pl.col("table") == "P1").group_by("geoid", "level").agg(pl.col("count").sum())
+    )
+    sums = people.group_by("level").agg(
+        total=pl.len(), affected=(pl.col("count") <= SMALLEST).sum()
+    )
+    frames.append(_lines("19", "C", sums))
+    return pl.concat(frames).sort("table", "panel", "level")
+
+
+def _lines(table: str, panel: str, sums: pl.DataFrame) -> pl.DataFrame:
+    named = sums.with_columns(table=pl.lit(table), panel=pl.lit(panel))
+    return named.select(RATES.names()).cast(RATES)
+
+
+def compare_rates(release: Release, rates: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Tables 18 and 19, of all partitions together, beside the study's.
+
+    Returns:
+        Columns of `RATES`, ``pct``, and ``published_pct``, the study's. Panel C of the study's
+        Table 18 shows the tables of Panel A of its Table 19 and no cells: beside our cells of P3
+        nothing is put.
+    """
+    order = {level.name: at for at, level in enumerate(release.geography.levels)}
+    total = (
+        pl.concat([RATES.to_frame(), *rates])
+        .group_by("table", "panel", "level")
+        .agg(pl.col("total", "affected").sum())
+        .with_columns(pct=100 * pl.col("affected") / pl.col("total"))
+    )
+    return total.join(
+        _published(), on=["table", "panel", "level"], how="left", maintain_order="left"
+    ).sort("table", "panel", pl.col("level").replace_strict(order, return_dtype=pl.Int64))
+
+
+def _published() -> pl.DataFrame:
+    folder = resources.files("recon_cli.capabilities.swap") / "wp31995"
+    frames = []
+    for number in ("18", "19"):
+        frame = pl.read_csv((folder / f"table{number}.csv").read_bytes())
+        frames.append(
+            frame.select(
+                table=pl.lit(number),
+                panel=pl.col("panel").str.slice(6, 1),
+                level=pl.col("geography").str.to_lowercase().str.replace(" ", "_"),
+                published_pct=pl.col("pct").cast(pl.Float64),
+            )
+        )
+    every = pl.concat(frames)
+    return every.filter(~((pl.col("table") == "18") & (pl.col("panel") == "C")))

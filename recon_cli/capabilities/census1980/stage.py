@@ -1,0 +1,94 @@
+"""Counts under the suppression rules of the 1980 census: their law, rates and publication."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from recon_cli.capabilities.census1980.options import Census1980
+from recon_cli.capabilities.census1980.rules import (
+    compare_rates,
+    protection_of_1980,
+    rates_of_1980,
+    suppress_as_in_1980,
+)
+from recon_cli.capabilities.protect.counts_stage import CountsStage
+from recon_cli.capabilities.protect.stage import Fact, Protected
+from recon_cli.chance import KeyedChance
+from recon_cli.execute import OnProgress
+from recon_cli.publication import Publication
+from recon_cli.statement import Protection
+from recon_cli.store import Manifest, Piece, open_folder
+
+
+class Census1980Stage(CountsStage[Census1980, None]):
+    """The stage of `recon protect census1980`."""
+
+    section = Census1980
+
+    @property
+    def statements(self) -> Protection:
+        """The laws of the rules."""
+        return protection_of_1980(self.release)
+
+    def settings(self) -> Mapping[str, Any]:
+        """None: the rules are what they are."""
+        _ = self.statements  # refuses another release
+        return {}
+
+    def share(self, draw: Callable[[], KeyedChance]) -> None:
+        """Nothing is left to chance."""
+
+    def publish(
+        self,
+        shared: None,  # noqa: ARG002
+        truth: Publication,
+        records: pl.DataFrame | None,  # noqa: ARG002
+        on_progress: OnProgress,  # noqa: ARG002
+    ) -> pl.DataFrame:
+        """Apply the rules; see `recon_cli.capabilities.census1980.rules.suppress_as_in_1980`."""
+        return suppress_as_in_1980(self.release, truth)
+
+    def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
+        """As other counts; no table of the rules says how many people there are.
+
+        Raises:
+            SourceError: The records do not fit the schema.
+        """
+        for made in super().protect(shared, piece, on_progress):
+            totals = {**made.totals, "people": piece.people}
+            yield replace(made, totals=totals, done=(made.done[0], piece.people))
+
+    def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:
+        """The lines of Tables 18 and 19."""
+        return (rates_of_1980(self.release, truth),)
+
+    def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
+        """How many counts the rules change."""
+        return {
+            "cells": int((protected["true"] > 0).sum()),
+            "suppressed": protected["count"].null_count(),
+            "zeroed": int(((protected["true"] > 0) & (protected["count"] == 0)).sum()),
+        }
+
+    def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:  # noqa: ARG002
+        """Tables 18 and 19 beside the study's: see `recon_cli.capabilities.census1980.rules.compare_rates`.
+
+        Raises:
+            StageError: The rates are missing or damaged.
+        """
+        folder = open_folder(self.run.work, self.stage, self.stage.folders[2])
+        rates = compare_rates(self.release, [folder.read(name) for name in folder.partitions])
+        return rates, ["table", "panel", "level", "of", "affected", "%", "study"]
+
+    def facts(self, manifest: Manifest) -> Iterator[Fact]:
+        """What the rules changed."""
+        totals = manifest.totals
+        yield self.people, totals["people"]
+        yield "counts above zero", totals["cells"]
+        yield "  published as zero", (totals["zeroed"], totals["cells"])
+        yield "cells withheld with their table", totals["suppressed"]
+        yield "Panel C of Table 18", "cells of P3; the study's repeats Table 19, Panel A"

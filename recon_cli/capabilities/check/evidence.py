@@ -1,0 +1,288 @@
+"""What a work folder proves, for rules to judge by, and what it does not say.
+
+Only stages that are up to date are read; what else is published, left out or not bounded is a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import polars as pl
+
+from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit.left_out import with_left_out
+from recon_cli.capabilities.check.finding import Finding, Grounds
+from recon_cli.capabilities.claims.groups import claim_columns
+from recon_cli.capabilities.findings.asked import coverage_gaps, left_out_gaps
+from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.proven import Proofs
+from recon_cli.coverage import Coverage, LeftOut
+from recon_cli.frames import IS_AS_PUBLISHED
+from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.store import Folder, Stage
+from recon_cli.store.protection import laws_of, read_published
+from recon_cli.store.published import has_statements, open_published, read_coverage, read_left_out
+
+#: Tables that are named before the others are only counted.
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a work folder proves of violations; partitions are read one after the other.
+
+    Attributes:
+        expected: The tables that are published, as the config says.
+        done: Names of the stages that are up to date; `recon ingest` is one of them.
+    """
+
+    work: WorkFolder
+    release: Release
+    expected: tuple[Table, ...]
+    done: frozenset[str]
+
+    @cached_property
+    def tables(self) -> Folder:
+        """The published counts."""
+        return open_published(self.work.path, self.release)[0]
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """Which cells are published of which geounits."""
+        return read_coverage(self.tables, self.release)
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The numbers of the published files that are not among the counts."""
+        return read_left_out(self.tables)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every published count is as it was tabulated."""
+        return not has_statements(self.tables)
+
+    @cached_property
+    def stands_alone(self) -> bool:
+        """See `stand_alone`."""
+        unit = self.release.geography.unit.name
+        return stand_alone(self.coverage, unit, is_exact=self.is_exact)
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether records only fit noisy counts, which bound nothing."""
+        return bool(self.work.open(RECONSTRUCT).manifest.notes["is_fitted"])
+
+    @cached_property
+    def tells_nothing(self) -> bool:
+        """Whether the reconstructed tables are totals alone, so that there is nothing to claim."""
+        used = self.release.select_tables(self.work.open(RECONSTRUCT).manifest.notes["tables"])
+        return not claim_columns(self.release, used, self.coverage)
+
+    def grounds(self, needs: Sequence[Stage]) -> Grounds:
+        """What a verdict rests on that needs the proofs of some stages."""
+        of_records = RECONSTRUCT in needs and RECONSTRUCT.name in self.done
+        is_assumed = not of_records or self.work.open(RECONSTRUCT).manifest.notes["assumptions"]
+        assumed = [
+            zero for zero in self.release.structural_zeros if is_assumed and not zero.is_definition
+        ]
+        return Grounds(
+            self.release.record,
+            self._published_tables(),
+            laws_of(self.tables, self.release),
+            (
+                *self.release.assumed,
+                *dict.fromkeys(zero.why or "a structural zero of the schema" for zero in assumed),
+            ),
+            tuple(f"{each.called}: {each.reason}" for each in self.left_out if each.reason),
+        )
+
+    def audited(self, find: Callable[[pl.DataFrame], Finding]) -> Finding:
+        """What is found in ``audit/``; with gaps where that says nothing of a withheld count."""
+        folder = self._made(AUDIT)
+        if isinstance(folder, str):
+            return Finding(gaps=(folder,))
+        used = folder.manifest.notes["tables"]
+        found = Finding(gaps=(*_stopped(folder), *self._gaps_of_tables(used, "audit")))
+        if folder.manifest.totals.get("unsolved", 0):
+            found = found.with_gaps("of some regions nobody knows whether their counts agree")
+        for name in self.tables.partitions:
+            rows = folder.read(name)
+            found += find(rows)
+            published = read_published(self.work.path, self.release, name)
+            if rows.height < _count_withheld(self.release, published, used):
+                found = found.with_gaps("some regions were not audited")
+        return found
+
+    def asked_of_all(self) -> Finding:
+        """Nothing found, and why asking about all published tables may not be all there is."""
+        return Finding(gaps=self._gaps_of_tables(self._published_tables(), "audit"))
+
+    def leaves_open(self, columns: Iterable[str]) -> bool:
+        """Whether there are columns of which no structural zero says anything."""
+        release = self.release
+        places = [release.feature_index[release.column_groups(name).feature] for name in columns]
+        return any(
+            all(masks[at] == release.full[at] for masks in release.impossible) for at in places
+        )
+
+    def proofs(self) -> tuple[Proofs | None, tuple[str, ...]]:
+        """The proofs about records, and why they may not be all that can be proven."""
+        folder = self._made(RECONSTRUCT)
+        if isinstance(folder, str):
+            return None, (folder,)
+        notes = folder.manifest.notes
+        if self.is_noise:
+            return None, ("the counts have noise, which bounds none: nothing can be proven",)
+        gaps = [*self._gaps_of_tables(notes["tables"], "reconstruct")]
+        if self.release.has_assumptions and not notes["assumptions"]:
+            gaps.append("`reconstruct.assumptions: false` leaves out what an attacker may assume")
+        proofs = Proofs.of(self.work, self.release)
+        proofs = replace(
+            proofs,
+            solvar=proofs.solvar if SOLVAR.name in self.done else None,
+            claims=proofs.claims if CLAIMS.name in self.done else None,
+        )
+        status = pl.concat(
+            proofs.blocks.read(name, columns=("status",)) for name in proofs.blocks.partitions
+        )["status"]
+        gaps += [*_stopped(proofs.claims)] if proofs.claims is not None else []
+        if "open" in status:
+            gaps.append("the tables do not bound the people of some units")
+        if status.is_in(["undecided", "quarantined"]).any():
+            gaps.append("some units were not reconstructed")
+        return proofs, tuple(gaps)
+
+    def with_people(self, found: Finding) -> Finding:
+        """Where a share is allowed: of how many people, if somebody says how many there are."""
+        if RECONSTRUCT.name not in self.done:
+            return replace(found, of=None)
+        blocks = self.work.open(RECONSTRUCT, "blocks")
+        unknown = sum(
+            blocks.read(name, columns=("population",))["population"].null_count()
+            for name in blocks.partitions
+        )
+        if not unknown:
+            return found
+        return replace(found, of=None).with_gaps("not every number of people is published")
+
+    def gaps_of_variability(self, proofs: Proofs) -> tuple[str, ...]:
+        """Why variability may not tell all that the tables do."""
+        if proofs.solvar is None:
+            return (self.not_done(SOLVAR),)
+        if stopped := _stopped(proofs.solvar):
+            return stopped
+        if proofs.mode != "exact" and not self.stands_alone:
+            return ("variability was measured unit by unit (`solvar.mode: exact` takes regions)",)
+        return ()
+
+    def not_done(self, stage: Stage) -> str:
+        """Why nothing is known of what a stage would prove."""
+        return f"the time was over before `{stage.command}` was done"
+
+    def _published_tables(self) -> tuple[str, ...]:
+        published = {name for pattern in self.coverage for name in pattern.cells}
+        return tuple(table.name for table in self.release.tables if table.name in published)
+
+    def _gaps_of_tables(self, used: Sequence[str], section: str) -> tuple[str, ...]:
+        """Which tables or places nobody asked about."""
+        gaps = [*left_out_gaps(self.left_out), *coverage_gaps(self.coverage)]
+        if absent := absent_tables(self.coverage, self.expected):
+            more = f" and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
+            gaps.append(
+                f"not in the files: {', '.join(absent[:_NAMED])}{more} "
+                "(`check.tables` says what is published)"
+            )
+        if not set(self._published_tables()) <= set(used):
+            gaps.append(f"`{section}.tables` leaves out tables that are published")
+        return tuple(gaps)
+
+    def _made(self, stage: Stage) -> Folder | str:
+        """The folder of a stage that is up to date; else why there is none."""
+        if stage.name not in self.done:
+            return self.not_done(stage)
+        folder = self.work.fresh(stage)
+        return folder.why if isinstance(folder, Missing) else folder
+
+
+def _stopped(folder: Folder) -> tuple[str, ...]:
+    """Why what a stage found is not all, where it was stopped."""
+    stopped = folder.manifest.stopped
+    return () if stopped is None else (f"`recon {folder.manifest.stage}` was {stopped.words}",)
+
+
+@dataclass(frozen=True)
+class Before:
+    """What is known without the candidate.
+
+    Attributes:
+        candidate: Its name.
+        options: How counts are asked.
+        explains: Whether examples come with the counts that give them away.
+        base: The other publications by themselves, audited.
+        records: The same in the features of all, with proofs about records; each is None where no
+            rule needs it.
+    """
+
+    candidate: str
+    options: AuditOptions
+    explains: bool = False
+    base: Evidence | None = None
+    records: Evidence | None = None
+
+
+def stand_alone(coverage: Coverage, unit: str, *, is_exact: bool) -> bool:
+    """Whether the counts of coarser levels say nothing that those of the units do not.
+
+    So it is where there are none, and where all counts are exact and every cell of a coarser
+    geounit is published of its units: then it is their sum.
+
+    Args:
+        is_exact: Whether all counts are published exactly.
+    """
+    of_units = [pattern for pattern in coverage if pattern.level == unit and pattern.is_listed]
+    coarser = [pattern for pattern in coverage if pattern.level != unit and pattern.cells]
+    if not coarser:
+        return True
+    return is_exact and all(
+        set(numbers) <= set(own.cells.get(table, ()))
+        for pattern in coarser
+        for table, numbers in pattern.cells.items()
+        for own in of_units
+    )
+
+
+def absent_tables(coverage: Coverage, expected: Sequence[Table]) -> tuple[str, ...]:
+    """The tables that no geounit of one of their levels has: ``P12 of tract``."""
+    found = {(name, pattern.level) for pattern in coverage for name in pattern.cells}
+    return tuple(
+        f"{table.name} of {level}"
+        for table in expected
+        for level in table.levels
+        if (table.name, level) not in found
+    )
+
+
+def _count_withheld(release: Release, published: Publication, tables: Sequence[str]) -> int:
+    """How many counts of some tables are not published exactly, or left out."""
+    whole = with_left_out(release, published)
+    if whole.is_exact:
+        return 0
+    stored = whole.counts.filter(pl.col("table").is_in(list(tables)))
+    withheld = stored.filter(~IS_AS_PUBLISHED).height
+    rows = stored.join(whole.geounits.select("geoid", "level"), on="geoid")
+    of_table = {
+        (table, level): n for table, level, n in rows.group_by("table", "level").len().iter_rows()
+    }
+    places = dict(whole.geounits["pattern"].value_counts().iter_rows())
+    for number, pattern in enumerate(whole.coverage):
+        for table, cells in pattern.cells.items():
+            if table in tables and not whole.protection.is_true_zero(table, pattern.level):
+                withheld += len(cells) * places.get(number, 0)
+    for (table, level), n in of_table.items():
+        if not whole.protection.is_true_zero(table, level):
+            withheld -= n
+    return withheld

@@ -1,0 +1,170 @@
+"""``check:`` rules about the published tables, how many violations each allows, and verdicts.
+
+What reassures needs more proof than what alarms: a rule is *broken* by the violations that are
+proven, and *kept* only if all that could still be violations are few enough, too, and nothing was
+left out that could hold some; else it is *undecided*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from pydantic import Field, create_model, model_validator
+
+from recon_cli.capabilities.check.counts import Interval, Recovered
+from recon_cli.capabilities.check.finding import Finding, Grounds
+from recon_cli.capabilities.check.people import Categories, CertainRecords, Disclosed, Geography
+from recon_cli.capabilities.check.subject import Subject
+from recon_cli.config.model import ConfigModel, Section, TableChoice
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
+
+#: What a rule can be about, by its key.
+SUBJECTS: Final[Mapping[str, type[Subject]]] = {
+    "recovered": Recovered,
+    "interval": Interval,
+    "certain_records": CertainRecords,
+    "disclosed": Disclosed,
+    "geography": Geography,
+    "categories": Categories,
+}
+Verdict = Literal["kept", "broken", "undecided"]
+
+
+class AnyRule(ConfigModel):
+    """One rule: its subject, and how many violations are allowed."""
+
+    if TYPE_CHECKING:  # behind the subjects, in the file and in the reference
+        most: int | None
+        share: float | None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, value: Any) -> Any:
+        """``certain_records:`` with nothing behind it is a rule with its defaults."""
+        if not isinstance(value, dict):
+            return value
+        return {k: {} if each is None and k in SUBJECTS else each for k, each in value.items()}
+
+    @model_validator(mode="after")
+    def _is_one(self) -> AnyRule:
+        if sum(getattr(self, name) is not None for name in SUBJECTS) != 1:
+            raise ValueError(f"exactly one of {', '.join(SUBJECTS)} is expected")
+        if (self.most is None) == (self.share is None):
+            raise ValueError("a limit is expected: most, or share for people")
+        if self.share is not None and not self.subject.is_of_people:
+            raise ValueError(f"{self.name} has no share; give most")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Which of `SUBJECTS` it is about."""
+        return next(name for name in SUBJECTS if getattr(self, name) is not None)
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about."""
+        found: Subject = getattr(self, self.name)
+        return found
+
+
+if TYPE_CHECKING:
+    Rule = AnyRule
+else:
+    Rule = create_model(
+        "Rule",
+        __base__=AnyRule,
+        __module__=__name__,
+        __doc__="\n".join(
+            (
+                f"{AnyRule.__doc__}\n\nAttributes:",
+                *(f"    {name}: {each.__doc__.splitlines()[0]}" for name, each in SUBJECTS.items()),
+                "    most: So many violations are allowed.",
+                "    share: So many of all people are allowed, from 0 to 1; for people only.",
+            )
+        ),
+        **{name: (each | None, None) for name, each in SUBJECTS.items()},
+        most=(Annotated[int, Field(ge=0)] | None, None),
+        share=(Annotated[float, Field(ge=0, le=1, strict=False)] | None, None),
+    )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A rule with what is known of it."""
+
+    rule: AnyRule
+    finding: Finding
+    grounds: Grounds = field(default_factory=Grounds)
+
+    @property
+    def verdict(self) -> Verdict:
+        """*broken*: more violations are proven than are allowed; *kept*: no more are possible."""
+        found = self.finding
+        if self._is_exceeded(found.proven):
+            return "broken"
+        is_known = not found.gaps and self._allows(found.proven + found.possible)
+        return "kept" if is_known else "undecided"
+
+    def _is_exceeded(self, violations: int) -> bool:
+        """Of a share of nobody knows how many only what is not allowed at all can be too much."""
+        if self.rule.share and self.finding.of is None:
+            return False
+        return not self._allows(violations)
+
+    def _allows(self, violations: int) -> bool:
+        if self.rule.most is not None:
+            return violations <= self.rule.most
+        return violations <= Fraction(str(self.rule.share)) * (self.finding.of or 0)
+
+
+def verdict_of(judged: Sequence[Judged]) -> Verdict:
+    """Of all rules: broken if one is, kept if all are."""
+    verdicts = {each.verdict for each in judged}
+    if "broken" in verdicts:
+        return "broken"
+    return "kept" if verdicts == {"kept"} else "undecided"
+
+
+class Check(Section):
+    """The section ``check``.
+
+    Attributes:
+        rules: Each with one subject (``recovered``, ``interval``, ``certain_records``,
+            ``disclosed``, ``geography``, ``categories``) and a limit, ``most`` or ``share``.
+        tables: What is published, as in ``reconstruct``; a table of these that is not in the files
+            keeps no rule. Default: every table.
+        seconds: Stop the stages after this time; what is not done then is undecided.
+        scope: Of a register: ``new`` counts only what the candidate adds to the publications
+            beside it; ``all`` whatever all of them give away.
+        candidate: Of a register: the publication that is judged; default the last.
+    """
+
+    rules: Annotated[tuple[Rule, ...], Field(strict=False, min_length=1)]
+    tables: TableChoice | None = None
+    seconds: Annotated[float, Field(ge=0, strict=False)] | None = None
+    scope: Literal["all", "new"] = "all"
+    candidate: str | None = None
+
+    def candidate_of(self, release: Release) -> str:
+        """The publication that is judged by what it adds; empty where everything counts."""
+        return "" if self.scope == "all" else self.candidate or release.publications[-1]
+
+    def check(self, release: Release) -> None:
+        """Refuse what the release does not have."""
+        release.select_tables(self.tables)
+        if self.scope == "new" and len(release.publications) < 2:
+            raise ConfigError("scope: new is judged of a register with two publications or more")
+        if self.candidate is not None and self.scope == "all":
+            raise ConfigError("candidate: it is judged with `scope: new`")
+        if self.candidate is not None and self.candidate not in release.publications:
+            known = ", ".join(release.publications)
+            raise ConfigError(f"candidate: no publication {self.candidate!r} (they are: {known})")
+        for number, rule in enumerate(self.rules):
+            try:
+                rule.subject.check(release)
+            except ConfigError as error:
+                raise ConfigError(f"rules[{number}].{rule.name}.{error}") from error

@@ -1,0 +1,57 @@
+"""`recon claims`: ``microdata/`` and ``tables/`` → ``claims/`` and what belongs to it."""
+
+from __future__ import annotations
+
+from recon_cli.ask.options import ClaimOptions
+from recon_cli.capabilities.claims.groups import claim_columns, require_columns, unasked_features
+from recon_cli.capabilities.claims.options import Claims
+from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
+from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import CLAIMS
+from recon_cli.stage import load
+from recon_cli.store.published import has_statements
+
+#: People that are worth a process: each takes less than a millisecond.
+_GRAIN = 3_000
+
+
+def claims(run: Run) -> QuestionStage:
+    """Find the verified claims of every partition.
+
+    Raises:
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
+    """
+    config = run.config.section(Claims)
+    seed = run.seed_of(config)
+    made = open_reconstructed(run)
+    made.require_bounded("recon claims")
+    require_columns(made.release, made.used, made.coverage)
+    is_exact = not has_statements(made.tables)
+    return QuestionStage(
+        run,
+        made.recipe(run, CLAIMS, config.model_dump(exclude={"seed"}), seed),
+        made.geounits,
+        question="recon_cli.capabilities.claims.question:ClaimsQuestion",
+        arguments=lambda: {
+            "release": made.release,
+            "tables": made.used,
+            "coverage": made.coverage,
+            "is_exact": is_exact,
+            "options": ClaimOptions(
+                seed, config.unit_seconds, config.share, config.absent, config.at_most
+            ),
+            "read_records": lambda columns: (
+                made.microdata.read(name, columns=columns) for name in made.microdata.partitions
+            ),
+            "laws": load("recon_cli.store.protection:laws_of")(made.tables, made.release),
+        },
+        records=made.records,
+        notes={
+            "tables": made.table_names,
+            "columns": list(claim_columns(made.release, made.used, made.coverage)),
+            "unasked": list(unasked_features(made.release, made.used, made.coverage)),
+            "share": config.share,
+        },
+        grain=_GRAIN,
+    )

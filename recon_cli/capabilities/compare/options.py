@@ -1,0 +1,399 @@
+"""``compare:`` one truth, several protections, and how each is attacked.
+
+Every protection is published, reconstructed and attacked in a work folder of its own,
+compare/NAME/, several at a time; then all are linked with the truth together. Writes
+comparison/: the page, a table of all protections, and their errors.
+
+Example:
+  recon compare -c protections.yaml
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    create_model,
+)
+from pydantic_core import PydanticCustomError
+
+from recon_cli.capabilities.claims.options import Claims
+from recon_cli.capabilities.protect.sections import ProtectingByChance
+from recon_cli.capabilities.reconstruct.options import Reconstruct
+from recon_cli.capabilities.solvar.options import Solvar
+from recon_cli.capabilities.swap.settings import Experimental, Share, Three
+from recon_cli.config.model import (
+    ConfigModel,
+    ConfigPath,
+    Names,
+    Section,
+    TableChoice,
+    check_levels,
+)
+from recon_cli.config.sections import SECTIONS
+from recon_cli.errors import ConfigError
+from recon_cli.protections import ATTACKS, PROTECTIONS
+from recon_cli.schema import Release
+
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+Risk = Literal["gain", "agreement", "certain", "disclosed"]
+#: Keys of a protection's section that the comparison sets: all protect the same truth.
+_SET: Final = ("records", "counts", "population")
+
+
+class Coarser(ConfigModel):
+    """A release with less in it, exact.
+
+    Attributes:
+        tables: The tables that are published, as in ``reconstruct``; default every table.
+        levels: The levels that are published, with the tables that all of them have; default all.
+    """
+
+    tables: TableChoice | None = None
+    levels: Names | None = None
+
+
+def _bare(value: object) -> object:
+    """A bare ``claims:`` asks for it with its defaults."""
+    return {} if value is None else value
+
+
+#: What protects records, which tables are made of them, and what protects counts; in this order.
+_ORDER: Final = (
+    *(name for name, each in PROTECTIONS.items() if each.publishes == "records"),
+    "coarser",
+    *(name for name, each in PROTECTIONS.items() if each.publishes != "records"),
+)
+
+
+def _asked(value: object) -> object:
+    """A bare ``cellkey:`` in a protection, too; a bare protection is none at all.
+
+    A list is a sequence.
+    """
+    if isinstance(value, list):
+        steps = [each for each in value if isinstance(each, dict) and len(each) == 1]
+        kinds = [kind for each in steps for kind in each]
+        if not kinds or len(steps) < len(value) or kinds != _in_order(kinds):
+            raise PydanticCustomError(
+                "protection",
+                "a list is a sequence: what protects records, coarser, then one that protects "
+                "counts, each once",
+            )
+        return {kind: _bare(each[kind]) for each, kind in zip(steps, kinds, strict=True)}
+    if isinstance(value, dict):
+        if len(value) > 1:
+            raise PydanticCustomError(
+                "protection", "one protection each is expected, or a list, which is a sequence"
+            )
+        return {key: _bare(each) for key, each in value.items()}
+    return _bare(value)
+
+
+def _in_order(kinds: Iterable[str]) -> list[str]:
+    """Those that are known, once, in the order that they work in; of counts the first alone."""
+    found = [kind for kind in _ORDER if kind in set(kinds)]
+    counts = _ORDER[_ORDER.index("coarser") + 1 :]
+    return [*(kind for kind in found if kind not in counts), *[k for k in found if k in counts][:1]]
+
+
+class AnyProtection(ConfigModel):
+    """A protection: one of these, several in a sequence, or none for the truth as it is."""
+
+    coarser: Coarser | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What it is made by, in order; none for the truth as it is."""
+        return tuple(_in_order(self.model_fields_set))
+
+    @property
+    def sections(self) -> dict[str, Section]:
+        """The sections of the stages that make it, in order."""
+        found = {kind: getattr(self, kind) for kind in self.kinds}
+        return {kind: each for kind, each in found.items() if isinstance(each, Section)}
+
+    def check(self, name: str, release: Release) -> None:
+        """Refuse what the release does not have, and what the comparison sets itself.
+
+        Args:
+            name: Its own.
+            release: The schema of the truth.
+
+        Raises:
+            ConfigError: The message begins with the key.
+        """
+        for kind, section in self.sections.items():
+            section.check(release)
+            for key in _SET:
+                if key in section.model_fields_set:
+                    raise ConfigError(
+                        f"protections.{name}.{kind}.{key}: every protection is of compare.truth"
+                    )
+        if self.coarser is not None:
+            release.select_tables(self.coarser.tables)
+            check_levels(self.coarser.levels, release, f"protections.{name}.coarser.levels")
+            self._check_coarser(name, self.coarser)
+
+    def _check_coarser(self, name: str, coarser: Coarser) -> None:
+        """Refuse what the protection of counts that follows would not heed."""
+        last = self.kinds[-1]
+        if last == "coarser":
+            return
+        if coarser.levels is not None or "tables" not in type(self.sections[last]).model_fields:
+            raise ConfigError(
+                f"protections.{name}: {last} says itself which "
+                f"{'tables' if coarser.levels is None else 'levels'} it publishes"
+            )
+        if getattr(self.sections[last], "tables", None) is not None:
+            raise ConfigError(f"protections.{name}.{last}.tables: coarser says which")
+
+
+if TYPE_CHECKING:
+    Protected = AnyProtection
+else:
+    _COMPARED = {name: each for name, each in PROTECTIONS.items() if ATTACKS[each.publishes]}
+    _SAID = {name: each.purpose for name, each in _COMPARED.items()}
+    _FIELDS: dict[str, Any] = {name: (SECTIONS[name] | None, None) for name in _COMPARED}
+    Protected = create_model(
+        "Protected",
+        __base__=AnyProtection,
+        __module__=__name__,
+        __doc__="\n".join(
+            (
+                f"{AnyProtection.__doc__}\n\nAttributes:",
+                *(f"    {name}: {said}" for name, said in _SAID.items()),
+                "    coarser: Publish fewer tables or levels.",
+            )
+        ),
+        **_FIELDS,
+    )
+
+
+class SwapGrid(ConfigModel):
+    """Experimental swaps, each combination a protection (NBER WP 31995, Appendix C).
+
+    Attributes:
+        rate: Shares of households to swap.
+        size_noise: Name → probabilities that the match key is the household size less one, the
+            size, or the size plus one.
+        pseudo_tract: Name → probabilities that partners are looked for in the own tract, in
+            another of the county, or of the state.
+    """
+
+    rate: Annotated[tuple[Share, ...], Field(min_length=1, strict=False)]
+    size_noise: Annotated[dict[str, Annotated[Three, Field(strict=False)]], Field(min_length=1)]
+    pseudo_tract: Annotated[dict[str, Annotated[Three, Field(strict=False)]], Field(min_length=1)]
+
+    def protections(self) -> dict[str, Protected]:
+        """``swap-RATE-SIZE-TRACT`` → the protection."""
+        return {
+            f"swap-{rate:g}-{size}-{tract}": Protected.model_validate(
+                {
+                    "swap": {
+                        "setting": Experimental(
+                            method="experimental", rate=rate, size_noise=noise, pseudo_tract=pseudo
+                        )
+                    }
+                }
+            )
+            for rate in self.rate
+            for size, noise in self.size_noise.items()
+            for tract, pseudo in self.pseudo_tract.items()
+        }
+
+
+class Sweep(ConfigModel):
+    """One number of some protections, at several values.
+
+    Attributes:
+        over: Which, as ``topdown.scale`` or ``round.base``: of all protections that are made so.
+        values: In place of what they say.
+        draws: How often each is drawn, by seeds that are the same for every value.
+    """
+
+    over: Annotated[str, Field(pattern=r"^\w+(\.\w+)+$")]
+    values: Annotated[tuple[int | float | str, ...], Field(min_length=1, strict=False)]
+    draws: Annotated[int, Field(ge=1)] = 1
+
+    @property
+    def kind(self) -> str:
+        """The protection's section."""
+        return self.over.partition(".")[0]
+
+    def points(self, name: str, protection: Protected) -> list[SweepPoint]:
+        """Every value and draw of a protection.
+
+        Raises:
+            ConfigError: The protection has no such number, or not such values.
+        """
+        return [
+            SweepPoint(name, str(value), draw, _with_number(protection, self, value, draw))
+            for value in self.values
+            for draw in range(self.draws)
+        ]
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """A protection at one value of what is swept, drawn once.
+
+    Attributes:
+        of: Name of the protection.
+        value: As it is written.
+        draw: Which draw.
+        protection: With the value and a seed of its own.
+    """
+
+    of: str
+    value: str
+    draw: int
+    protection: Protected
+
+    @property
+    def name(self) -> str:
+        """That of its folder."""
+        return f"{self.of}-{self.value.replace('/', '_')}-{self.draw}"
+
+
+def _with_number(protection: Protected, sweep: Sweep, value: object, draw: int) -> Protected:
+    sections = protection.sections
+    if sweep.kind not in sections:
+        raise ConfigError(f"sweep.over: {sweep.kind!r} has no numbers")
+    keys = sweep.over.split(".")[1:]
+    sections[sweep.kind] = _replaced(sections[sweep.kind], keys, value, sweep.over)
+    for kind, section in sections.items():
+        if isinstance(section, ProtectingByChance) and section.study_seed is None:
+            sections[kind] = section.model_copy(update={"study_seed": 1 + draw})
+    return protection.model_copy(update=dict(sections))
+
+
+def _replaced(model: AnyModel, keys: Sequence[str], value: object, over: str) -> AnyModel:
+    """The model with a number in the place that some keys lead to.
+
+    Raises:
+        ConfigError: They lead to none, or it cannot be that number.
+    """
+    first, *rest = keys
+    found = getattr(model, first, None)
+    if rest and isinstance(found, BaseModel):
+        return model.model_copy(update={first: _replaced(found, rest, value, over)})
+    numbers = [key for key, each in model if _is_number(each)]
+    if rest or first not in numbers:
+        raise ConfigError(f"sweep.over: {over}: no number there (numbers: {', '.join(numbers)})")
+    given = {key: getattr(model, key) for key in model.model_fields_set}
+    try:
+        return type(model).model_validate({**given, first: value})
+    except ValidationError as error:
+        said = error.errors()[0]["msg"]
+        raise ConfigError(f"sweep.values: {value!r}: not for {over}: {said}") from error
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+
+
+class Compare(Section):
+    """The section ``compare``.
+
+    Attributes:
+        truth: Parquet or CSV file, or folder, of records; default the run's ``persons/``.
+        protections: Name → protection, or a list of several, one after the other; the name is that
+            of its folder in ``compare/``.
+        swaps: Further protections: experimental swaps, every combination of some settings.
+        sweep: One number of some of the protections, at several values: risk and error as curves.
+        tables: The tables that are published; default every table.
+        weights: Table → how much its errors count; default 1 each.
+        all_below: Feature of numbers → an edge, as in ``{age: 18}``: units are counted whose
+            reconstructed people are all below it while the truth's are not.
+        risk: What the page weighs error against first; default ``gain`` where people can be
+            linked, else ``disclosed`` with ``claims``, else ``certain``.
+        reconstruct: How each is reconstructed.
+        solvar: How the variability of each is measured; left out, it is not.
+        claims: How claims about people are proven; left out, they are not.
+        id: Column of the truth with a person's identifier. Where it is left out and the truth
+            has no ``pik``, nobody is linked.
+        threshold: Rates of fewer people are withheld.
+    """
+
+    truth: ConfigPath | None = None
+    protections: Annotated[
+        dict[str, Annotated[Protected, BeforeValidator(_asked)]], Field(min_length=1)
+    ]
+    swaps: SwapGrid | None = None
+    sweep: Sweep | None = None
+    tables: TableChoice | None = None
+    weights: dict[str, Annotated[float, Field(ge=0, strict=False)]] = Field(default_factory=dict)
+    all_below: Annotated[dict[str, Annotated[float, Field(strict=False)]], Field(max_length=1)] = (
+        Field(default_factory=dict)
+    )
+    risk: Risk | None = None
+    reconstruct: Reconstruct = Field(default_factory=Reconstruct)
+    solvar: Annotated[Solvar | None, BeforeValidator(_bare)] = None
+    claims: Annotated[Claims | None, BeforeValidator(_bare)] = None
+    id: str = "pik"
+    threshold: Annotated[int, Field(ge=0)] = 10
+
+    @property
+    def every(self) -> dict[str, Protected]:
+        """Name → protection, those of the grid of swaps and every point of the sweep too."""
+        swaps = {} if self.swaps is None else self.swaps.protections()
+        swept = {point.of for point in self.points}
+        fixed = {name: each for name, each in self.protections.items() if name not in swept}
+        return {**fixed, **swaps, **{point.name: point.protection for point in self.points}}
+
+    @property
+    def points(self) -> tuple[SweepPoint, ...]:
+        """Those of the sweep.
+
+        Raises:
+            ConfigError: What is swept is no number of a protection, or cannot have a value.
+        """
+        sweep = self.sweep
+        if sweep is None:
+            return ()
+        return tuple(
+            point
+            for name, each in self.protections.items()
+            if sweep.kind in each.kinds
+            for point in sweep.points(name, each)
+        )
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables and levels, and names that are no folders."""
+        release.select_tables(self.tables)
+        self.reconstruct.check(release)
+        if self.sweep is not None and not self.points:
+            every = (kind for each in self.protections.values() for kind in each.kinds)
+            kinds = sorted({*every} - {"coarser"})
+            raise ConfigError(
+                f"sweep.over: no protection is made by {self.sweep.kind!r} "
+                f"(there are: {', '.join(kinds)})"
+            )
+        for name, protection in self.every.items():
+            if not _NAME.fullmatch(name):
+                raise ConfigError(
+                    f"protections.{name}: a name is letters, digits and any of - _ . between them"
+                )
+            protection.check(name, release)
+        for name in self.all_below:
+            at = release.feature_index.get(name)
+            if at is None or not all(type(value) is int for value in release.features[at].values):
+                raise ConfigError(f"all_below: {name!r} is no feature of numbers")
+        for name in self.weights:
+            if name not in release.table_by_name:
+                raise ConfigError(f"weights: no table {name!r} in release {release.name!r}")
+
+    def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """The truth, where the section names it."""
+        return () if self.truth is None else (self.truth,)

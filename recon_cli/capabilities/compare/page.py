@@ -1,0 +1,446 @@
+"""The page of `recon compare`: what each protection costs, and what it leaves to find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+import polars as pl
+
+from recon_cli.capabilities.compare.dominance import (
+    Choice,
+    best_for_some_weight,
+    dominated_by,
+    undominated,
+)
+from recon_cli.capabilities.compare.errors import TOTAL
+from recon_cli.capabilities.compare.summary import Measure, ProtectionSummary
+from recon_cli.capabilities.compare.sweep_page import (
+    SweptTables,
+    error_axis,
+    risk_axis,
+    risk_words,
+    sweep_sections,
+)
+from recon_cli.page.charts import BLUE, GREY, Chart, Curve, CurvePanel, CurvePoint, Look, Scale
+from recon_cli.page.document import (
+    Figure,
+    Headline,
+    KeyFigure,
+    ReportDocument,
+    ReportSection,
+    ResultTable,
+    Term,
+    result_table,
+)
+from recon_cli.page.sizes import ALL
+from recon_cli.page.words import Words, capitalized, enumerate_words, size_label, words_of
+from recon_cli.schema import Release
+
+#: Measures of risk; the first that was taken leads the text. What is proven on any columns comes
+#: before whole records, which can be nobody's beside it.
+RISKS: Final[tuple[Measure, ...]] = ("gain", "disclosed", "agreement", "certain")
+_NONE: Final = "–"
+#: Measures that only some protections have: what they are called, and decimals.
+_FURTHER: Final = {
+    "links": ("links", 0),
+    "epsilon": ("ε", 2),
+    "posterior": ("who knows all others believes, %", 2),
+    "all_below": ("wrongly all below", 0),
+}
+
+
+def compose_comparison(
+    release: Release,
+    summaries: Sequence[ProtectionSummary],
+    errors: Mapping[str, pl.DataFrame],
+    scores: pl.DataFrame | None = None,
+    *,
+    people: int,
+    risk: Measure | None = None,
+    weights: Mapping[str, float] = MappingProxyType({}),
+    missing: Mapping[str, str] = MappingProxyType({}),
+    swept: SweptTables | None = None,
+) -> ReportDocument:
+    """The page.
+
+    Args:
+        errors: Name → columns of `recon_cli.capabilities.compare.errors.ERRORS`.
+        scores: Columns of `recon_cli.capabilities.compare.summary.SCORES`; None where nobody was linked.
+        people: Of the truth.
+        risk: What the text weighs error against; default the first measure that any has.
+        weights: Table → how much its errors count.
+        missing: Name → why it is not there, of protections without a summary.
+        swept: Which number was swept, and what came of it.
+    """
+    words = words_of(release)
+    taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
+    by: Measure = risk or taken[0]
+    risks = enumerate_words([risk_words(each, words) for each in taken])
+    choices = [_choice(each, taken) for each in summaries]
+    beaten, best = dominated_by(choices), undominated(choices)
+    of = {each.name: each for each in summaries}
+    return ReportDocument(
+        title=f"What to publish of {release.title}",
+        subject=f"{len(summaries)} protections of one truth, each attacked",
+        headline=Headline(
+            (
+                *_missing_words(missing, len(summaries)),
+                *_sentences([of[each.name] for each in best], by, words),
+            ),
+            (
+                "On the frontier: no other protection here is as good in every error (of cells "
+                f"and {words.people} of {words.units}, of coarser cells) and in every risk "
+                f"({risks}), and better in one. Other attacks, and other truths, may "
+                "order them otherwise.",
+            ),
+        ),
+        facts=(
+            KeyFigure("protections", str(len(summaries))),
+            KeyFigure("on the frontier", str(len(best))),
+            KeyFigure(words.people, f"{people:,}"),
+        ),
+        terms=tuple(_terms(words, summaries)),
+        sections=(
+            ReportSection(
+                "frontier",
+                "Error and risk",
+                (
+                    _beaten_words(beaten),
+                    _hull_words(best, best_for_some_weight(best)),
+                    _unmeasured_words(choices),
+                    _weight_words(weights),
+                ),
+                figures=(_figure(summaries, choices, _coarse_level(errors), words),),
+            ),
+            *(() if swept is None else sweep_sections(swept, words)),
+            ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
+            *_score_sections(scores, words),
+            ReportSection(
+                "errors",
+                "Errors by level, table and size",
+                sheets=tuple(_error_sheets(errors, words)),
+            ),
+            _commands(),
+        ),
+    )
+
+
+def _missing_words(missing: Mapping[str, str], there: int) -> list[str]:
+    """Which protections are not compared, and why; nobody was linked then."""
+    if not missing:
+        return []
+    said = "; ".join(f"**{name}**: {why}" for name, why in missing.items())
+    return [
+        f"**Not complete:** {there} of {there + len(missing)} protections are compared here, "
+        f"and nobody is linked yet. {said}."
+    ]
+
+
+def _choice(summary: ProtectionSummary, taken: Sequence[Measure]) -> Choice:
+    errors = (summary.unit_error, summary.region_error, summary.total_error)
+    return Choice(
+        summary.name,
+        tuple(error for error in errors if error is not None),
+        {name: summary.measure(name) for name in taken},
+    )
+
+
+def _sentences(best: Sequence[ProtectionSummary], by: Measure, words: Words) -> list[str]:
+    """Names the choices on the frontier, from the least error on, and what each gives up."""
+    if not best:
+        return ["**Unknown:** the risk of no protection was measured."]
+    names = enumerate_words([f"**{each.name}**" for each in best])
+    verb = "is" if len(best) == 1 else "are"
+    sentences = [f"{names} {verb} on the frontier of error and risk."]
+    for before, each in zip([None, *best], best, strict=False):
+        risk = each.measure(by) or 0.0
+        what = (
+            f"**{each.name}** has an error of {each.unit_error:.2f} {words.people} in a cell "
+            f"of a {words.unit}"
+        )
+        if before is None:
+            sentences.append(
+                f"{what}, the least, and a risk of {risk:.1f} ({risk_axis(by, words)})."
+            )
+            continue
+        change = risk - (before.measure(by) or 0.0)
+        more = each.unit_error - before.unit_error
+        less = f"{abs(change):.1f} {'less' if change < 0 else 'more'} risk" if change else "no less"
+        sentences.append(
+            f"{what}, {more:.2f} more than {before.name}, for {less}: {risk:.1f}"
+            + _unpublished(each)
+        )
+    return sentences
+
+
+def _unpublished(summary: ProtectionSummary) -> str:
+    if summary.unpublished < 0.05:
+        return "."
+    return f"; {summary.unpublished:.0f}% of the cells have no number."
+
+
+def _beaten_words(beaten: Mapping[str, str]) -> str:
+    if not beaten:
+        return "No protection is dominated."
+    said = enumerate_words([f"**{name}** (by {other})" for name, other in beaten.items()])
+    return (
+        f"Dominated, and grey in the charts: {said}. Others have no more of any error and no more "
+        "of any risk, and less of one."
+    )
+
+
+def _hull_words(best: Sequence[Choice], hull: Sequence[Choice]) -> str:
+    """Which choices on the frontier some weighing of errors and risks leads to."""
+    if len(best) < 2:
+        return ""
+    inner = [f"**{each.name}**" for each in best if each not in hull]
+    if not inner:
+        return "Each on the frontier is the best choice for some weights of errors and risks."
+    some = [f"**{each.name}**" for each in hull]
+    verb = "is" if len(some) == 1 else "are each"
+    return (
+        f"{enumerate_words(some)} {verb} the best choice for some weights of errors and risks; no "
+        f"weights make {enumerate_words(inner)} the best."
+    )
+
+
+def _unmeasured_words(choices: Sequence[Choice]) -> str:
+    without = enumerate_words([f"**{each.name}**" for each in choices if not each.is_placed])
+    if not without:
+        return ""
+    return (
+        f"Not placed: {without}. What is published there is not enough to take every measure; "
+        "those that were taken are in the table."
+    )
+
+
+def _weight_words(weights: Mapping[str, float]) -> str:
+    """How tables count in the errors over all of them."""
+    if not weights:
+        return ""
+    said = enumerate_words([f"{name} {weight:g}" for name, weight in weights.items()])
+    return f"In errors over all tables these count as the config says: {said}; others once."
+
+
+def _coarse_level(errors: Mapping[str, pl.DataFrame]) -> str:
+    """What the next coarser level with tables is called; empty if there is none."""
+    levels = next(iter(errors.values()))["level"].unique(maintain_order=True)
+    return levels[1].replace("_", " ") if len(levels) > 1 else ""
+
+
+def _figure(
+    summaries: Sequence[ProtectionSummary],
+    choices: Sequence[Choice],
+    coarse: str,
+    words: Words,
+) -> Figure:
+    """A panel for each measure of risk that was taken."""
+    accuracy = [("unit_error", error_axis(words))]
+    if coarse:
+        accuracy.append(("region_error", f"mean error of a {coarse}'s cell, {words.people}"))
+    risks = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
+    looks = _looks(choices)
+    panels = tuple(
+        _panel(summaries, looks, risk, error, (axis, capitalized(risk_axis(risk, words))))
+        for risk in risks
+        for error, axis in accuracy
+    )
+    return Figure(
+        name="frontier",
+        title="Each protection as a dot: down and to the left is better",
+        caption="Errors without their sign. On the frontier, or dominated, by all charts together "
+        f"and by {words.people} of a {words.unit}.",
+        alt=" ".join(_reading(each, words) for each in summaries),
+        chart=Chart(panels, columns=len(accuracy)),
+        sheets=(),
+    )
+
+
+def _looks(choices: Sequence[Choice]) -> dict[str, Look]:
+    """Name of each protection → how it is drawn."""
+    free, grey = Look("on the frontier", BLUE[0], "circle"), Look("dominated", GREY[2], "diamond")
+    unplaced = Look("not placed", GREY[1], "square")
+    beaten = dominated_by(choices)
+    return {
+        each.name: grey if each.name in beaten else free if each.is_placed else unplaced
+        for each in choices
+    }
+
+
+def _panel(
+    summaries: Sequence[ProtectionSummary],
+    looks: Mapping[str, Look],
+    risk: Measure,
+    error: str,
+    axes: tuple[str, str],
+) -> CurvePanel:
+    """A measure of risk over an error; ``axes`` are what the error and the risk are called."""
+    points: dict[Look, list[CurvePoint]] = {look: [] for look in looks.values()}
+    for each in summaries:
+        x, y = getattr(each, error), each.measure(risk)
+        if x is not None and y is not None:
+            points[looks[each.name]].append(CurvePoint(x, y, label=each.name))
+    every = [point for some in points.values() for point in some]
+    low = min((point.y for point in every), default=0.0)
+    curves = tuple(Curve(look, tuple(some), is_line=False) for look, some in points.items() if some)
+    return CurvePanel(
+        axes[1],
+        Scale(axes[0], 0.0, max((point.x for point in every), default=1.0) * 1.02 or 1.0),
+        Scale("", min(low, 0.0), max((point.y for point in every), default=1.0) * 1.02 or 1.0),
+        curves,
+    )
+
+
+def _reading(each: ProtectionSummary, words: Words) -> str:
+    said = [f"error {each.unit_error:.2f} {words.people} in a cell of a {words.unit}"]
+    said += [
+        f"{risk_axis(name, words)} {value:.1f}"
+        for name in RISKS
+        if (value := each.measure(name)) is not None
+    ]
+    return f"{each.name}: {'; '.join(said)}."
+
+
+def _sheet(
+    summaries: Sequence[ProtectionSummary], beaten: Mapping[str, str], words: Words
+) -> ResultTable:
+    further = [n for n in _FURTHER if any(getattr(each, n) is not None for each in summaries)]
+    header = (
+        "protection", "what it is", "dominated by", f"error in a {words.unit}'s cell",
+        "a coarser one's", f"{words.people} of a {words.unit}", "no number, %", "proven record, %",
+        "something proven, %", "true records, %", f"unique {words.nonmodal}, %", "guessed, %",
+        "gain", *(said for name, (said, _) in _FURTHER.items() if name in further),
+    )  # fmt: skip
+    rows = [
+        (
+            each.name,
+            each.settings,
+            beaten.get(each.name, ""),
+            *(_number(value, 2) for value in (each.unit_error, each.region_error)),
+            _number(each.total_error, 2),
+            *(
+                _number(value, 1)
+                for value in (
+                    each.unpublished,
+                    each.certain,
+                    each.disclosed,
+                    each.agreement,
+                    each.precision,
+                    each.guessed,
+                    each.gain,
+                )
+            ),
+            *(_number(getattr(each, name), _FURTHER[name][1]) for name in further),
+        )
+        for each in summaries
+    ]
+    return result_table("Every protection", header, rows, words=3)
+
+
+def _score_sections(scores: pl.DataFrame | None, words: Words) -> tuple[ReportSection, ...]:
+    """Reconstructions and links beside the truth, for everybody and by size."""
+    if scores is None:
+        return ()
+    names = ("true records, %", "by coarse columns", "links right, %", words.nonmodal, words.modal)
+
+    rows = [
+        (name, size_label(size), *(_number(value, 1) for value in values))
+        for name, size, *values in scores.iter_rows()
+    ]
+    whole = [(name, *values) for name, size, *values in rows if size == ALL]
+    by_size = [row for row in rows if row[1] != ALL]
+    text = (
+        "Reconstructed records that the truth has, and links by an attacker who knows the truth's "
+        "own linking columns that are right.",
+    )
+    header = (f"{words.people} in the {words.unit}", *names)
+    return (
+        ReportSection(
+            "scores",
+            "Reconstructions beside the truth",
+            text,
+            sheets=(
+                result_table(capitalized(words.everybody), ("protection", *names), whole),
+                result_table("By size", ("protection", *header), by_size, words=2),
+            ),
+        ),
+    )
+
+
+def _error_sheets(errors: Mapping[str, pl.DataFrame], words: Words) -> list[ResultTable]:
+    """By table, and by number of people; a column a protection."""
+    names = list(errors)
+    joined = pl.concat(
+        frame.select("level", "table", "size", "mae", protection=pl.lit(name))
+        for name, frame in errors.items()
+    ).pivot("protection", index=["level", "table", "size"], values="mae", maintain_order=True)
+    called = {ALL: "all tables", TOTAL: words.everybody}
+
+    def sheet(title: str, rows: pl.DataFrame) -> ResultTable:
+        cells = [
+            (
+                f"{level}, {called.get(table, table)}"
+                + ("" if size == ALL else f", {size_label(size)}"),
+                *(_number(value, 2) for value in values),
+            )
+            for level, table, size, *values in rows.iter_rows()
+        ]
+        return result_table(title, ("cells of", *names), cells)
+
+    by_size = joined.filter(pl.col("size") != ALL, pl.col("table").is_in([ALL, TOTAL]))
+    return [
+        sheet(f"Mean absolute error by table, in {words.people}", joined.filter(size=ALL)),
+        sheet(f"By {words.people} in the geounit", by_size),
+    ]
+
+
+def _commands() -> ReportSection:
+    return ReportSection(
+        "commands",
+        "Commands",
+        (
+            "`recon compare` made this page; the same command resumes after an interruption, and "
+            "makes only what a changed config asks for.",
+            "Each protection is a run of its own in `WORK/compare/`: look at one with "
+            "`recon status --work WORK/compare/NAME`, or with `recon show` and "
+            "`recon report` and the same `--work`.",
+        ),
+    )
+
+
+def _terms(words: Words, summaries: Sequence[ProtectionSummary]) -> list[Term]:
+    terms = [
+        Term(
+            "Error",
+            "published less true, without its sign, averaged over all cells, zeros included. A "
+            "cell without a number counts with its whole true count.",
+        ),
+        Term(
+            "Proven record",
+            "it is in every set of records that fits what is published, as this program says: by "
+            "propagation of bounds, or two solvers that agree. What was swapped or made of noise "
+            f"is published as if exact: there a proven record may be of {words.nobody}.",
+        ),
+        Term(
+            "Something proven",
+            f"of {words.people} with some values, all that fit share another one (attribute "
+            "disclosure).",
+        ),
+    ]
+    if any(each.agreement is not None for each in summaries):
+        terms += [
+            Term("True record", f"a {words.person} of the truth has it in the same {words.unit}."),
+            Term(
+                capitalized(f"unique {words.nonmodal}"),
+                f"alone in the {words.unit} with what an attacker knows, with other values "
+                "than its most frequent ones; guessed: by the better of two guessers "
+                "who see the truth's frequencies, the same for all protections.",
+            ),
+        ]
+    return terms
+
+
+def _number(value: float | None, digits: int) -> str:
+    return _NONE if value is None else f"{value:,.{digits}f}"

@@ -1,0 +1,407 @@
+"""What came of the runs of a comparison: errors, a summary each, means of sweeps, and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+
+import polars as pl
+
+from recon_cli.capabilities.account.account import Spend, expected_posterior
+from recon_cli.capabilities.compare.errors import (
+    count_deviations,
+    distribution,
+    error_table,
+    resolved_tables,
+    sum_errors,
+    unit_errors,
+    units_all_below,
+)
+from recon_cli.capabilities.compare.options import Compare, Protected
+from recon_cli.capabilities.compare.page import compose_comparison
+from recon_cli.capabilities.compare.protections import (
+    EXACT,
+    ComparedRuns,
+    ProtectionRun,
+    is_of_people,
+    methods_of,
+    published_by,
+    truth_of,
+)
+from recon_cli.capabilities.compare.stage import PAGE
+from recon_cli.capabilities.compare.summary import ProtectionSummary, score_table, summarise
+from recon_cli.capabilities.compare.sweep import (
+    SweptDraw,
+    difference_table,
+    epsilon_spent,
+    mean_of_draws,
+    sweep_table,
+)
+from recon_cli.capabilities.compare.sweep_page import SweptTables
+from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.findings.proven import Proofs
+from recon_cli.capabilities.findings.result_tables import read_disclosures
+from recon_cli.capabilities.protect.counts import count_records
+from recon_cli.capabilities.score.stage import read_rates
+from recon_cli.capabilities.tabulate.stage import record_columns, typed_records
+from recon_cli.config import RunConfig
+from recon_cli.execute import OnProgress, Results, WorkItem, run_items
+from recon_cli.page.document import NOT_FOR_PUBLICATION
+from recon_cli.page.html import report_files
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import RECONSTRUCT, stage_named
+from recon_cli.progress import Task
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.sources.records import open_records
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.stage import load
+from recon_cli.store import Manifest, Transaction, open_folder
+from recon_cli.store.files import parquet_bytes
+from recon_cli.store.folder import Folder
+from recon_cli.store.protection import read_published
+from recon_cli.store.published import open_published
+
+#: The page fills with every protection, and this takes seconds for each budget.
+_believed = cache(expected_posterior)
+#: A partition and its truth → what is published in the place of the truth.
+_Reader = Callable[[str, Publication], Publication]
+
+
+def write_comparison(
+    run: Run,
+    stage: Transaction,
+    missing: Mapping[str, str],
+    measured: dict[str, MeasuredErrors],
+) -> Manifest:
+    """Measure what came of the runs, and write tables and page.
+
+    Args:
+        stage: Where they are written.
+        missing: Name → why it is not there, of protections that are left out; nobody is linked
+            before all are there.
+        measured: Name → errors, of protections that were measured before; others are added.
+
+    Raises:
+        StageError: A run's folder is damaged, or the disk refused.
+    """
+    config, runs = run.config.section(Compare), ComparedRuns.of(run).without(missing)
+    measured |= _measure_errors(run, runs, measured.keys())
+    people = _people_of_truth(run)
+    rates = None if runs.linking is None else read_rates(replace(run, config=runs.linking))
+    shown = _means(
+        config,
+        run.release,
+        _summaries(run, runs, measured, rates, people),
+        {name: measured[name] for name in runs.protected},
+    )
+    scores = None if rates is None else score_table(rates, list(config.every))
+    document = compose_comparison(
+        run.release,
+        shown.summaries,
+        shown.errors,
+        scores,
+        people=people,
+        risk=config.risk,
+        weights=config.weights,
+        missing=missing,
+        swept=shown.swept,
+    )
+    document = replace(document, banner=NOT_FOR_PUBLICATION)
+    for name, data in {**_table_files(shown, scores), **report_files(document, PAGE)}.items():
+        stage.staging.write_extra("comparison", name, data)
+    return stage.publish([], notes={"summary": list(document.headline.sentences)})
+
+
+@dataclass(frozen=True)
+class MeasuredErrors:
+    """How far what a protection publishes is from the truth.
+
+    Attributes:
+        errors: Columns of `recon_cli.capabilities.compare.errors.ERRORS`.
+        deviations: Columns of `recon_cli.capabilities.compare.errors.DEVIATIONS`.
+        all_below: Units whose reconstructed people are all below the edge that the section names,
+            while the truth's are not; None if it names none.
+    """
+
+    errors: pl.DataFrame
+    deviations: pl.DataFrame
+    all_below: int | None
+
+
+def _measure_errors(
+    run: Run, runs: ComparedRuns, known: Collection[str]
+) -> dict[str, MeasuredErrors]:
+    """Name of each protection that is not among ``known`` → its errors."""
+    config = run.config.section(Compare)
+    items = [WorkItem(name, each, 1) for name, each in runs.protected.items() if name not in known]
+    truth = _Truth(run.release, runs.truth.config.work, truth_of(run, config), config)
+    with run.reporter.bar(Task("errors", "protection", len(items))) as bar:
+        found: Results[MeasuredErrors] = run_items(
+            _errors_of,
+            lambda: truth,
+            items,
+            workers=run.config.top.workers,
+            on_tick=bar.advance,
+        )
+    return {item.name: each for item, each in zip(items, found.values, strict=True)}
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """What all protections are measured against.
+
+    Attributes:
+        home: Where its tables are.
+        records: Its records.
+    """
+
+    release: Release
+    home: Path
+    records: Path
+    config: Compare
+
+
+def _errors_of(truth: _Truth, protection: ProtectionRun, tick: OnProgress) -> MeasuredErrors:
+    release = truth.release
+    tables, _ = open_published(truth.home, release)
+    read = _reader(release, protection)
+    sums, deviations = [], []
+    for partition in tables.partitions:
+        true = read_published(truth.home, release, partition)
+        shown = read(partition, true)
+        sums.append(sum_errors(release, true, shown))
+        deviations.append(count_deviations(release, true, shown))
+    below = [_all_below(truth, protection, *each) for each in truth.config.all_below.items()]
+    tick(1, 0)
+    return MeasuredErrors(
+        error_table(release, sums, truth.config.weights),
+        pl.concat(deviations),
+        sum(below) if below else None,
+    )
+
+
+def _all_below(truth: _Truth, protection: ProtectionRun, feature: str, edge: float) -> int:
+    place, made = truth.release.geoid_column, _microdata(protection.config)
+    records = open_records("compare.truth", truth.records, truth.release)
+    return sum(
+        units_all_below(
+            records.read(name, [place, feature]),
+            made.read(name, columns=[place, feature]),
+            place,
+            feature,
+            edge,
+        )
+        for name in made.partitions
+    )
+
+
+def _reader(release: Release, protection: ProtectionRun) -> _Reader:
+    """Reads the tables of the truth's schema as a protection's readers know them.
+
+    They are what is published; of other queries than tables, the tables of the records fitted to
+    them.
+    """
+    work = protection.config.work
+    if protection.measuring is None:
+        partitions = open_published(work, release)[0].partitions
+        return lambda partition, truth: (
+            read_published(work, release, partition) if partition in partitions else _nothing(truth)
+        )
+    tables = resolved_tables(release, protection.release)
+    if not tables:
+        return lambda _, truth: _nothing(truth)
+    return partial(_fitted, release, tables, _microdata(protection.config))
+
+
+def _fitted(
+    release: Release,
+    tables: Sequence[Table],
+    microdata: Folder,
+    partition: str,
+    truth: Publication,
+) -> Publication:
+    """Tables of fitted records: of a unit without any, zeros."""
+    columns = record_columns(release)
+    records = typed_records(microdata.read(partition, columns=[*columns]), microdata.path, release)
+    is_unit = pl.col("level") == release.geography.unit.name
+    return count_records(release, records, tables, truth.geounits.filter(is_unit)["geoid"])
+
+
+def _nothing(truth: Publication) -> Publication:
+    return replace(truth, geounits=truth.geounits.clear(), counts=truth.counts.clear())
+
+
+def _people_of_truth(run: Run) -> int:
+    """How many records the truth has."""
+    path = truth_of(run, run.config.section(Compare))
+    slices = open_records("compare.truth", path, run.release).slices()
+    return sum(each.rows for each in slices.values())
+
+
+def _summaries(
+    run: Run,
+    runs: ComparedRuns,
+    measured: Mapping[str, MeasuredErrors],
+    rates: pl.DataFrame | None,
+    people: int,
+) -> list[ProtectionSummary]:
+    """One row a protection."""
+    config = run.config.section(Compare)
+
+    def summary(name: str, made: ProtectionRun) -> ProtectionSummary:
+        protection, spends = config.every[name], _spends(run, config.every[name], made)
+        return summarise(
+            run.release,
+            name,
+            _described(protection),
+            measured[name].errors,
+            rates,
+            people=_microdata(made.config).manifest.rows,
+            of=people,
+            certain=Proofs.of(WorkFolder(made.config.work), made.release).records().at_least,
+            disclosed=_disclosed(config, protection, made.config),
+            epsilon=_epsilon(protection, made.config),
+            posterior=_believed(spends) if spends else None,
+            all_below=measured[name].all_below,
+        )
+
+    return [summary(name, made) for name, made in runs.protected.items()]
+
+
+def _epsilon(protection: Protected, config: RunConfig) -> float | None:
+    """What a protection spent, as the manifest of its first step with noise says.
+
+    What follows is made of what that published, and spends nothing.
+    """
+    for method in methods_of(protection):
+        stage = stage_named(method.name)
+        notes = open_folder(config.work, stage, method.folders[0]).manifest.notes
+        if (found := epsilon_spent(notes)) is not None:
+            return found
+    return None
+
+
+def _spends(run: Run, protection: Protected, made: ProtectionRun) -> tuple[Spend, ...]:
+    """What its first step with noise spends, query by query; empty without such a step."""
+    first = replace(run, config=made.measuring or made.config)
+    for method in methods_of(protection):
+        spends = tuple(load(method.stage)(first).spends)
+        if spends and all(each.budget is not None for each in spends):
+            return spends
+    return ()
+
+
+def _described(protection: Protected) -> str:
+    """``swap: setting hi; round: base 5, how nearest``."""
+    steps = protection.model_dump(mode="json", exclude_unset=True)
+    return "; ".join(_step(kind, steps[kind]) for kind in protection.kinds) or EXACT
+
+
+def _step(kind: str, said: Mapping[str, object]) -> str:
+    settings = ", ".join(f"{key} {_words(value)}" for key, value in said.items())
+    return f"{kind}: {settings}" if settings else kind
+
+
+def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_words(each)}" for key, each in value.items())
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return Path(value).name if isinstance(value, str) and "/" in value else str(value)
+
+
+def _microdata(config: RunConfig) -> Folder:
+    return open_folder(config.work, RECONSTRUCT, "microdata")
+
+
+def _disclosed(config: Compare, protection: Protected, made: RunConfig) -> int | None:
+    """People of whom some columns settle another one, in every solution; None if not asked."""
+    if config.claims is None:
+        return None
+    if published_by(protection) == "measurements":
+        return 0  # noise without bounds leaves every histogram possible
+    found = read_disclosures(made.work)["attribute"]
+    return int(found[-1]) if len(found) else 0
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What the page shows: of what is swept means over the draws of each value.
+
+    Attributes:
+        summaries: A row a protection, or a value of it.
+        errors: Name → columns of `recon_cli.capabilities.compare.errors.ERRORS`.
+        distributions: Columns of `recon_cli.capabilities.compare.errors.DISTRIBUTIONS`.
+        swept: None where nothing is swept.
+    """
+
+    summaries: Sequence[ProtectionSummary]
+    errors: Mapping[str, pl.DataFrame]
+    distributions: pl.DataFrame
+    swept: SweptTables | None
+
+
+def _means(
+    config: Compare,
+    release: Release,
+    summaries: Sequence[ProtectionSummary],
+    measured: Mapping[str, MeasuredErrors],
+) -> _Shown:
+    """Means over the draws of each value of a sweep, in the place of the draws."""
+    points = [point for point in config.points if point.name in measured]
+    names = {point.name for point in points}
+    by_name = {each.name: each for each in summaries}
+    errors = {name: each.errors for name, each in measured.items() if name not in names}
+    deviations = {(name, ""): [measured[name].deviations] for name in errors}
+    draws: dict[tuple[str, str], list[SweptDraw]] = {}
+    for point in points:
+        found, value = measured[point.name], (point.of, point.value)
+        is_proven_of_people = is_of_people(point.protection)
+        draw = SweptDraw(*value, point.draw, is_proven_of_people, by_name[point.name], found.errors)
+        draws.setdefault(value, []).append(draw)
+        deviations.setdefault(value, []).append(found.deviations)
+    distributions = pl.concat(
+        distribution(release, *value, each) for value, each in deviations.items()
+    )
+    means = [mean_of_draws(each) for each in draws.values()]
+    swept = None
+    if config.sweep is not None and draws:
+        every = [draw for each in draws.values() for draw in each]
+        swept = SweptTables(
+            config.sweep.over,
+            sweep_table(every),
+            distributions,
+            difference_table(every),
+            pl.concat(unit_errors(release, *value, deviations[value][0]) for value in draws),
+        )
+    return _Shown(
+        [*(each for each in summaries if each.name not in names), *(mean for mean, _ in means)],
+        {**errors, **{mean.name: each for mean, each in means}},
+        distributions,
+        swept,
+    )
+
+
+def _table_files(shown: _Shown, scores: pl.DataFrame | None) -> dict[str, bytes]:
+    """File name → bytes: the comparison, all errors and scores, as Parquet and CSV."""
+    compared = pl.DataFrame([each.as_row() for each in shown.summaries], infer_schema_length=None)
+    every = pl.concat(
+        frame.select(pl.lit(name).alias("protection"), pl.all())
+        for name, frame in shown.errors.items()
+    )
+    tables = {"comparison": compared, "errors": every, "distributions": shown.distributions}
+    if scores is not None:
+        tables["scores"] = scores
+    if shown.swept is not None:
+        tables |= {
+            "sweep": shown.swept.sweep,
+            "differences": shown.swept.differences,
+            "unit_errors": shown.swept.units,
+        }
+    return {
+        **{f"{name}.parquet": parquet_bytes(table) for name, table in tables.items()},
+        **{f"{name}.csv": csv_bytes(table, 4) for name, table in tables.items()},
+    }

@@ -1,0 +1,107 @@
+"""`recon compare`: one truth, several protections → ``compare/NAME/`` and ``comparison/``.
+
+Each protection is a run of its own, with the stages and folders of any other run: it is resumed,
+and looked at with `recon status` or `recon report`, like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from recon_cli.capabilities.compare.options import Compare
+from recon_cli.capabilities.compare.protections import truth_of
+from recon_cli.errors import ConfigError
+from recon_cli.pipeline.opened_stage import OpenedStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import COMPARE
+from recon_cli.stage import load
+from recon_cli.store import Manifest, Recipe, Transaction
+from recon_cli.store.files import key_of
+
+PAGE = "comparison.html"
+
+
+def compare(run: Run) -> ComparedStage:
+    """Protect the truth in every way that the config names, attack each, and compare.
+
+    Raises:
+        ConfigError: There is no truth, or a protection does not suit it.
+    """
+    config = run.config.section(Compare)
+    if not truth_of(run, config).exists():
+        raise ConfigError(
+            f"compare.truth: missing: no records at {truth_of(run, config)}; name a file of "
+            "records, or make a population with `recon data synth`"
+        )
+    return ComparedStage(run, config)
+
+
+@dataclass(frozen=True)
+class ComparedStage(OpenedStage):
+    """A stage whose inputs are runs of its own.
+
+    Attributes:
+        config: Its section.
+        measured: Name of each protection that is done → its errors: a page that fills measures
+            each once.
+    """
+
+    run: Run
+    config: Compare
+    measured: dict[str, Any] = field(default_factory=dict)
+
+    def planned(self) -> Recipe:
+        """What the runs have made; where one would make something, it is not known."""
+        return self._recipe(load("recon_cli.capabilities.compare.runs:planned_digests")(self.run))
+
+    def prepared(self) -> Recipe:
+        """Run what is not up to date; the page stands with the first protection, and fills.
+
+        Raises:
+            StageError: A protection could not be made or attacked.
+        """
+        run_compared = load("recon_cli.capabilities.compare.runs:run_compared")
+        return self._recipe(run_compared(self.run, self._show))
+
+    def _show(self, digests: Mapping[str, str], missing: Mapping[str, str]) -> None:
+        """Publish the page of what is there.
+
+        Args:
+            digests: Name → what its run has made, of the protections that are done.
+            missing: Name → why it is not there, of the others.
+        """
+        write = load("recon_cli.capabilities.compare.results:write_comparison")
+        why = {name: key_of([reason]) for name, reason in missing.items()}
+        with self.run.transaction(self._recipe({**digests, **why})) as stage:
+            if stage.current is None:
+                write(self.run, stage, missing, self.measured)
+        page = self.run.work / COMPARE.folders[0] / PAGE
+        there = len(self.config.every) - len(missing)
+        self.run.reporter.note(
+            f"compare: {there} of {len(self.config.every)} protections are on {page}"
+        )
+
+    def _recipe(self, digests: Mapping[str, str]) -> Recipe:
+        return self.run.recipe(
+            COMPARE,
+            {
+                "protections": {
+                    name: each.model_dump(mode="json", exclude_unset=True)
+                    for name, each in self.config.every.items()
+                },
+                "weights": dict(self.config.weights),
+                "all_below": dict(self.config.all_below),
+                "risk": self.config.risk,
+            },
+            shared=digests,
+            is_study=True,
+        )
+
+    def make(self, stage: Transaction) -> Manifest:
+        """Measure what came of the runs, and write the page."""
+        write: Callable[..., Manifest] = load(
+            "recon_cli.capabilities.compare.results:write_comparison"
+        )
+        return write(self.run, stage, {}, self.measured)

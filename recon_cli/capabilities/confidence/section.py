@@ -1,0 +1,78 @@
+"""Confidence of the records that are not certain, and how far it is to be believed."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recon_cli.capabilities.findings.findings import Findings
+from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.findings.section import Section, folder_of
+from recon_cli.capabilities.score.confidence import CALIBRATION, count_tenths
+from recon_cli.page.document import ReportSection, result_table
+from recon_cli.page.words import Words, count, percent
+from recon_cli.pipeline.stages import CONFIDENCE, SCORE
+from recon_cli.store import Folder
+
+_KEY = "confidence"
+_TITLE = "Confidence of records that are not certain"
+_HEADER = ("confidence", "records", "mean confidence %", "right %", "interval")
+
+
+def _render(folder: Folder, findings: Findings, _: Words) -> tuple[ReportSection, ...]:
+    """Records by tenth of their confidence, beside the truth where there is one."""
+    notes, totals = folder.manifest.notes, folder.manifest.totals
+    left = totals["people"] - totals["certain"] - totals["not_sampled"]
+    text = [
+        f"Of {totals['people']:,} records {left:,} are not shown to be certain by propagation. "
+        "The confidence of such a record is how often it appears among this reconstruction and "
+        f"{notes['solutions']} other ones, sampled. They are not drawn uniformly from all, and a "
+        "record in each of them may be missing from another one: **confidence is no proof**, and "
+        "certain records have none.",
+    ]
+    calibrated = _calibration(folder, findings.work)
+    if calibrated is None:
+        text.append(
+            "How often such records are right is not known: that takes the truth, `recon link` and "
+            "`recon score`."
+        )
+        parts = (folder.read(name, columns=("confidence",)) for name in folder.partitions)
+        rows = [
+            (_tenth(tenth), count(records), "–", "–", "")
+            for tenth, records in count_tenths(parts).iter_rows()
+        ]
+        sheet = result_table("Records by tenth of confidence", _HEADER, rows)
+        return (ReportSection(_KEY, _TITLE, tuple(text), sheets=(sheet,)),)
+    text.append(
+        "A record is right if the truth has it, one to one, on all these columns, beyond the "
+        "certain ones. Nothing was fitted to the truth."
+    )
+    sheets = tuple(
+        result_table(
+            f"Confidence beside the truth, {truth}",
+            _HEADER,
+            [_row(row) for row in calibrated.filter(truth=truth).iter_rows(named=True)],
+        )
+        for truth in calibrated["truth"].unique(maintain_order=True)
+    )
+    return (ReportSection(_KEY, _TITLE, tuple(text), sheets=sheets),)
+
+
+def _calibration(folder: Folder, work: WorkFolder) -> pl.DataFrame | None:
+    """What `recon score` says of these records; None without a truth."""
+    score = work.open(SCORE) if work.holds(SCORE) else None
+    if score is None or score.manifest.inputs["shared"].get("confidence/") != folder.manifest.key:
+        return None
+    return pl.read_csv(score.read_extra("confidence.csv"), schema=CALIBRATION)
+
+
+def _row(row: dict[str, float | None]) -> tuple[str, ...]:
+    span = "" if row["low"] is None else f"{percent(row['low'])}–{percent(row['high'])}"
+    shares = (percent(row["confidence_pct"]), percent(row["right_pct"]))
+    return (_tenth(int(row["tenth"] or 0)), count(row["records"]), *shares, span)
+
+
+def _tenth(number: int) -> str:
+    return f"{10 * number}–{10 * number + 10}%"
+
+
+SECTION = Section(_KEY, _TITLE, folder_of(CONFIDENCE), _render)

@@ -1,0 +1,39 @@
+"""`recon confidence`: ``microdata/`` and ``tables/`` → ``confidence/``."""
+
+from __future__ import annotations
+
+from recon_cli.ask.options import ConfidenceOptions
+from recon_cli.capabilities.confidence.options import Confidence
+from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
+from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import CONFIDENCE
+
+
+def confidence(run: Run) -> QuestionStage:
+    """See how often each record appears among sampled solutions.
+
+    Raises:
+        SourceError: The counts are not exact.
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
+    """
+    config = run.config.section(Confidence)
+    seed = run.seed_of(config)
+    made = open_reconstructed(run)
+    made.require_exact(
+        CONFIDENCE.command, "leave the section out: there `certain` and claims are what is known"
+    )
+    return QuestionStage(
+        run,
+        made.recipe(run, CONFIDENCE, config.model_dump(exclude={"seed"}), seed),
+        made.geounits,
+        question="recon_cli.capabilities.confidence.question:ConfidenceQuestion",
+        arguments=lambda: {
+            "release": run.release,
+            "tables": made.used,
+            "coverage": made.coverage,
+            "options": ConfidenceOptions(seed, config.solutions),
+        },
+        records=made.records,
+        notes={"tables": made.table_names, "solutions": config.solutions},
+    )

@@ -1,0 +1,109 @@
+"""`recon contributions`: ``tables/`` and ``geounits/`` → ``contributions/``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recon_cli.ask.options import ClaimOptions
+from recon_cli.capabilities.contributions.leaving_out import LeavingOut
+from recon_cli.capabilities.contributions.options import Contributions
+from recon_cli.capabilities.contributions.parts import Part
+from recon_cli.capabilities.contributions.ranking import Proven
+from recon_cli.coverage import select
+from recon_cli.execute import OnProgress, Results, WorkItem, run_items
+from recon_cli.pipeline.opened_stage import MadeStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import CONTRIBUTIONS
+from recon_cli.progress import Task
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.stage import load
+from recon_cli.store import Manifest, Transaction
+from recon_cli.store.protection import read_published
+from recon_cli.store.published import has_statements, open_published, read_coverage
+
+RESULT = "contributions"
+
+
+def contributions(run: Run) -> MadeStage:
+    """Attack the publication without each of its parts.
+
+    Raises:
+        ConfigError: A table is unknown or not published, or no part tells anything apart.
+        StageError: ``tables/`` is missing or damaged, or the work folder is in use.
+    """
+    config = run.config.section(Contributions)
+    seed = run.seed_of(config)
+    tables, geounits = open_published(run.work, run.release)
+    coverage = read_coverage(tables, run.release)
+    selection = select(run.release, config.tables, coverage)
+    settings = config.model_dump(mode="json", exclude={"seed", "tables"})
+    recipe = run.recipe(
+        CONTRIBUTIONS,
+        {**settings, "tables": [table.name for table in selection.tables]},
+        seed=seed,
+        shared={folder.path.name: folder.manifest.key for folder in (tables, geounits)},
+    )
+
+    def make(stage: Transaction) -> Manifest:
+        leaving_out = load("recon_cli.capabilities.contributions.leaving_out:LeavingOut").of(
+            run.release,
+            selection.tables,
+            coverage,
+            ClaimOptions(seed, config.unit_seconds),
+            is_exact=not has_statements(tables),
+            kind=config.parts,
+            sets=config.without,
+            orders=config.orders,
+        )
+        items = [WorkItem(_name(left_out), left_out) for left_out in leaving_out.needed]
+        with run.reporter.bar(Task("contributions", "attack", len(items))) as bar:
+            done: Results[Any] = run_items(
+                attack_one,
+                lambda: _Attacked(leaving_out, run.work),
+                items,
+                workers=run.config.top.workers,
+                on_tick=bar.advance,
+            )
+        ranked = leaving_out.ranked(done.values)
+        data = load("recon_cli.store.files:parquet_bytes")(ranked)
+        stage.staging.write_extra("contributions", f"{RESULT}.parquet", data)
+        stage.staging.write_extra("contributions", f"{RESULT}.csv", csv_bytes(ranked, 2))
+        return stage.publish(
+            [],
+            notes={
+                "tables": [table.name for table in selection.tables],
+                "parts": config.parts,
+                "orders": config.orders,
+                "attacks": len(items),
+            },
+            usages=done.usages,
+            workers=done.workers,
+        )
+
+    return MadeStage(recipe, make)
+
+
+def _name(left_out: Collection[Part]) -> str:
+    names = sorted(part.name for part in left_out)
+    return f"without {', '.join(names)}" if names else "of everything"
+
+
+@dataclass(frozen=True)
+class _Attacked:
+    """What all attacks share."""
+
+    leaving_out: LeavingOut
+    work: Path
+
+
+def attack_one(attacked: _Attacked, left_out: frozenset[Part], tick: OnProgress) -> Proven:
+    """Attack what is left of all partitions; runs in a worker."""
+    release = attacked.leaving_out.release
+    folder, _ = open_published(attacked.work, release)
+    published = (read_published(attacked.work, release, name) for name in folder.partitions)
+    proven = attacked.leaving_out.attack(left_out, published)
+    tick(1, 0)
+    return proven

@@ -1,0 +1,404 @@
+"""The published files of a run, written again: marked, or with suppressed counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from recon_cli.capabilities.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
+from recon_cli.capabilities.export.findings import (
+    ABSENCE,
+    CERTAIN,
+    CLAIM,
+    DISCLOSURE,
+    NOBODY,
+    proven_findings,
+)
+from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
+from recon_cli.capabilities.ingest.partitions import file_mapping
+from recon_cli.capabilities.ingest.stage import input_files, protection_path
+from recon_cli.capabilities.protect.true_counts import SUPPRESSED
+from recon_cli.config import Ingest
+from recon_cli.errors import ConfigError, SourceError, StageError
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import stage_named
+from recon_cli.sources.addresses import CountedFile, locate_counts
+from recon_cli.sources.documents import Document
+from recon_cli.sources.formats.header import is_number
+from recon_cli.sources.tabular.workbook import open_workbook
+from recon_cli.spreadsheet import csv_bytes
+from recon_cli.store import open_folder
+from recon_cli.store.files import write_named
+from recon_cli.store.published import open_published, read_names
+
+#: The first line of what gives away what it marks.
+NOT_FOR_PUBLICATION: Final = "Not for publication: shows what the published counts give away"
+#: In which order findings are listed, and the colour of their cells.
+_COLOURS: Final = {
+    RECOVERED: "FFB3B3",
+    NOBODY: "FFDDDD",
+    NARROWED: "FFE08A",
+    UNDECIDED: "CFE2F3",
+    CLAIM: "D9C8F0",
+    ABSENCE: "ECE4F8",
+    DISCLOSURE: "F8D0B0",
+    CERTAIN: "F8D0B0",
+    SAFE: "E0E0E0",
+}
+_LIST: Final = "Findings"
+_HEADERS: Final = (
+    "Sheet", "Cell", "Place", "Count", "Published", "Finding", "In words", "What it rests on",
+)  # fmt: skip
+_CELL: Final = ("geoid", "table", "cell")
+#: More comments of a cell are only counted.
+_MOST_COMMENTS: Final = 5
+_MARKED: Final = "marked"
+#: Parts of a workbook that hold numbers of its cells, or show them.
+_KEEPING: Final = {
+    "charts": "charts",
+    "pivotCache": "pivot tables",
+    "media": "pictures",
+    "embeddings": "embedded files",
+    "externalLinks": "links to other workbooks",
+}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        files: In the order of the published ones; last a list of findings, if there is one.
+        numbers: What was marked or withheld → how often.
+    """
+
+    files: tuple[Path, ...]
+    numbers: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+
+def export_marked(run: Run, folder: Path) -> Exported:
+    """Write the published files again, with what was proven of their counts and places.
+
+    A workbook is coloured and commented, and gets a sheet of findings; in text what is proven
+    stands behind the count, ``* [3]`` or ``* [1 to 4]``, and the findings are in a file beside it.
+
+    Raises:
+        ConfigError: The files cannot be written again.
+        StageError: Nothing is proven yet, a folder is damaged, or one cannot be written.
+    """
+    _require_ingested(run)
+    files = _located(run)
+    counts = pl.concat(file.counts.select(*_CELL) for file in files)
+    findings = proven_findings(run, counts)
+    if findings.is_empty():
+        raise StageError(
+            f"{run.work}: there is nothing to mark: run `recon audit`, or `recon reconstruct`, "
+            "`recon solvar` and `recon claims`, before"
+        )
+    names = read_names(open_published(run.work, run.release)[1])
+    written, listed = [], []
+    for file, target in _targets(files, folder, _MARKED):
+        rows = _placed(file, findings, names)
+        if file.document.is_workbook:
+            book = _loaded_workbook(file)
+            _mark_workbook(book, rows, _only_sheet(file.document))
+            data = book.written()
+        else:
+            text = _loaded_text(file)
+            data = text.written(_marked_fields(rows), NOT_FOR_PUBLICATION)
+            listed.append(_listed(rows.with_columns(sheet=pl.lit(file.name))))
+        write_named(target, data)
+        written.append(target)
+    if listed:
+        target = folder / "findings.csv"
+        body = csv_bytes(pl.concat(listed))
+        write_named(target, f"{NOT_FOR_PUBLICATION}\n".encode() + body)
+        written.append(target)
+    return Exported(tuple(written), _numbers(findings))
+
+
+def export_suppressed(run: Run, folder: Path) -> Exported:
+    """Write the published files again, with the counts withheld that `suppress` withholds.
+
+    Sheets that were not read and comments are left out; numbers that are no counts stay.
+
+    Args:
+        run: With its work folder, in which `recon protect suppress` has suppressed these counts.
+
+    Raises:
+        ConfigError: The files cannot be written again.
+        StageError: There are no suppressed counts, they are of other counts, or for study.
+    """
+    suppressed = open_folder(run.work, stage_named("suppress"), "suppressed")
+    if suppressed.manifest.publishable is False:
+        raise StageError(f"{suppressed.path}: its counts are for study and not for publication")
+    shown = pl.concat(suppressed.read(name) for name in suppressed.partitions)
+    files = _located(run)
+    written, notes = [], []
+    withheld = 0
+    for file, target in _targets(files, folder, ""):
+        stars = _withheld(file, shown)
+        withheld += stars.height
+        if file.document.is_workbook:
+            book = _loaded_workbook(file)
+            _refuse_parts(book)
+            left_out, others = _star_workbook(book, file, stars)
+            data = book.written()
+            notes += [
+                f"{file.name}: sheet {name} has no counts: it is left out" for name in left_out
+            ]
+        else:
+            text = _loaded_text(file)
+            places = stars.select("row", "column").iter_rows()
+            data = text.written(dict.fromkeys(places, SUPPRESSED))
+            counted = set(file.counts.select("row", "column").iter_rows())
+            others = [
+                f"{_letters(column)}{row}"
+                for row, column in text.fields.keys() - counted
+                if ("", column) not in file.labels and is_number(text.field(row, column))
+            ]
+        write_named(target, data)
+        written.append(target)
+        if others:
+            notes.append(
+                f"{file.name}: {len(others):,} numbers are no counts and stay, as in "
+                f"{min(others)}: see that they tell of none that is withheld"
+            )
+    return Exported(tuple(written), {"withheld": withheld}, tuple(notes))
+
+
+# --- the published files --------------------------------------------------------------------------
+
+
+def _located(run: Run) -> tuple[CountedFile, ...]:
+    config = run.config.section(Ingest)
+    return locate_counts(
+        run.release,
+        config.source,
+        config.paths,
+        file_mapping(config),
+        has_statements=protection_path(config) is not None,
+    )
+
+
+def _require_ingested(run: Run) -> None:
+    """Refuse files that have changed since their counts were read."""
+    tables, _ = open_published(run.work, run.release)
+    known = {file["sha256"] for file in tables.manifest.inputs["files"]}
+    for file in input_files(run.config.section(Ingest).paths):
+        if file.sha256 not in known:
+            raise StageError(f"{file.name}: is not as it was ingested; run `recon ingest` again")
+
+
+def _targets(
+    files: Sequence[CountedFile], folder: Path, mark: str
+) -> Iterator[tuple[CountedFile, Path]]:
+    """Each file and where it is written: under its own name, ``….marked.xlsx`` if marked.
+
+    Raises:
+        ConfigError: Two would be one, or one would take the place of a published file.
+    """
+    taken: dict[Path, str] = {}
+    for file in files:
+        suffix = ".xlsx" if file.document.is_workbook else Path(file.name).suffix
+        target = folder / f"{Path(file.name).stem}{f'.{mark}' if mark else ''}{suffix}"
+        if target in taken:
+            raise ConfigError(f"{file.document.label} and {taken[target]} would both be {target}")
+        if target.resolve() == Path(file.document.label).resolve():
+            raise ConfigError(f"{target}: is a published file; name another folder to write to")
+        taken[target] = file.document.label
+    for file, target in zip(files, taken, strict=True):
+        yield file, target
+
+
+def _only_sheet(document: Document) -> str:
+    """The sheet that is read where nothing names one."""
+    return next(iter(open_workbook(document).sheets))
+
+
+def _loaded_workbook(file: CountedFile) -> WrittenWorkbook:
+    book, only = WrittenWorkbook(file.document), _only_sheet(file.document)
+
+    def own(sheet: str, row: int, column: int) -> str:
+        value = book.field(sheet or only, row, column)
+        return str("" if value is None else value).strip().removesuffix(".0")
+
+    _require_alike(file, own)
+    return book
+
+
+def _loaded_text(file: CountedFile) -> DelimitedText:
+    text = DelimitedText(file.document)
+    _require_alike(file, lambda _, row, column: text.field(row, column).strip())
+    return text
+
+
+def _require_alike(file: CountedFile, own: Callable[[str, int, int], str]) -> None:
+    """Refuse a file whose cells are not where they were read.
+
+    Args:
+        own: What is written in a sheet's row and column.
+    """
+    for sheet, row, column, text in file.counts.select("sheet", "row", "column", "text").rows():
+        if (found := own(sheet, row, column)) != text:
+            raise SourceError(
+                f"{file.document.label}: row {row}, column {column}: {text!r} was read, and "
+                f"{found!r} is written there: a file of this kind cannot be written again"
+            )
+
+
+# --- marks ----------------------------------------------------------------------------------------
+
+
+def _placed(file: CountedFile, findings: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
+    """Findings about the counts and places of a file, with where these stand, in its order."""
+    counts = file.counts.with_columns(
+        place=pl.col("geoid").replace_strict(names, default=pl.col("place"))
+    )
+    of_counts = counts.join(findings, on=_CELL, how="inner")
+    first = counts.unique(["sheet", "geoid"], keep="first", maintain_order=True)
+    first = first.with_columns(
+        column="place_column", header=pl.lit(""), text=pl.lit(""), table=None, cell=None
+    )
+    of_places = first.join(findings.filter(pl.col("cell").is_null()).drop("table", "cell"), "geoid")
+    # A place stands in every sheet; what is found of it is told once.
+    of_places = of_places.unique(["geoid", "kind", "said"], keep="first", maintain_order=True)
+    kinds = {kind: number for number, kind in enumerate(_COLOURS)}
+    sheets = {
+        sheet: number for number, sheet in enumerate(counts["sheet"].unique(maintain_order=True))
+    }
+    return pl.concat([of_counts, of_places.select(of_counts.columns).cast(of_counts.schema)]).sort(
+        pl.col("kind").replace_strict(kinds, return_dtype=pl.Int32),
+        pl.col("sheet").replace_strict(sheets, return_dtype=pl.Int32),
+        "row",
+        "column",
+        maintain_order=True,
+    )
+
+
+def _mark_workbook(book: WrittenWorkbook, rows: pl.DataFrame, only: str) -> None:
+    """Colour and comment every cell, by the first of its findings, and list them all."""
+    rows = rows.with_columns(
+        sheet=pl.when(pl.col("sheet") == "").then(pl.lit(only)).otherwise("sheet")
+    )
+    listed = _listed(rows)
+    book.put_first(_LIST, [(NOT_FOR_PUBLICATION,), _HEADERS, *listed.iter_rows()])
+    cells = rows.group_by("sheet", "row", "column", maintain_order=True).agg(
+        pl.col("kind").first(), pl.col("said").drop_nulls(), pl.col("why").first()
+    )
+    for sheet, row, column, kind, said, why in cells.iter_rows():
+        shown = [*said[:_MOST_COMMENTS]]
+        if len(said) > len(shown):
+            shown.append(f"and {len(said) - len(shown)} more: see the sheet {_LIST}")
+        comment = "\n".join((*shown, why)) if shown else ""
+        book.mark(sheet, row, column, CellMark(_COLOURS[kind], comment))
+
+
+def _marked_fields(rows: pl.DataFrame) -> dict[tuple[int, int], str]:
+    """What stands in place of a count whose number or interval is told."""
+    told = rows.filter(pl.col("short").is_not_null())
+    fields = told.select("row", "column", (pl.col("text") + " [" + pl.col("short") + "]"))
+    return {(row, column): text.strip() for row, column, text in fields.iter_rows()}
+
+
+def _listed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The findings as people read them; counts that are proven safe are not in the list."""
+    said = rows.filter(pl.col("said").is_not_null())
+    at = [f"{_letters(column)}{row}" for row, column in said.select("row", "column").iter_rows()]
+    listed = said.select(
+        "sheet",
+        pl.Series("at", at, dtype=pl.String),
+        "place",
+        "header",
+        "text",
+        "kind",
+        "said",
+        "why",
+    )
+    return listed.rename(dict(zip(listed.columns, _HEADERS, strict=True)))
+
+
+def _numbers(findings: pl.DataFrame) -> dict[str, int]:
+    found = dict(findings["kind"].value_counts().iter_rows())
+    return {kind: found[kind] for kind in _COLOURS if kind in found}
+
+
+def _letters(column: int) -> str:
+    """A column as spreadsheets name it.
+
+    >>> _letters(1), _letters(28)
+    ('A', 'AB')
+    """
+    letters = ""
+    while column:
+        column, left = divmod(column - 1, 26)
+        letters = chr(ord("A") + left) + letters
+    return letters
+
+
+# --- suppressed counts ----------------------------------------------------------------------------
+
+
+def _withheld(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
+    """The counts of a file that are suppressed.
+
+    Raises:
+        StageError: Another one is not what the suppressed publication has.
+    """
+    own = shown.select(*_CELL, "count", is_there=pl.lit(value=True))
+    counts = file.counts.join(own, on=_CELL, how="left", maintain_order="left")
+    is_flag = pl.col("is_there").fill_null(value=False) & pl.col("count").is_null()
+    is_same = pl.col("value").fill_null(0) == pl.col("count").fill_null(0)
+    other = counts.filter(~is_flag & ~is_same)
+    if other.height:
+        row = other.row(0, named=True)
+        raise StageError(
+            f"{file.document.label}: row {row['row']}, column {row['column']}: {row['text']!r} is "
+            f"{row['count'] or 0} in suppressed/, which was made of other counts; run "
+            "`recon ingest`, then `recon protect suppress` with suppress.counts"
+        )
+    return counts.filter(is_flag & pl.col("value").is_not_null())
+
+
+def _star_workbook(
+    book: WrittenWorkbook, file: CountedFile, stars: pl.DataFrame
+) -> tuple[list[str], list[str]]:
+    """Put stars; leave out other sheets, and all comments.
+
+    Returns:
+        The sheets that are left out, and the cells with numbers that are no counts.
+    """
+    only = _only_sheet(file.document)
+    counted = {
+        (sheet or only, row, column)
+        for sheet, row, column in file.counts.select("sheet", "row", "column").iter_rows()
+    }
+    for sheet, row, column in stars.select("sheet", "row", "column").iter_rows():
+        book.replace(sheet or only, row, column, SUPPRESSED)
+    read = {sheet for sheet, _, _ in counted}
+    left_out = [sheet for sheet in book.sheets if sheet not in read]
+    for sheet in left_out:
+        book.remove(sheet)
+    book.remove_comments()
+    others = [
+        f"{sheet}!{_letters(column)}{row}"
+        for sheet in book.sheets
+        for row, column in book.numbers(sheet)
+        if (sheet, row, column) not in counted and not file.labels & {(sheet, column), ("", column)}
+    ]
+    return left_out, others
+
+
+def _refuse_parts(book: WrittenWorkbook) -> None:
+    """Refuse a workbook that holds its numbers once more, where no star is put."""
+    for part, what in _KEEPING.items():
+        if any(name.startswith(f"xl/{part}/") for name in book.parts):
+            raise SourceError(
+                f"{book.label}: has {what}, which may show the counts that are withheld; take them "
+                "out before"
+            )

@@ -1,0 +1,377 @@
+"""What a work folder shows, read once: sums, and the worst places by name where they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.joint_findings import JointFindings
+from recon_cli.capabilities.findings.proven import Mode
+from recon_cli.capabilities.report.options import Disclosure
+from recon_cli.schema import Release
+from recon_cli.store import Manifest
+
+#: What `recon link` calls the file that was tabulated.
+PROTECTED = "HDF"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When people are given away.
+
+    Attributes:
+        kind: See `recon_cli.capabilities.report.options.Report`.
+        tolerated: Percent of the people.
+    """
+
+    kind: Disclosure = "attribute"
+    tolerated: float = 0.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A unit where people are given away, or a place with recovered counts.
+
+    Attributes:
+        people: Who are counted there; None where nobody asked, or of places of other levels.
+        given: How many of them, at least, are given away.
+        recovered: Its recovered counts.
+        small: How many of these are above zero and below the threshold.
+        name: What people call it, where the published files said so; else empty.
+    """
+
+    geoid: str
+    people: int | None
+    given: int
+    recovered: int = 0
+    small: int = 0
+    name: str = ""
+
+    @property
+    def page(self) -> str:
+        """The file beside the report that says more of it."""
+        return f"place-{self.geoid}.html"
+
+    @property
+    def called(self) -> str:
+        """Its name, or else its geoid."""
+        return self.name or self.geoid
+
+
+@dataclass(frozen=True)
+class ReconstructionFindings:
+    """What the reconstructed records show.
+
+    Attributes:
+        people: Records.
+        empty: Places without people.
+        uncounted: Places of which the tables in use do not say how many people they have.
+        known: Histogram columns that the tables in use see.
+        unknown: The others.
+        by_size: As from `uniqueness_by_size`, the first row over all sizes.
+    """
+
+    manifest: Manifest
+    people: int
+    empty: int
+    uncounted: int
+    known: tuple[str, ...]
+    unknown: tuple[str, ...]
+    by_size: pl.DataFrame
+
+    @property
+    def whole(self) -> Mapping[str, int]:
+        """The sums over all sizes."""
+        row: dict[str, int] = self.by_size.drop("size").row(0, named=True)
+        return row
+
+    @property
+    def unlisted(self) -> int:
+        """Units that stand for all places that the published files do not list."""
+        return self.manifest.totals.get("unlisted", 0)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the tables say how many people every unit has."""
+        return not (self.uncounted or self.manifest.totals["uncounted"])
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether they only fit noisy counts, which bound nothing."""
+        return bool(self.manifest.notes["is_fitted"])
+
+    @property
+    def knows_unique_units(self) -> bool:
+        """Whether no further unit may have exactly one reconstruction."""
+        return self.whole["undecided_units"] == self.whole["open_units"] == 0
+
+    @property
+    def knows_certain_records(self) -> bool:
+        """Whether no further record may be certain."""
+        return self.whole["certain_at_most"] == self.whole["certain"]
+
+
+@dataclass(frozen=True)
+class VariabilityFindings:
+    """What `recon solvar` found.
+
+    Attributes:
+        mode: What was measured.
+        percentiles: Table 6.
+        by_size: Table 7.
+    """
+
+    manifest: Manifest
+    mode: Mode
+    percentiles: pl.DataFrame
+    by_size: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class UniqueFindings:
+    """People alone in their unit on the linking key, by size.
+
+    Attributes:
+        by_size: ``size``, ``population``, ``unique``, ``unique_pct``, the first row over all; null
+            where withheld. ``published_pct`` where a study's value is known.
+        is_true: Whether they were counted in the truth, and so only those of them who can be
+            linked; else in the reconstruction.
+    """
+
+    by_size: pl.DataFrame
+    is_true: bool
+
+
+@dataclass(frozen=True)
+class ClaimFindings:
+    """What `recon claims` found.
+
+    Attributes:
+        people: Of all units.
+        whole: Records, at least, that are certain on all columns of claims.
+        by_known: Columns ``known``, ``identity``, ``attribute``, ``inferential``: people, at
+            least, of whom at most so many columns settle another one.
+        surprise: Columns ``k``, ``singletons``, ``p_region``, ``p_all``: for each number of columns
+            the claims about exactly one person, and the median chance that guessing gives them.
+    """
+
+    manifest: Manifest
+    people: int
+    whole: int
+    by_known: pl.DataFrame
+    surprise: pl.DataFrame
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the tables bound the people of every unit."""
+        return not self.manifest.totals.get("open", self.manifest.statuses.get("open", 0))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that claims speak of."""
+        return tuple(self.manifest.notes["columns"])
+
+    @property
+    def disclosed(self) -> Mapping[str, int]:
+        """By kind of disclosure the people of whom any other columns settle one."""
+        if self.by_known.is_empty():
+            return {"identity": 0, "attribute": 0, "inferential": 0}
+        row: dict[str, int] = self.by_known.drop("known").row(-1, named=True)
+        return row
+
+
+@dataclass(frozen=True)
+class ScoreFindings:
+    """What `recon score` found.
+
+    Attributes:
+        links: Of ``links/``: its notes name sources, guessers and attackers.
+        rates: As from `recon_cli.capabilities.score.tables.make_rates`.
+        gains: As from `recon_cli.capabilities.score.gains.make_gains`.
+        passes: As from `recon_cli.capabilities.score.gains.make_passes`; None with the study's two.
+        own: The source that is this folder's ``microdata/``, if one is.
+        labels: Name of a source or an attacker's file in the config → what the page calls it, and
+            what it is called in ``rates`` and ``gains``; itself where it is not there.
+    """
+
+    manifest: Manifest
+    links: Manifest
+    rates: pl.DataFrame
+    gains: pl.DataFrame
+    passes: pl.DataFrame | None
+    own: str | None
+    labels: Mapping[str, str]
+
+    @property
+    def truth(self) -> str:
+        """The source that is right."""
+        return self._called(str(self.links.notes["truth"]))
+
+    @property
+    def protected(self) -> str:
+        """The records that were tabulated."""
+        return self._called(PROTECTED)
+
+    @property
+    def attackers(self) -> tuple[str, ...]:
+        """Names of the attacker files."""
+        return tuple(map(self._called, self.links.notes["attackers"]))
+
+    @property
+    def guessers(self) -> Mapping[str, str]:
+        """Guesser → ``modal`` or ``proportional``."""
+        return {self._called(name): kind for name, kind in self.links.notes["guessers"].items()}
+
+    @property
+    def usual_guessers(self) -> tuple[str, ...]:
+        """The first guesser of each kind that does not leave a person out of his own guess."""
+        left_out = set(map(self._called, self.links.notes["leave_one_out"]))
+        first: dict[str, str] = {}
+        for name, kind in self.guessers.items():
+            if name not in left_out:
+                first.setdefault(kind, name)
+        return tuple(first.values())
+
+    @property
+    def records(self) -> tuple[str, ...]:
+        """The sources that have records, the truth first."""
+        sources = map(self._called, self.links.notes["sources"])
+        return tuple(name for name in sources if name not in self.guessers)
+
+    @property
+    def reconstruction(self) -> str | None:
+        """The source to speak of: this folder's own records, else the first of any others."""
+        if self.own is not None:
+            return self.own
+        others = [name for name in self.records if name not in (self.truth, self.protected)]
+        return others[0] if others else None
+
+    def _called(self, name: str) -> str:
+        return self.labels.get(name, name)
+
+    def table(self, *names: str) -> pl.DataFrame:
+        """The rates of some tables, those that there are."""
+        return self.rates.filter(pl.col("table").is_in(names))
+
+
+@dataclass(frozen=True)
+class AuditFindings:
+    """What `recon audit` found.
+
+    Attributes:
+        by_table: ``level, table, cells``, the number of cells of each status, and the ``smallest``
+            width of one that is not recovered.
+        by_suppression: The same of flagged counts, by ``suppression``.
+        recovered_counts: ``geoid, table, cell, count, is_small`` (below the threshold and no zero).
+        names: Geoid → what people call the place.
+    """
+
+    manifest: Manifest
+    by_table: pl.DataFrame
+    by_suppression: pl.DataFrame
+    recovered_counts: pl.DataFrame
+    names: Mapping[str, str]
+
+    @property
+    def zeros(self) -> int:
+        """Recovered counts that are 0: they say that nobody is there."""
+        return int((self.recovered_counts["count"] == 0).sum())
+
+    @property
+    def small(self) -> int:
+        """Recovered counts below the threshold that say that somebody is there."""
+        return int((self.recovered_counts["is_small"]).sum())
+
+    @property
+    def recovered(self) -> int:
+        """Protected counts that follow from the others."""
+        return self.manifest.statuses.get("recovered", 0)
+
+    @property
+    def left_out(self) -> int:
+        """Counts that are simply left out of tables."""
+        return self.manifest.totals.get("left_out", 0)
+
+    @property
+    def how(self) -> str:
+        """What was done to the counts, as far as they differ in that."""
+        flagged = int(self.by_suppression["cells"].sum())
+        changed = self.manifest.totals["cells"] - flagged - self.left_out
+        done = {"suppressed": flagged, "changed": changed, "left out": self.left_out}
+        *others, last = [how for how, cells in done.items() if cells]
+        return f"{', '.join(others)} or {last}" if others else last
+
+
+@dataclass(frozen=True)
+class Certain:
+    """A number of certain records, which is none without its columns.
+
+    Attributes:
+        records: How many, at least.
+        of: All records.
+        columns: What is certain of them.
+    """
+
+    records: int
+    of: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the headline and several sections share.
+
+    Attributes:
+        work: The folders that a section reads for itself.
+        manifests: One a stage, in the order of the work.
+        rule: When people are given away.
+        is_study: Whether the values, and so the words, of the 2010 study stand beside ours.
+        lists_places: Whether places and their counts may be named.
+        places: Those with most people given away, then with most recovered counts, if they may.
+        reconstruction: ``microdata/`` and ``blocks/``.
+        variability: ``solvar/``.
+        uniques: In the truth, if people were linked; else as ``solvar/`` counted them.
+        claims: ``claims/``.
+        scores: ``score/``.
+        audit: ``audit/``; None where no counts were audited.
+        joint: ``joint/``; None where no releases were taken together.
+        laws: By which the counts were published, in words; none where all are exact.
+        kinds_of_law: Their names, each once.
+        assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
+        not_asked: What was not looked at, half a sentence each.
+        reasons: Numbers of the files that are not used, each with the officer's reason.
+    """
+
+    work: WorkFolder
+    release: Release
+    manifests: tuple[Manifest, ...]
+    rule: Rule
+    is_study: bool
+    lists_places: bool
+    places: tuple[Place, ...]
+    reconstruction: ReconstructionFindings | Missing
+    variability: VariabilityFindings | Missing
+    uniques: UniqueFindings | Missing
+    claims: ClaimFindings | Missing
+    scores: ScoreFindings | Missing
+    audit: AuditFindings | Missing | None = None
+    joint: JointFindings | Missing | None = None
+    laws: tuple[str, ...] = ()
+    kinds_of_law: tuple[str, ...] = ()
+    assumes_zeros: bool = False
+    not_asked: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def certain(self) -> Certain | None:
+        """The number of certain records that is told first: of claims, if there are any."""
+        found = self.reconstruction
+        if isinstance(self.claims, ClaimFindings):
+            claims = self.claims
+            return Certain(claims.whole, claims.people, claims.columns)
+        if isinstance(found, Missing):
+            return None
+        return Certain(found.whole["certain"], found.people, found.known)

@@ -1,0 +1,54 @@
+"""What a section of the report declares: what it reads, and how that is rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from recon_cli.capabilities.findings.findings import Findings
+from recon_cli.capabilities.findings.fresh import Missing
+from recon_cli.page.document import ReportSection
+from recon_cli.page.words import Words
+from recon_cli.stage import Stage
+from recon_cli.store import Folder
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class Section(Generic[Part]):
+    """A section, registered in `recon_cli.capabilities.report.sections.SECTIONS`.
+
+    Attributes:
+        key: For links to it.
+        title: Its heading, or what makes it of the release's words.
+        read: What the section is about: a part of the findings, or a folder of ``findings.work``;
+            None where it was not asked for, and then there is no section.
+        render: What is told of that, beside the rest of the findings. Several sections where one
+            part fills them.
+    """
+
+    key: str
+    title: str | Callable[[Words], str]
+    read: Callable[[Findings], Part | Missing | None]
+    render: Callable[[Part, Findings, Words], tuple[ReportSection, ...]]
+
+    def compose(self, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
+        """The section, or what is missing for it."""
+        part = self.read(findings)
+        if part is None:
+            return ()
+        if isinstance(part, Missing):
+            title = self.title if isinstance(self.title, str) else self.title(words)
+            return (ReportSection(self.key, title, missing=(part,)),)
+        return self.render(part, findings, words)
+
+
+def folder_of(stage: Stage) -> Callable[[Findings], Folder | Missing | None]:
+    """Reads the first folder of a stage, if that fits the others; None where nobody asked."""
+
+    def found(findings: Findings) -> Folder | Missing | None:
+        return findings.work.fresh(stage) if findings.work.holds(stage) else None
+
+    return found

@@ -1,0 +1,29 @@
+"""`recon plan frontier`: a release schema and weights → ``frontier/``."""
+
+from __future__ import annotations
+
+from recon_cli.capabilities.frontier.options import Frontier
+from recon_cli.pipeline.opened_stage import MadeStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import FRONTIER
+from recon_cli.stage import load
+from recon_cli.store import Manifest, Transaction
+
+PAGE = "frontier.html"
+
+
+def frontier(run: Run) -> MadeStage:
+    """Measure what noise would cost the users of each table.
+
+    Raises:
+        ConfigError: A table is unknown, or no weight is above 0.
+    """
+    config = run.config.section(Frontier)
+    config.check(run.release)
+    recipe = run.recipe(FRONTIER, config.model_dump(mode="json"))
+
+    def make(stage: Transaction) -> Manifest:
+        made: Manifest = load("recon_cli.capabilities.frontier.publish:write")(run, config, stage)
+        return made
+
+    return MadeStage(recipe, make)

@@ -1,0 +1,278 @@
+"""Reading a source and writing its partitions: the work of `recon ingest`."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, replace
+
+import polars as pl
+
+from recon_cli import sources
+from recon_cli.capabilities.ingest.stage import protection_path, unit_list_path
+from recon_cli.config import Ingest
+from recon_cli.coverage import UNLISTED
+from recon_cli.errors import SourceError
+from recon_cli.frames import partition_runs
+from recon_cli.pipeline.run import Run
+from recon_cli.progress import Bar, Task
+from recon_cli.publication import Source, describe_geounits, duplicates
+from recon_cli.read_ahead import read_ahead
+from recon_cli.schema import Level, Release
+from recon_cli.schema.files import load_register
+from recon_cli.statement import EXACT, Protection, load_protection
+from recon_cli.store import Manifest, PartWriter, Piece, Transaction, coverage_bytes
+from recon_cli.store.pieces import PIECES, cut, pieces_bytes
+from recon_cli.store.protection import protection_files
+from recon_cli.store.published import COVERAGE, LEFT_OUT, NAMES, names_bytes
+
+#: Rows that wait to be written: bounds memory, and makes parts worth a file.
+_BUFFERED_ROWS = 2_000_000
+#: Partitions that are checked and cut at the same time.
+_FINISHED_AT_ONCE = 2
+
+
+def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
+    """Read the source, and publish ``tables/`` and ``geounits/``.
+
+    Raises:
+        ConfigError: The protection file is wrong.
+        SourceError: A file is not what it should be.
+    """
+    opened = open_source(run.release, config)
+    source, protection = opened.source, opened.protection
+    task = Task("ingest", run.release.geography.unit.name, record=run.release.record)
+    with run.reporter.bar(task) as bar:
+        buffer = PartitionBuffer(run.release, PartWriter(stage.staging))
+        read_source(run.release, source, protection, buffer, bar)
+        pieces = buffer.finish(config.piece_people)
+    stage.staging.write_extra("tables", COVERAGE, coverage_bytes(source.coverage, run.release))
+    if protection is not None:
+        for name, content in protection_files(protection, run.release).items():
+            stage.staging.write_extra("tables", name, content)
+    stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
+    if names := place_names(config):
+        stage.staging.write_extra("geounits", NAMES, names_bytes(names))
+    left_out = [asdict(each) for each in opened.left_out]
+    return stage.publish(
+        (Piece(piece.partition) for piece in pieces), notes={LEFT_OUT: left_out} if left_out else {}
+    )
+
+
+def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
+    """Open what the config names; and by which law it was published, if not all is exact.
+
+    Raises:
+        ConfigError: The protection file is wrong.
+        SourceError: Another file is not what it should be.
+    """
+    listed = unit_list_path(config)
+    units = None if listed is None else sources.read_geounit_list(release, listed)
+    if config.is_register:
+        return sources.completed(release, open_register(release, config), units)
+    path = protection_path(config)
+    chosen = config.is_legacy and config.tables is not None
+    tables = release.select_tables(config.tables) if chosen else ()
+    return sources.open_source(
+        release,
+        config.source,
+        config.paths,
+        tables=[table.name for table in tables] or None,
+        mapping=file_mapping(config),
+        absent=config.absent,
+        geounits=units,
+        protection=None if path is None else load_protection(path, release),
+    )
+
+
+def open_register(release: Release, config: Ingest) -> sources.JoinedSource:
+    """The publications of a register, each read by its own schema, in the areas of all.
+
+    Raises:
+        ConfigError: A publication's section or protection file is wrong.
+        SourceError: A file is not what it should be.
+    """
+    register = load_register(config.paths[0])
+    parts = []
+    for (name, own), schema in zip(config.publications.items(), register.releases, strict=True):
+        if name not in release.publications:
+            continue
+        placed = replace(schema, geography=release.geography)
+        path = protection_path(own)
+        counts = sources.open_counts(
+            placed,
+            own.source,
+            own.paths,
+            mapping=file_mapping(own),
+            absent=own.absent,
+            protection=None if path is None else load_protection(path, placed),
+        )
+        parts.append(sources.Part(name, placed, counts))
+    return sources.JoinedSource(release, parts)
+
+
+def place_names(config: Ingest) -> dict[str, str]:
+    """Geoid → what people call the place, as far as the config says.
+
+    Raises:
+        SourceError: The file of names is not what it should be.
+    """
+    numbered = {} if config.mapping is None else config.mapping.geoids
+    names = {geoid: name for name, geoid in sorted(numbered.items(), key=lambda one: len(one[0]))}
+    return names if config.names is None else names | sources.read_place_names(config.names)
+
+
+def file_mapping(config: Ingest) -> sources.FileMapping:
+    """What the config says of the columns of its files."""
+    given = {} if config.mapping is None else config.mapping.model_dump()
+    said = given.pop("dimensions", {}).items()
+    dimensions = {name: sources.DimensionMapping(**each) for name, each in said}
+    return sources.FileMapping(**given, dimensions=dimensions)
+
+
+def read_source(
+    release: Release,
+    source: Source,
+    protection: Protection | None,
+    buffer: PartitionBuffer,
+    bar: Bar,
+) -> None:
+    """Hand every geounit and count of a source to ``buffer``.
+
+    Raises:
+        SourceError: A file is not what it should be.
+    """
+    unit = release.geography.unit.name
+    described = _described(release, source, protection or EXACT)
+    with closing(read_ahead(described)) as ahead:  # or an interrupt would leave files open
+        for geounits, counts in ahead:
+            buffer.add("geounits", geounits)
+            buffer.add("tables", counts)
+            here = geounits.filter(pl.col("level") == unit)
+            bar.advance(here.height, int(here["population"].cast(pl.Int64).sum()))
+    buffer.flush()
+
+
+def _described(
+    release: Release, source: Source, protection: Protection
+) -> Generator[tuple[pl.DataFrame, pl.DataFrame], None, None]:
+    """Checked geounits with their population, and their counts."""
+    with closing(read_ahead(source.batches())) as batches:
+        for batch in batches:  # a source may know more patterns after each
+            yield describe_geounits(release, source.coverage, batch, protection), batch.counts
+
+
+class PartitionBuffer:
+    """Rows by partition that wait until there are enough of them to write."""
+
+    def __init__(self, release: Release, writer: PartWriter) -> None:
+        self.writer = writer
+        self._release = release
+        self._frames: dict[tuple[str, str], list[pl.DataFrame]] = {}
+        self._empty: dict[str, pl.DataFrame] = {}
+        self._started: dict[str, float] = {}
+        self._lettered: list[pl.Series] = []
+        self._rows = 0
+
+    def add(self, folder: str, frame: pl.DataFrame) -> None:
+        """Take the rows of one folder; what waits is written when there is much of it."""
+        self._empty.setdefault(folder, frame.clear())
+        if folder == "geounits":
+            geoids = frame["geoid"]
+            self._lettered.append(geoids.filter(geoids.str.contains("[A-Za-z]")))
+        for partition, rows in _partitions(frame, self._release.geography.partition_level):
+            self._started.setdefault(partition, time.perf_counter())
+            self._frames.setdefault((folder, partition), []).append(rows)
+        self._rows += frame.height
+        if self._rows >= _BUFFERED_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        for (folder, partition), frames in self._frames.items():
+            rows = pl.concat(frames)
+            order = [name for name in ("geoid", "table", "cell") if name in rows.columns]
+            is_sorted = len(order) == 1 and rows["geoid"].is_sorted()
+            self.writer.append(partition, folder, rows if is_sorted else rows.sort(order))
+        self._frames = {}
+        self._rows = 0
+
+    def finish(self, piece_people: int) -> list[Piece]:
+        """Check, mark and cut every partition; one without counts gets an empty part."""
+        partitions = self.writer.partitions()
+        if not partitions:
+            raise SourceError("the files hold no geounits of the release's levels")
+        alike = self._release.geography.alike(pl.concat(self._lettered))
+        if alike is not None:
+            raise SourceError(alike)
+        with ThreadPoolExecutor(_FINISHED_AT_ONCE, "recon-finish") as pool:
+            cuts = pool.map(lambda each: self._finish(each, piece_people), partitions)
+            return list(itertools.chain.from_iterable(cuts))
+
+    def _finish(self, partition: str, piece_people: int) -> list[Piece]:
+        if not self.writer.has(partition, "tables"):
+            self.writer.append(partition, "tables", self._empty["tables"])
+        geounits = self.writer.read(partition, "geounits", ["geoid", "level", "population"])
+        _refuse_duplicates(geounits)
+        unlisted = int(geounits["geoid"].str.ends_with(UNLISTED).sum())
+        counts, levels = self.writer.rows(partition, "tables"), self._levels(geounits)
+        levels[self._release.geography.unit.name] = (
+            levels.get(self._release.geography.unit.name, 0) - unlisted
+        )
+        self.writer.finish(
+            partition,
+            statuses={name: number for name, number in levels.items() if number},
+            totals={
+                "units": levels[self._release.geography.unit.name],
+                **({"unlisted": unlisted} if unlisted else {}),
+                **_people(geounits),
+                "cells": counts,
+            },
+            started=self._started[partition],
+        )
+        of_unit = pl.col("level") == self._release.geography.unit.name
+        return cut(self._release, partition, geounits.filter(of_unit), piece_people)
+
+    def _levels(self, geounits: pl.DataFrame) -> dict[str, int]:
+        found = dict(geounits["level"].value_counts().iter_rows())
+        levels = [level.name for level in self._release.geography.levels]
+        return {name: int(found[name]) for name in levels if name in found}
+
+
+def _partitions(frame: pl.DataFrame, level: Level) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The rows of each partition, in their order; those of one that lie together uncopied."""
+    runs = list(partition_runs(frame["geoid"], level))
+    if len({partition for partition, _ in runs}) < len(runs):
+        of_row = level.enclosing(pl.col("geoid")).alias("_partition")
+        split = frame.with_columns(of_row).partition_by(
+            "_partition", include_key=False, as_dict=True
+        )
+        for (partition,), rows in split.items():
+            yield str(partition), rows
+        return
+    start = 0
+    for partition, size in runs:
+        yield partition, frame.slice(start, size)
+        start += size
+
+
+def _people(geounits: pl.DataFrame) -> dict[str, int]:
+    """People of a partition: the levels count the same people, unless one is not published.
+
+    ``partly_counted`` is 1 where every level has a place of which no count of everybody is exact.
+    """
+    population = pl.col("population").cast(pl.Int64)
+    sums = geounits.group_by("level").agg(population.sum(), gaps=population.null_count())
+    people = int(sums["population"].max() or 0)  # type: ignore[arg-type]
+    is_whole = sums.is_empty() or not sums.filter(population == people, gaps=0).is_empty()
+    return {"people": people, **({} if is_whole else {"partly_counted": 1})}
+
+
+def _refuse_duplicates(geounits: pl.DataFrame) -> None:
+    twice = duplicates(geounits)
+    if not twice.is_empty():
+        geoid, level = twice.sort("geoid").row(0)[:2]
+        raise SourceError(f"{level} {geoid} occurs more than once in the published files")

@@ -1,0 +1,322 @@
+"""The text of a first config. What it says of a key comes from the config models themselves."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import NoneType
+from typing import Any, Final, Literal, get_args, get_origin
+
+import annotated_types
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from recon_cli.capabilities.init.recognition import RecognisedFiles, drafted_reading
+from recon_cli.capabilities.init.schema_draft import flow
+from recon_cli.config import SECTIONS
+from recon_cli.config.keys import meanings_of
+from recon_cli.config.model import Top
+from recon_cli.coverage import PROTECTION
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
+from recon_cli.schema.description import describe_condition
+from recon_cli.sources.formats.codes import cells_by_code
+from recon_cli.statement.suppression import threshold_of
+
+#: Sections that `recon run` is asked for, and those that need files which not everybody has.
+_ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
+_OFFERED: Final = ("link", "score")
+
+_WIDTH: Final = 78
+#: Below which agencies mostly suppress; offered where no marker says a number.
+_USUAL: Final = 3
+
+Values = Mapping[str, object]
+
+
+def compose(found: RecognisedFiles, target: Path) -> str:
+    """The config as YAML with comments.
+
+    Every key of its sections is there; one behind ``#`` has its default.
+
+    Args:
+        target: Where it will be; paths in it are relative to its folder.
+
+    Raises:
+        ConfigError: It would be in a folder that is read whole.
+    """
+    here = target.parent.resolve()
+    for path in found.paths:
+        if path.is_dir() and here.is_relative_to(path.resolve()):
+            raise ConfigError(
+                f"{target}: is in {path}, and every file in there is input; "
+                "write the config somewhere else with --to"
+            )
+    is_file = found.release.endswith((".yaml", ".yml"))
+    release = _relative(Path(found.release), target) if is_file else found.release
+    top = {"release": release, "work": f"work/{_stem(found)}"}
+    levels = [level.name for level in found.schema.geography.levels]
+    finest = {found.schema.finest_level(table).name for table in found.schema.tables}
+    chosen: dict[str, Values] = {
+        "ingest": {
+            "source": found.source,
+            "paths": [_relative(path, target) for path in found.paths],
+            **({"mapping": found.mapping} if found.mapping else {}),
+            **({"names": _relative(names_file(target), target)} if found.names else {}),
+            **(
+                {"protection": _relative(protection_file(target), target)}
+                if found.needs_law
+                else {}
+            ),
+        },
+        "reconstruct": {"tables": "+".join(name for name in levels if name in finest)},
+        "solvar": {"mode": "relaxed"},
+    }
+    lines = [*_opening(found), "", *_keys(Top, top, "")]
+    for name in (*_ASKED, *_OFFERED):
+        asked = name in _ASKED and (found.is_protected or name != "audit")
+        if name in SECTIONS and (asked or name in _OFFERED):
+            lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
+    return "\n".join(_with_meanings(lines, found)) + "\n"
+
+
+def _with_meanings(lines: Sequence[str], found: RecognisedFiles) -> Iterator[str]:
+    """With what each column was taken for behind its code, where the schema is a draft."""
+    said = {} if found.draft is None else meanings(found.schema)
+    for line in lines:
+        about = said.get(line.rpartition(": ")[2]) if line.startswith("      ") else None
+        yield line if about is None else f"{line}  # {about}"
+
+
+def protection_file(target: Path) -> Path:
+    """Where the draft of a protection lies, beside the config."""
+    return target.with_name(f"{target.stem}.{PROTECTION}")
+
+
+def names_file(target: Path) -> Path:
+    """Where the names of places lie, beside the config."""
+    return target.with_name(f"{target.stem}.names.csv")
+
+
+def schema_file(target: Path, name: str) -> Path:
+    """Where the draft of a schema lies: beside the config, and never in its place.
+
+    Args:
+        name: The schema's file, if that is not the config's.
+    """
+    path = target.with_name(name)
+    taken = {file.name.casefold() for file in (target, protection_file(target))}
+    return path.with_suffix(".schema.yaml") if name.casefold() in taken else path
+
+
+def compose_protection(markers: Sequence[str], base: int | None) -> str:
+    """Laws as weak as what was seen allows, to be narrowed down or corrected.
+
+    Args:
+        markers: What stands in place of suppressed counts.
+        base: What all counts are multiples of, if they look rounded.
+    """
+    lines, statements = list[str](), list[str]()
+    if markers:
+        lines += [
+            *_comment(
+                f"By which law counts were suppressed. As it is, {drafted_reading(markers)}. A "
+                "narrower law proves more, and a wrong one gives wrong proofs."
+            ),
+        ]
+        for which, law in _narrower_laws(markers):
+            lines += [*_comment(f"{which}:"), f"#   - {{law: {law}}}"]
+        if said := [each for each in markers if threshold_of(each)]:
+            hidden = ", ".join(map(repr, said))
+            lines += _comment(f"If {hidden} may hide greater counts, say so in the config:")
+            lines.append(f"#   mapping: {{unpublished: {_yaml(said)}}}")
+        which = f"markers: {_yaml(list(markers))}, " if base else ""
+        statements.append(f"  - {{{which}law: {{suppressed: {{flagged: may-be-zero}}}}}}")
+    if base:
+        lines += [
+            *_comment(
+                f"All counts are multiples of {base}. As it is, each was rounded up or down by "
+                "less than that. If they were rounded to the nearest multiple, this proves more:"
+            ),
+            f"#   - {{law: {{rounded: {{base: {base}, how: nearest}}}}}}",
+            *_comment("If they are exact after all, take the line away."),
+        ]
+        statements.append(f"  - {{law: {{rounded: {{base: {base}}}}}}}")
+    return "\n".join([*lines, "statements:", *statements]) + "\n"
+
+
+def _narrower_laws(markers: Sequence[str]) -> list[tuple[str, str]]:
+    """Laws that would prove more than the drafted one: when each holds, and its YAML."""
+    said = {below for each in markers if (below := threshold_of(each))}
+    if len(said) > 1:
+        return [("Counts above zero alone", "{suppressed: {flagged: positive}}")]
+    below = max(said, default=_USUAL)
+    small = f"1 {'and' if below == _USUAL else 'to'} {below - 1}"
+    laws = [(f"Counts of {small} alone", f"{{suppressed: {{below: {below}}}}}")]
+    if any(threshold_of(each) is None for each in markers):
+        law = f"{{suppressed: {{below: {below}, complementary: true}}}}"
+        laws.append((f"Counts of {small}, and others that protect them", law))
+    return laws
+
+
+def _opening(found: RecognisedFiles) -> Iterator[str]:
+    yield from _comment(f"{found.schema.title}.")
+    for about in found.about:
+        yield from _comment(f"{about}.")
+    for doubt in found.doubts:
+        yield from _comment(f"Could not be told: {doubt}.")
+    yield from _comment(
+        "A key behind # has its default; take the # away to change it. `recon run` does the "
+        "sections that are here."
+    )
+
+
+def _section(name: str, chosen: Values, *, asked: bool) -> Iterator[str]:
+    model = SECTIONS[name]
+    about = (sys.modules[model.__module__].__doc__ or "").split("``", 2)[-1]
+    said = " ".join(about.partition("Example:")[0].split())
+    yield from _comment(f"recon {name}: {_plain(said)}")
+    yield f"{'' if asked else '#'}{name}:"
+    yield from _keys(model, chosen, "  ")
+
+
+def _keys(model: type[BaseModel], chosen: Values, indent: str) -> Iterator[str]:
+    """Every key of a model: what it is, what it may be, and its value."""
+    documented = descriptions(model)
+    for name, field in model.model_fields.items():
+        about = documented.get(name, "")
+        yield from _comment(" ".join(filter(None, (about, _allowed(field, about)))), indent)
+        if name in chosen:
+            yield from _entry(name, chosen[name], indent)
+        else:
+            default = None if field.is_required() else field.get_default(call_default_factory=True)
+            yield from _entry(name, default, f"{indent}#")
+
+
+def descriptions(model: type[BaseModel]) -> dict[str, str]:
+    """Key → what its model says of it, as text."""
+    return {key: _plain(said) for key, said in meanings_of(model).items()}
+
+
+def _plain(text: str) -> str:
+    return text.replace("``", "`")
+
+
+def _allowed(field: FieldInfo, about: str) -> str:
+    """Valid values as far as the type tells them and ``about`` does not."""
+    for kind, limits in _kinds(field.annotation, field.metadata):
+        if get_origin(kind) is Literal:
+            words = [str(value) for value in get_args(kind)]
+            return "" if all(f"`{word}`" in about for word in words) else f"({' or '.join(words)})"
+        if kind is bool:
+            return "(true or false)"
+        if kind in (int, float):
+            noun = "whole number" if kind is int else "number"
+            return f"({', '.join([noun, *_limits(limits)])})"
+    return ""
+
+
+def _kinds(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
+    """The types that a value may have, each with its limits; None is not among them."""
+    if hasattr(annotation, "__metadata__"):
+        inner = [
+            each
+            for extra in annotation.__metadata__
+            for each in (extra.metadata if isinstance(extra, FieldInfo) else [extra])
+        ]
+        yield from _kinds(get_args(annotation)[0], [*metadata, *inner])
+    elif get_origin(annotation) in (Literal, list, tuple, dict) or not get_args(annotation):
+        if annotation is not NoneType:
+            yield annotation, metadata
+    else:
+        for inner_type in get_args(annotation):
+            yield from _kinds(inner_type, metadata)
+
+
+def _limits(metadata: list[Any]) -> Iterator[str]:
+    for each in metadata:
+        match each:
+            case annotated_types.Ge(ge=least):
+                yield f"{least} or more"
+            case annotated_types.Gt(gt=bound):
+                yield f"more than {bound}"
+            case annotated_types.Lt(lt=bound):
+                yield f"less than {bound}"
+
+
+def _entry(name: str, value: object, indent: str) -> Iterator[str]:
+    if isinstance(value, Mapping) and value:
+        yield f"{indent}{name}:"
+        for key, each in value.items():
+            yield from _entry(_yaml(key), each, f"{indent}  ")
+    elif isinstance(value, list):
+        yield f"{indent}{name}:"
+        yield from (f"{indent}  - {_yaml(item)}" for item in value)
+    else:
+        yield f"{indent}{name}: {_yaml(value)}"
+
+
+def _yaml(value: object) -> str:
+    plain = list(value) if isinstance(value, tuple) else value
+    if isinstance(plain, str) and plain.isdigit():
+        return f"'{plain}'"  # 0108 is text to one version of YAML, a number to another
+    return flow(plain)
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=f"{indent}# ",
+        subsequent_indent=f"{indent}# ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _stem(found: RecognisedFiles) -> str:
+    """``al2010`` for one state, the release's name for several."""
+    if len(found.paths) > 1:
+        return found.schema.name
+    return found.paths[0].resolve().name.split(".")[0] or found.schema.name
+
+
+def _relative(path: Path, target: Path) -> str:
+    """``path`` from the config's folder; from the root where there is no way between them."""
+    try:
+        return Path(os.path.relpath(path.absolute(), target.parent.resolve())).as_posix()
+    except ValueError:  # another drive
+        return path.absolute().as_posix()
+
+
+def meanings(release: Release) -> dict[str, str]:
+    """Code of a cell → whom it counts: ``sex girls, year 7``; ``everybody`` of a total."""
+    found = {}
+    for code, (table, number) in cells_by_code(release).items():
+        cell = release.table_by_name[table].cells[number - 1]
+        words = (
+            describe_condition(feature, mask)
+            for feature, mask in zip(release.features, cell.masks, strict=True)
+        )
+        found[code] = ", ".join(filter(None, words)) or "everybody"
+    return found
+
+
+def grid_lines(mapping: Mapping[str, object], release: Release) -> Iterator[str]:
+    """The first columns of each file and the last, and what they were taken for."""
+    said = meanings(release)
+    by_file = mapping.get("columns_of", {"": mapping.get("columns", {})})
+    assert isinstance(by_file, Mapping)  # noqa: S101 - `recon_cli.capabilities.init.drafting` wrote it
+    for name, columns in by_file.items():
+        read = {header: code for header, code in columns.items() if code is not None}
+        ends = list(read.items())
+        if not ends:
+            continue
+        shown = [
+            f"{header!r} is {said[code]}" for header, code in dict([*ends[:2], *ends[-1:]]).items()
+        ]
+        more = f" … ({len(ends)} columns)" * (len(ends) > len(shown))
+        yield f"{f'{name}: ' * bool(name)}{', '.join(shown)}{more}"

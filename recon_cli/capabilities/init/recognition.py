@@ -1,0 +1,366 @@
+"""What published files are: their format, their release, and what they are about."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from recon_cli.capabilities.fetch import catalogued_releases, load_catalogue
+from recon_cli.capabilities.init.drafting import draft_release, release_name
+from recon_cli.capabilities.init.survey import rounding_base, survey_rows
+from recon_cli.capabilities.init.tables import (
+    Fit,
+    TableFile,
+    fit,
+    markers_of,
+    open_table_files,
+    product_of,
+)
+from recon_cli.coverage import PROTECTION
+from recon_cli.errors import ConfigError, ReconError, SourceError
+from recon_cli.schema import Release, load_release, packaged_releases
+from recon_cli.sources import open_legacy
+from recon_cli.sources.documents import document_of, open_documents
+from recon_cli.sources.formats import NO_MAPPING, FileMapping, is_companion
+from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
+from recon_cli.sources.legacy.geography import summarise
+from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
+from recon_cli.statement.suppression import is_marker, threshold_of
+
+TIDY: Final = "tidy"
+#: A state's files; of which product, is told from their names.
+_LEGACY: Final = "legacy"
+
+_TIDY_SUFFIXES: Final = (".csv", ".parquet")
+_READABLE: Final = (
+    "state zips (al2010.sf1.zip), a folder of their members, .csv or .parquet files, or tables as "
+    "they are downloaded (.csv, .tsv, .xlsx, .json, or zips of them)"
+)
+#: Tables of any other format; which, is told from what is in them.
+_TABLES: Final = "tables"
+_TABLE_SUFFIXES: Final = (".csv", ".tsv", ".tab", ".xlsx", ".json", ".gz", ".zip")
+#: Rows of a tidy file that are looked at.
+_SAMPLE: Final = 10_000
+
+
+@dataclass(frozen=True)
+class RecognisedFiles:
+    """What the files are.
+
+    Attributes:
+        source: What `recon ingest` has to read them as.
+        release: The release as it was named: packaged, or the path of a schema.
+        about: A few words on each, for people; may be fewer than paths.
+        mapping: Keys of ``ingest.mapping`` that they need.
+        doubts: What could not be told, a sentence each.
+        markers: Texts in place of suppressed counts.
+        base: What counts look rounded to, if they do.
+        protection: The file beside them that declares by which law they were published.
+        draft: The text of a schema that was drafted from them, where no release fits.
+        names: Geoid → what people call the place, where files have both.
+        questions: What has to be answered before the draft is worth anything, a sentence each.
+    """
+
+    source: str
+    release: str
+    schema: Release
+    paths: tuple[Path, ...]
+    about: tuple[str, ...]
+    mapping: Mapping[str, object] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()
+    base: int | None = None
+    protection: Path | None = None
+    draft: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    questions: tuple[str, ...] = ()
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether some counts are, or look, other than exact."""
+        return self.needs_law or self.protection is not None
+
+    @property
+    def needs_law(self) -> bool:
+        """Whether counts look suppressed or rounded, and nothing says how."""
+        return self.protection is None and (bool(self.markers) or self.base is not None)
+
+
+def recognise(
+    paths: Sequence[Path],
+    release: str | None = None,
+    said: FileMapping = NO_MAPPING,
+) -> RecognisedFiles:
+    """Find out what ``paths`` are.
+
+    Args:
+        release: A packaged release or the path of a schema; guessed if None.
+        said: Header rows and place column of tables, where they cannot be told.
+
+    Raises:
+        ConfigError: There is nothing to read, or it is not clear what it is.
+        SourceError: The files are not what they seem to be.
+    """
+    found = dict.fromkeys(each for path in paths for each in _expand(path))
+    kinds = dict.fromkeys(kind for kind, _ in found)
+    files = tuple(path for _, path in found)
+    if len(kinds) > 1:
+        examples = ", ".join(str(next(p for k, p in found if k == kind)) for kind in kinds)
+        raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
+    names = packaged_releases() if release is None else (release,)
+    candidates = {name: load_release(name) for name in names}
+    if _TABLES not in kinds and said != NO_MAPPING:
+        raise ConfigError(f"{files[0]}: says itself what it counts; leave out what is said of it")
+    if _LEGACY in kinds:
+        return _legacy(files, candidates)
+    if TIDY in kinds:
+        recognised = _tidy(files, candidates)
+    else:
+        recognised = _tables(files, candidates, said, named=release is not None)
+    mapping = {**_as_keys(said), **recognised.mapping}
+    if said.columns and "columns_of" not in mapping:
+        mapping["columns"] = {**said.columns, **recognised.mapping.get("columns", {})}  # type: ignore[dict-item]
+    return _with_protection(replace(recognised, mapping=mapping))
+
+
+def _as_keys(said: FileMapping) -> dict[str, object]:
+    """The keys of ``ingest.mapping`` that a user has said."""
+    keys = {
+        "sheet": list(said.sheet),
+        "header": list(said.header),
+        "place": said.place,
+        "parent": list(said.parent),
+    }
+    return {name: value for name, value in keys.items() if value}
+
+
+def _with_protection(found: RecognisedFiles) -> RecognisedFiles:
+    """With the law that is declared beside the files, or doubts about what it may be."""
+    folders = dict.fromkeys(path if path.is_dir() else path.parent for path in found.paths)
+    declared = next((f / PROTECTION for f in folders if (f / PROTECTION).is_file()), None)
+    if declared is not None:
+        return replace(found, protection=declared)
+    doubts = []
+    if found.markers:
+        doubts.append(
+            "by which rule counts are suppressed: in the drafted law "
+            f"{drafted_reading(found.markers)}; a narrower rule proves more"
+        )
+    if found.base is not None:
+        doubts.append(
+            f"whether counts are rounded: all are multiples of {found.base}, so the drafted law "
+            "says that they are"
+        )
+    return replace(found, doubts=(*found.doubts, *doubts))
+
+
+def drafted_reading(markers: Sequence[str]) -> str:
+    """What the drafted law takes the markers for.
+
+    >>> drafted_reading(["*"]), drafted_reading(["*", "<5"])
+    ("'*' may be any number", "'<5' is 0 to 4, '*' may be any number")
+    """
+    said = [f"{each!r} is 0 to {below - 1}" for each in markers if (below := threshold_of(each))]
+    silent = [repr(each) for each in markers if threshold_of(each) is None]
+    return ", ".join([*said, *([f"{', '.join(silent)} may be any number"] if silent else [])])
+
+
+def _expand(path: Path) -> Iterable[tuple[str, Path]]:
+    """Kind and path of everything to read at ``path``."""
+    if not path.exists():
+        raise ConfigError(f"no such file or folder: {path}; expected {_READABLE}")
+    if path.is_file():
+        kind = _kind(path)
+        if kind is None:
+            raise ConfigError(f"{path}: cannot be read; expected {_READABLE}")
+        return [(kind, path)]
+    files = sorted(entry for entry in path.iterdir() if entry.is_file())
+    suffixes = {f".{suffix}" for suffix, _ in PRODUCTS.values()}
+    members = [(_LEGACY, path)] if any(file.suffix.lower() in suffixes for file in files) else []
+    found = members + [(kind, file) for file in files if (kind := _kind(file)) is not None]
+    if not found:
+        raise ConfigError(f"{path}: nothing in this folder can be read; expected {_READABLE}")
+    if members and len(found) > 1:
+        raise ConfigError(
+            f"{path}: holds a state's members and {found[1][1].name} besides; name one of them"
+        )
+    return found
+
+
+def _kind(file: Path) -> str | None:
+    suffix = file.suffix.lower()
+    if suffix == ".parquet":
+        return TIDY
+    if suffix == ".zip":
+        return _TABLES if _holds_tables(file) else _LEGACY
+    if suffix not in _TABLE_SUFFIXES or is_companion(document_of(file)):
+        return None
+    return TIDY if suffix in _TIDY_SUFFIXES and is_tidy(file) else _TABLES
+
+
+def _holds_tables(archive: Path) -> bool:
+    """Whether a zip has tables, not a state's members."""
+    try:
+        documents = open_documents(archive)
+    except SourceError:
+        return False  # the reader of a state's zips says what is wrong with it
+    members = [each for each in documents if each.label != str(archive)]
+    return any(Path(each.name).suffix.lower() in _TABLE_SUFFIXES for each in members)
+
+
+def _legacy(files: tuple[Path, ...], candidates: dict[str, Release]) -> RecognisedFiles:
+    suffixes = {suffix for file in files for suffix in header_suffixes(file)}
+    products = {name for name, (suffix, _) in PRODUCTS.items() if suffix in suffixes}
+    if not products:
+        known = ", ".join(f"algeo2010.{suffix}" for suffix, _ in PRODUCTS.values())
+        raise SourceError(f"{files[0]}: no geography member; expected one such as {known}")
+    able = {name: each for name, each in candidates.items() if products & set(each.layouts)}
+    name = _the_one(files, able or candidates, lambda schema: open_legacy(schema, files))
+    schema = candidates[name]
+    about = tuple(_state(file, schema) for file in files)
+    return RecognisedFiles(legacy_layout(schema).name, name, schema, files, about)
+
+
+def _state(file: Path, schema: Release) -> str:
+    """``Alabama: 4,779,736 people``."""
+    brief = summarise(file, legacy_layout(schema))
+    name = brief.name
+    if not name:
+        catalogued = schema.name in catalogued_releases()
+        parts = load_catalogue(schema.name).parts if catalogued else ()
+        known = {part.number: part.name for part in parts}
+        name = f"{known.get(brief.number, brief.postal)}, in part"
+    return name if brief.people is None else f"{name}: {brief.people:,} people"
+
+
+def _tidy(files: tuple[Path, ...], candidates: dict[str, Release]) -> RecognisedFiles:
+    loose = [open_file(file, has_statements=True) for file in files]
+    texts, base = survey_rows([each.collect(each.rows.head(_SAMPLE)) for each in loose])
+    markers = sorted(text for text in texts if is_marker(text))
+    opened = loose if markers and len(markers) == len(texts) else map(open_file, files)
+    samples = [replace(each, rows=each.rows.head(_SAMPLE)) for each in opened]
+
+    def check(schema: Release) -> None:
+        published = published_cells(schema)
+        for sample in samples:
+            sample.placed(schema).check(schema, published)
+
+    name = _the_one(files, candidates, check)
+    said = tuple(text for text in markers if text)
+    return RecognisedFiles(TIDY, name, candidates[name], files, (), markers=said, base=base)
+
+
+def _tables(
+    paths: tuple[Path, ...],
+    candidates: Mapping[str, Release],
+    said: FileMapping,
+    *,
+    named: bool,
+) -> RecognisedFiles:
+    """Files of another format: of a release that has their cells, or of one drafted from them."""
+    opened = open_table_files(paths, said)
+    leave_out = [header for header, code in said.columns.items() if code is None]
+    found = _tables_of(opened.files, candidates, leave_out, named=named)
+    mapping = {**({"sheet": list(opened.sheets)} if opened.sheets else {}), **found.mapping}
+    return replace(
+        found,
+        mapping=mapping,
+        doubts=(*opened.notes, *found.doubts),
+        questions=(*opened.questions, *found.questions),
+    )
+
+
+def _tables_of(
+    files: tuple[TableFile, ...],
+    candidates: Mapping[str, Release],
+    leave_out: Sequence[str],
+    *,
+    named: bool,
+) -> RecognisedFiles:
+    source = files[0].form.name
+    if named:
+        ((name, schema),) = candidates.items()
+        fitting = fit(files, schema, lenient=True)
+        return _of_release(source, name, schema, fitting)
+    product = product_of(files)
+    fits: dict[str, Fit] = {}
+    for name, schema in candidates.items():
+        if product in (None, name):
+            with contextlib.suppress(ConfigError, SourceError):
+                fits[name] = fit(files, schema, lenient=False)
+    most = max((len(each.files) for each in fits.values()), default=0)
+    best = [name for name, each in fits.items() if len(each.files) == most]
+    # A schema that no office published files of gives way to one whose tables have its names.
+    best = [name for name in best if candidates[name].layouts] or best
+    if len(best) > 1:
+        raise ConfigError(
+            f"{files[0].path}: fits several releases ({', '.join(best)}); give --release"
+        )
+    if best:
+        return _of_release(source, best[0], candidates[best[0]], fits[best[0]])
+    drafted = draft_release(files, release_name(files[0].path), leave_out)
+    found = _of_release(source, f"{drafted.release.name}.yaml", drafted.release, drafted.fit)
+    return replace(found, draft=drafted.draft, questions=drafted.questions)
+
+
+def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> RecognisedFiles:
+    form = fitting.files[0].form
+    places = sum(len(file.survey.geoids) for file in fitting.files)
+    about = (
+        f"{form.title}: {len(fitting.files)} file{'s' * (len(fitting.files) > 1)}, "
+        f"{places:,} rows of places",
+    )
+    paths = tuple(dict.fromkeys(file.path for file in fitting.files))
+    markers = tuple(markers_of(fitting.files))
+    base = rounding_base([file.survey for file in fitting.files])
+    geoids = fitting.mapping.get("geoids", {})
+    names = {
+        geoids.get(code, code): name  # type: ignore[attr-defined]
+        for file in fitting.files
+        for code, name in file.sheet.names.items()
+    }
+    return RecognisedFiles(
+        source,
+        name,
+        schema,
+        paths,
+        about,
+        fitting.mapping,
+        fitting.doubts,
+        markers,
+        base,
+        names=names,
+    )
+
+
+def _the_one(
+    files: Sequence[Path], candidates: dict[str, Release], read: Callable[[Release], object]
+) -> str:
+    """Name of the only candidate that the files can be read by.
+
+    Raises:
+        ConfigError: There are several, or none of several; with one candidate what it found.
+    """
+    fitting: list[str] = []
+    refusals: dict[str, ReconError] = {}
+    for name, schema in candidates.items():
+        try:
+            read(schema)
+        except (ConfigError, SourceError) as error:
+            refusals[name] = error
+        else:
+            fitting.append(name)
+    if len(fitting) == 1:
+        return fitting[0]
+    if len(candidates) == 1:
+        raise next(iter(refusals.values()))
+    what = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+    if fitting:
+        raise ConfigError(f"{what}: fits several releases ({', '.join(fitting)}); give --release")
+    reasons = "".join(f"\n  {name}: {error}" for name, error in refusals.items())
+    raise ConfigError(
+        f"{what}: fits no packaged release; give --release NAME or a schema.yaml{reasons}"
+    )

@@ -1,0 +1,246 @@
+"""What is in a sheet whose columns have roles: places, categories, and texts that are no counts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from recon_cli.capabilities.init.crossing import CountIntervals
+from recon_cli.errors import SourceError
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, cell_text
+from recon_cli.sources.formats.layout import interval_ends
+from recon_cli.sources.formats.reading import THOUSANDS
+from recon_cli.sources.tabular.sheet import ROW
+from recon_cli.sources.tidy_file import ZERO_FRACTION
+from recon_cli.statement.suppression import MARKERS, is_marker
+
+#: As many texts in place of counts as are worth naming.
+_MOST_TEXTS: Final = 8
+#: Counts that are looked at to see what adds up, in some rows at least.
+_MOST_COUNTS: Final = 100_000
+_FEWEST_ROWS: Final = 20
+_COUNT: Final = r"^[0-9]+$"
+#: Counts that are multiples of a base by a smaller chance than this are taken for rounded.
+_CHANCE: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class OddText:
+    """Texts of a column that are no counts."""
+
+    row: int
+    text: str
+    times: int
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it has digits, or may stand for a count."""
+        return has_digits(self.text)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a sheet has.
+
+    Attributes:
+        categories: Dimension → code and label of every category, in order of appearance.
+        texts: Place of a column of counts → texts in it that are no counts, most frequent first.
+        odd: Place of a column of counts → its first number that is no count: row, text, and how
+            many there are; and the same of texts that nobody uses for suppressed counts.
+        numbers: Place of a column of counts → how many counts it has.
+        divisor: The greatest number of which all counts are multiples; 0 if all are zero.
+    """
+
+    geoids: pl.Series
+    rows: int
+    categories: Mapping[str, Sequence[tuple[str, str]]]
+    texts: Mapping[int, Sequence[str]]
+    positive: int = 0
+    divisor: int = 0
+    odd: Mapping[int, Sequence[OddText]] = field(default_factory=dict)
+    numbers: Mapping[int, int] = field(default_factory=dict)
+
+    def lengths(self) -> dict[int, int]:
+        """Number of characters → number of places, the longest first."""
+        return dict(
+            self.geoids.str.len_chars().value_counts().sort("geoid", descending=True).iter_rows()
+        )
+
+    @property
+    def markers(self) -> set[str]:
+        """Texts that agencies put in place of suppressed counts; nothing is one."""
+        return {text for texts in self.texts.values() for text in texts if is_marker(text)}
+
+    @property
+    def unpublished(self) -> set[str]:
+        """Other texts that stand for counts that are not published."""
+        texts = {text for texts in self.texts.values() for text in texts if not has_digits(text)}
+        return texts - self.markers
+
+    @property
+    def thousands(self) -> str | None:
+        """What is between groups of three digits, if it is the same everywhere."""
+        marks = {
+            match[1]
+            for texts in self.texts.values()
+            for text in texts
+            if (match := THOUSANDS.fullmatch(text))
+        }
+        return marks.pop() if len(marks) == 1 else None
+
+
+def rounding_base(surveys: Sequence[Survey]) -> int | None:
+    """The base that counts look rounded to: all are multiples of it, and hardly by chance."""
+    divisor = math.gcd(*(each.divisor for each in surveys))
+    return _unless_by_chance(divisor, sum(each.positive for each in surveys))
+
+
+def survey_rows(files: Sequence[pl.DataFrame]) -> tuple[set[str], int | None]:
+    """Of tidy rows: texts in place of counts, and the base that counts look rounded to.
+
+    Args:
+        files: Each with ``value`` and ``marker``, as `recon_cli.sources.tidy_file` reads
+            statements.
+    """
+    rows = pl.concat([file.select("value", "marker") for file in files])
+    counts = rows["value"].drop_nulls().abs().to_numpy()
+    divisor = int(np.gcd.reduce(counts, initial=0))
+    texts = set(rows["marker"].drop_nulls())
+    return texts, _unless_by_chance(divisor, int(np.count_nonzero(counts)))
+
+
+def _unless_by_chance(divisor: int, positive: int) -> int | None:
+    is_chance = divisor < 2 or positive * math.log(divisor) <= -math.log(_CHANCE)
+    return None if is_chance else divisor
+
+
+def published_intervals(
+    sheet: CountSheet, columns: Sequence[CountColumn], base: int | None
+) -> CountIntervals:
+    """Least and greatest true counts of columns in a sheet's first rows.
+
+    Args:
+        base: What the counts look rounded to.
+
+    Returns:
+        A suppressed count is from 0 to what its marker says, or without end, and a rounded one
+        less than a base away.
+    """
+    batch = next(iter(sheet.sheet.rows(sheet.skip)))
+    most = max(_FEWEST_ROWS, _MOST_COUNTS // len(columns))
+    rows = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet)).head(most)
+    texts = rows.select(_count_text(sheet, each.at).alias(str(each.at)) for each in columns)
+    low, high = interval_ends(texts.rows(), _number, base or 1)
+    return CountIntervals(rows[ROW].to_numpy().astype(np.int64), low, high)
+
+
+def _number(text: str) -> int | None:
+    plain = re.sub(ZERO_FRACTION, "", text)
+    if match := THOUSANDS.fullmatch(plain):
+        plain = plain.replace(match[1], "")
+    return int(plain) if plain.isdecimal() else None
+
+
+def has_digits(text: str) -> bool:
+    """Whether a text may be a number."""
+    return re.search("[0-9]", text) is not None
+
+
+def survey(sheet: CountSheet) -> Survey:
+    """Read a sheet once.
+
+    Raises:
+        SourceError: It is damaged, or no row has a place and counts.
+    """
+    geoids: list[pl.Series] = []
+    categories: dict[str, dict[str, str]] = {each.name: {} for each in sheet.dimensions}
+    texts: dict[int, dict[str, int]] = {each.at: {} for each in sheet.counts}
+    seen: dict[int, dict[str, int]] = {each.at: {} for each in sheet.counts}
+    numbers = dict.fromkeys((each.at for each in sheet.counts), 0)
+    rows = positive = divisor = 0
+    for placed in counted_rows(sheet):
+        rows += placed.height
+        geoids.append(placed["geoid"].drop_nulls().unique())
+        for each in sheet.dimensions:
+            for code, label in each.categories(placed):
+                categories[each.name].setdefault(code, label)
+        for column in sheet.counts:
+            written = placed.select(ROW, text=texts_of(sheet, column.at))
+            odd = written.filter(~pl.col("text").str.contains(_COUNT))
+            for row, word in odd.filter(~pl.col("text").is_in(MARKERS)).unique("text").iter_rows():
+                first = seen[column.at].get(word, row)
+                seen[column.at][word] = min(row, first)
+            number = pl.col("text").cast(pl.UInt64, strict=False)
+            counts = written.select(number).to_series().drop_nulls().to_numpy()
+            positive += int(np.count_nonzero(counts))
+            numbers[column.at] += len(counts)
+            divisor = math.gcd(divisor, int(np.gcd.reduce(counts, initial=0)))
+            for word, times in odd["text"].value_counts().iter_rows():
+                texts[column.at][word] = texts[column.at].get(word, 0) + times
+    if not any(map(len, geoids)):
+        raise SourceError(f"{sheet.sheet.label}: expected rows with a place and counts, found none")
+    return Survey(
+        pl.concat(geoids).unique().sort().rename("geoid"),
+        rows,
+        {name: list(each.items()) for name, each in categories.items()},
+        {
+            at: sorted(each, key=lambda word: -each[word])[:_MOST_TEXTS]
+            for at, each in texts.items()
+            if each
+        },
+        positive,
+        divisor,
+        {at: _odd(own, texts[at]) for at, own in seen.items() if own},
+        numbers,
+    )
+
+
+def counted_rows(sheet: CountSheet) -> Iterator[pl.DataFrame]:
+    """The rows that have counts, with ``geoid``."""
+    for batch in sheet.sheet.rows(sheet.skip):
+        placed = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
+        for at, values in sheet.where.items():
+            placed = placed.filter(cell_text(at).is_in(list(values)))
+        yield placed
+
+
+def texts_of(sheet: CountSheet, at: int) -> pl.Expr:
+    """A column's counts or flags, whole numbers without a fraction."""
+    return _count_text(sheet, at).str.replace(ZERO_FRACTION, "")
+
+
+def number_of(text: pl.Expr, mark: str | None) -> pl.Expr:
+    """The count that a text is, null where it is none.
+
+    Args:
+        mark: Between groups of three digits.
+    """
+    plain = text if mark is None else text.str.replace_all(mark, "", literal=True)
+    return pl.when(plain.str.contains(_COUNT)).then(plain).cast(pl.UInt64, strict=False)
+
+
+def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[OddText, ...]:
+    """Texts that are no counts, the first numbers and the first words of each column."""
+    return tuple(
+        OddText(row, text, times[text])
+        for text, row in sorted(first.items(), key=lambda pair: pair[1])
+        if not is_marker(text) and not THOUSANDS.fullmatch(text)
+    )
+
+
+def _has_counts(sheet: CountSheet) -> pl.Expr:
+    return pl.any_horizontal(_count_text(sheet, each.at) != "" for each in sheet.counts)
+
+
+def _count_text(sheet: CountSheet, at: int) -> pl.Expr:
+    """A count as it is written, or its flag; a number with a flag is a count."""
+    text = sheet.written(at).str.strip_chars()
+    if sheet.number is not None:
+        text = text.str.replace(sheet.number, "${1}")
+    return text.fill_null("")

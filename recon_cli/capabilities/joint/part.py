@@ -1,0 +1,239 @@
+"""One part of a joint release: its candidates, place by place, under its own counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.solvar.histogram import (
+    HistogramCells,
+    histogram_columns,
+    histogram_masks,
+    histogram_of,
+)
+from recon_cli.coverage import Coverage
+from recon_cli.explain.contradictions import contradiction
+from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.candidates import Candidates
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.links import LinkedPart, link_masks
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_relaxed_plan
+from recon_cli.model.program import LinearConstraints, relax
+from recon_cli.model.system import System, build_system
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.schema.joint import JointRelease
+
+
+@dataclass(frozen=True)
+class PartInput:
+    """What a part's plan is made from.
+
+    Attributes:
+        tables: Those in use.
+    """
+
+    release: Release
+    tables: Sequence[Table]
+    coverage: Coverage
+
+
+@dataclass(frozen=True)
+class PartPlan:
+    """The static half of a part.
+
+    Attributes:
+        columns: The histogram columns that its tables tell apart.
+    """
+
+    plan: Plan
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, joint: JointRelease, side: int, given: PartInput) -> PartPlan:
+        """Of the first (0) or second part."""
+        release, tables, coverage = given.release, given.tables, given.coverage
+        columns = histogram_columns(release, tables, coverage)
+        masks = [*histogram_masks(release, columns), *link_masks(joint.links, release, side)]
+        return cls(make_relaxed_plan(release, tables, coverage, masks), columns)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part in one partition, each place alone: Eq. 4.9 of the 2010 study.
+
+    Attributes:
+        system: Of all places.
+        rows: Its relaxed rows.
+        bounds: What propagation proves of the part alone.
+        histogram: The histogram cells of its candidates.
+        geoids: Of its places.
+    """
+
+    made: PartPlan
+    counts: PartitionCounts
+    system: System
+    rows: LinearConstraints
+    bounds: Bounds
+    histogram: HistogramCells
+    geoids: pl.Series
+
+    @classmethod
+    def of(cls, made: PartPlan, published: Publication) -> Part:
+        """Of published counts.
+
+        Raises:
+            ContradictionError: They contradict each other.
+            SourceError: They are not exact.
+        """
+        published.require_exact("a joint release")
+        plan = made.plan
+        counts = arrange_counts(plan, published)
+        system = build_system(plan, counts, slice(0, len(counts.units)))
+        unit = system.candidates.unit
+        own = np.isin(system.row_geounit, system.units)
+        rows = relax(system.rows, own, unit)
+        bounds = propagate(rows)
+        suspects = system.suspects
+        if bounds.conflict.any():
+            inside = rows.A[np.flatnonzero(bounds.conflict)].nonzero()[1]
+            suspects = np.union1d(suspects, system.units[unit[inside]])
+        if len(suspects):
+            raise contradiction(plan, published, counts, suspects)
+        return cls(
+            made,
+            counts,
+            system,
+            rows,
+            bounds,
+            histogram_of(plan, system.candidates, made.columns),
+            counts.geoids.gather(system.units),
+        )
+
+    @cached_property
+    def _row_ends(self) -> tuple[IntArray, IntArray]:
+        """The rows in the order of their units, and the units in that order."""
+        of_row = self.system.candidates.unit[self.rows.A.indices[self.rows.A.indptr[:-1]]]
+        order = np.argsort(of_row, kind="stable")
+        return order, of_row[order]
+
+    def within(self, geoids: pl.Series, is_asked: BoolArray) -> PlacesOfPart:
+        """The candidates in some neighbouring places.
+
+        Args:
+            geoids: Of the places, rising.
+            is_asked: Which of them are asked about.
+        """
+        first = self.geoids.search_sorted(geoids[0], "left")
+        last = self.geoids.search_sorted(geoids[-1], "right")
+        place = geoids.search_sorted(self.geoids.slice(first, last - first))
+        of_unit = place.cast(pl.Int64).to_numpy()
+        candidates, histogram = self.system.candidates, self.histogram
+        columns = slice(*np.searchsorted(candidates.unit, [first, last]).tolist())
+        cells = slice(*np.searchsorted(histogram.unit, [first, last]).tolist())
+        order, of_row = self._row_ends
+        rows = order[slice(*np.searchsorted(of_row, [first, last]).tolist())]
+        unit = candidates.unit[columns] - first
+        return PlacesOfPart(
+            self.made.plan,
+            Candidates(unit, candidates.atoms[columns]),
+            of_unit[unit],
+            np.where(is_asked[of_unit], of_unit, -1)[unit],
+            self.bounds.lower[columns],
+            self.bounds.upper[columns],
+            LinearConstraints(
+                sparse.csr_array(self.rows.A[rows][:, columns]),
+                self.rows.least[rows],
+                self.rows.most[rows],
+            ),
+            histogram.of_cell[columns] - cells.start,
+            cells.stop - cells.start,
+            columns.start,
+            cells.start,
+        )
+
+    def numbered(self, geoids: pl.Series) -> IntArray:
+        """For each candidate the place of its unit in ``geoids``; −1 if it is not among them."""
+        table = pl.DataFrame({"geoid": geoids, "at": np.arange(len(geoids))})
+        found = pl.DataFrame({"geoid": self.geoids}).join(
+            table, on="geoid", how="left", maintain_order="left"
+        )
+        of_unit = found["at"].fill_null(-1).to_numpy().astype(np.int64)
+        numbered: IntArray = of_unit[self.system.candidates.unit]
+        return numbered
+
+    def linked(self, unit: IntArray) -> LinkedPart:
+        """What links need; ``unit`` as from `numbered`."""
+        return LinkedPart(self.made.plan, self.system.candidates, unit, self.bounds.upper)
+
+    @property
+    def is_bounded(self) -> BoolArray:
+        """For each place whether its counts bound all records that are there."""
+        return self.system.is_bounded & self.system.is_listed
+
+    def frame(self) -> pl.DataFrame:
+        """One row per histogram cell: the unit's geoid and the columns."""
+        return self.histogram.frame(self.made.plan, self.counts, self.system)
+
+
+@dataclass(frozen=True)
+class PlacesOfPart:
+    """A part's candidates in some places.
+
+    Attributes:
+        of_unit: For each candidate its place, from 0.
+        place: The same; −1 where nothing is asked about it.
+        lower: What propagation proves of the part alone.
+        upper: Likewise.
+        rows: Its relaxed rows there.
+        of_cell: For each candidate its histogram cell, from 0.
+        cells: How many of these there are.
+        first_column: Of the candidates, among those of the part.
+        first_cell: Of the histogram cells, likewise.
+    """
+
+    plan: Plan
+    candidates: Candidates
+    of_unit: IntArray
+    place: IntArray
+    lower: IntArray
+    upper: IntArray
+    rows: LinearConstraints
+    of_cell: IntArray
+    cells: int
+    first_column: int
+    first_cell: int
+
+    @property
+    def linked(self) -> LinkedPart:
+        """What links need."""
+        return LinkedPart(self.plan, self.candidates, self.place, self.upper)
+
+
+def rows_within(rows: LinearConstraints, columns: IntArray) -> LinearConstraints:
+    """The rows that have any of some columns, of which none has others as well."""
+    inside = over(rows, columns)
+    keep = np.flatnonzero(np.diff(inside.A.indptr) > 0)
+    A = sparse.csr_array(inside.A[keep])
+    return LinearConstraints(A, rows.least[keep], rows.most[keep])
+
+
+def over(rows: LinearConstraints, columns: IntArray) -> LinearConstraints:
+    """Rows over some columns."""
+    return LinearConstraints(sparse.csr_array(rows.A[:, columns]), rows.least, rows.most)
+
+
+def stacked(first: LinearConstraints, second: LinearConstraints) -> LinearConstraints:
+    """The rows of both."""
+    return LinearConstraints(
+        sparse.csr_array(sparse.vstack([first.A, second.A])),
+        np.concatenate([first.least, second.least]),
+        np.concatenate([first.most, second.most]),
+    )

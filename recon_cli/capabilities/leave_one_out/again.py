@@ -1,0 +1,367 @@
+"""The attack from scratch, with everybody in the data and without one person after the other.
+
+For protected counts: where numbers are suppressed, rounded or perturbed, what is published without
+a person is not what is published with that person less one, and nothing of the first attack need
+hold in the second. It costs an attack on the region for each distinct record.
+
+The study's ideal experiment draws the swap again, too. Households move by numbers of their own, so
+without a person few others move otherwise; what does change is part of what the person's answer
+does to the publication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.ask.options import LeaveOneOutOptions
+from recon_cli.ask.quarantine import NO_QUARANTINE
+from recon_cli.ask.sampling import SampledSolutions, sample_batch, vertices
+from recon_cli.capabilities.leave_one_out.batch import (
+    BatchComparison,
+    Conclusions,
+    Questions,
+    RecordEnds,
+    settle_ends,
+)
+from recon_cli.capabilities.leave_one_out.question import (
+    KNOWN,
+    OPEN,
+    LeftOut,
+    compared_columns,
+    left_out_frame,
+    solution_seeds,
+)
+from recon_cli.capabilities.leave_one_out.reference import (
+    ModalValues,
+    chance,
+    gain_codes,
+    gained_columns,
+    make_classes,
+)
+from recon_cli.capabilities.link.key_encoding import column_codes
+from recon_cli.capabilities.solvar.histogram import HistogramCells, histogram_of
+from recon_cli.capabilities.solvar.question import make_variability_plan
+from recon_cli.model.counts import arrange_counts
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import System, build_systems
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.solve.cp_sat import Effort
+
+#: What an agency publishes of the records of a partition; the same coverage for any records.
+Publish = Callable[[pl.DataFrame], Publication]
+#: What is published without the person of a row, in one or several ways.
+Without = Callable[[int], Sequence[Publication]]
+_COMPARED = ("chance", "settled", "certain")
+
+
+def attack_again(
+    release: Release,
+    tables: Sequence[Table],
+    records: pl.DataFrame,
+    publish: Publish,
+    options: LeaveOneOutOptions,
+) -> pl.DataFrame:
+    """What is concluded about everybody, by an attack on what is published with and without.
+
+    Args:
+        records: The confidential records of a partition: the unit's geoid and the features.
+        publish: What is published of them. Where chance plays a part it should be the same in
+            each call, or the difference shows the chance, too.
+        options: How to attack; ``share`` and ``within`` say who is left out.
+
+    Returns:
+        As `recon_cli.capabilities.leave_one_out.question.leave_out`.
+
+    Raises:
+        ConfigError: Nothing is gained from these tables.
+        SourceError: The counts do not fit the release.
+    """
+    attack = ScratchAttack.of(release, tables, records, publish(records), options)
+    people = attack.people()
+    return attack.compare(people, lambda row: (publish(left_out(records, row)),))[0]
+
+
+def left_out(records: pl.DataFrame, row: int) -> pl.DataFrame:
+    """The records but for one."""
+    return records.filter(pl.int_range(pl.len()) != row)
+
+
+@dataclass(frozen=True)
+class ScratchAttack:
+    """An attack that begins anew for each publication.
+
+    Attributes:
+        columns: The histogram columns that the tables tell apart.
+        gained: Those of them to be learnt.
+    """
+
+    plan: Plan
+    records: pl.DataFrame
+    published: Publication
+    columns: tuple[str, ...]
+    gained: tuple[str, ...]
+    options: LeaveOneOutOptions
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        tables: Sequence[Table],
+        records: pl.DataFrame,
+        published: Publication,
+        options: LeaveOneOutOptions,
+    ) -> ScratchAttack:
+        """Plan it."""
+        columns = compared_columns(release, tables, published.coverage, options.gains)
+        gained = gained_columns(release, columns, options.gains)
+        coverage, is_exact = published.coverage, published.is_exact
+        plan = make_variability_plan(release, tables, coverage, "exact", is_exact=is_exact)
+        return cls(plan, records, published, columns, gained, options)
+
+    def people(self, *same: str) -> pl.DataFrame:
+        """Who is left out: a row for each distinct record, ``same`` columns besides.
+
+        Returns:
+            The unit's geoid, ``same``, ``_row`` (of one of them), ``_<column>`` (the place of its
+            value), ``gain`` and ``people``.
+        """
+        release, options, records = self.plan.release, self.options, self.records
+        place = release.geoid_column
+        features = [feature.name for feature in release.features]
+        chosen = np.random.default_rng(options.seed).random(records.height) < options.share
+        codes = [
+            column_codes(release, records, name, "records").alias(f"_{name}")
+            for name in self.columns
+        ]
+        gain = gain_codes(release, records, self.gained)
+        return (
+            records.select(place, *same, *features)
+            .with_columns(*codes, gain, _row=pl.int_range(pl.len()))
+            .filter(pl.Series(chosen) & release.geography.inside(pl.col(place), options.within))
+            .group_by(place, *same, *features, maintain_order=True)
+            .agg(
+                pl.col("_row", "gain", *(f"_{name}" for name in self.columns)).first(),
+                people=pl.len(),
+            )
+        )
+
+    def compare(self, people: pl.DataFrame, without: Without, ways: int = 1) -> list[pl.DataFrame]:
+        """What is concluded with each of some people, maybe of nobody, and without.
+
+        Args:
+            without: What is published without one of them, in each of the ``ways``.
+
+        Returns:
+            For each way to publish without them a frame, as from `attack_again`.
+        """
+        release = self.plan.release
+        place = release.geoid_column
+        worlds: dict[str, _World] = {}
+        found: list[list[_Conclusion]] = []
+        codes = people.select(f"_{name}" for name in self.columns).to_numpy()
+        is_gained = np.array([name in self.gained for name in self.columns])
+        for values, (row, geoid) in zip(
+            codes, people.select("_row", place).iter_rows(), strict=True
+        ):
+            region = release.region.enclosing(str(geoid))
+            if region not in worlds:
+                worlds[region] = self._world(self.published, region, ())
+            known = [worlds[region]]
+            for others in without(row):
+                known.append(self._world(others, region, known))
+            found.append([world.conclude(str(geoid), values, is_gained) for world in known])
+        modes = ModalValues.of(release, self.records, self.gained, None)
+        whole, *others_of = (_columns([each[way] for each in found]) for way in range(1 + ways))
+        frames = []
+        for way in others_of:
+            (*first, is_open, seconds), (*other, is_open_without, seconds_without) = whole, way
+            unknown = np.where(is_open | is_open_without, OPEN, KNOWN)
+            gain, number = (people[name].to_numpy() for name in ("gain", "people"))
+            who = LeftOut(people[place], codes, gain, number, unknown)
+            both = Conclusions(*first), Conclusions(*other)
+            compared = BatchComparison(*both, seconds + seconds_without)
+            frames.append(left_out_frame(who, compared, self.columns, modes))
+        return frames
+
+    def _world(self, published: Publication, region: str, known: Sequence[_World]) -> _World:
+        """What is published of a region, attacked; nothing is where the same is known."""
+        here = self.plan.release.geography.inside(pl.col("geoid"), region)
+        geounits, counts = (each.filter(here) for each in (published.geounits, published.counts))
+        part = replace(published, geounits=geounits, counts=counts.sort(counts.columns))
+        for world in known:
+            if world.published.counts.equals(part.counts) and world.published.geounits.equals(
+                geounits
+            ):
+                return world
+        return _World(self.plan, part, region, self.columns, self.options)
+
+
+def _columns(found: Sequence[_Conclusion]) -> list[Any]:
+    """The fields of conclusions, an array each."""
+    kinds = (np.float64, np.int64, np.int64, np.bool_, np.float64)
+    return [np.array([each[at] for each in found], dtype=kind) for at, kind in enumerate(kinds)]
+
+
+class _Conclusion(NamedTuple):
+    """What is concluded about one person; see `Conclusions`."""
+
+    chance: float
+    is_settled: int
+    is_certain: int
+    is_open: bool
+    seconds: float
+
+
+class _World:
+    """What is published of one region, attacked."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        published: Publication,
+        region: str,
+        columns: tuple[str, ...],
+        options: LeaveOneOutOptions,
+    ) -> None:
+        self.published = published
+        counts = arrange_counts(plan, published)
+        self.system: System = next(iter(build_systems(plan, counts)))
+        self.geoids = counts.geoids.gather(self.system.units).to_list()
+        self.histogram: HistogramCells = histogram_of(plan, self.system.candidates, columns)
+        regions = self.system.regions[self.system.candidates.unit]
+        self.classes = make_classes(plan.release, self.histogram, regions, options.gains)
+        self.seeds = solution_seeds(options, region)
+        self.sampled: SampledSolutions = sample_batch(
+            self.system,
+            {int(self.system.regions[0]): self.seeds},
+            NO_QUARANTINE.of_batch(counts, self.system),
+            vertices,
+            together=self.classes.whole[0],
+            pack=1,
+        )
+        self.seconds = options.seconds
+
+    def conclude(self, geoid: str, values: IntArray, is_gained: BoolArray) -> _Conclusion:
+        """What the attack says of somebody of a unit, who need not be in the counts.
+
+        Args:
+            values: For each histogram column the place of the person's value.
+            is_gained: For each whether it is to be learnt.
+        """
+        unit = self.geoids.index(geoid)
+        same = self.histogram.groups[self.histogram.of_cell] == values
+        in_unit = self.system.candidates.unit == unit
+        alike = in_unit & same[:, ~is_gained].all(axis=1)
+        true = same[:, is_gained].all(axis=1)
+        wholes = np.stack([alike, in_unit, np.ones_like(in_unit)])
+        parts = wholes & true
+        counted = [masks.astype(np.int64) @ self.sampled.values.T for masks in (parts, wholes)]
+        ends, elapsed = self._ends(alike & true, alike & ~true)
+        return _Conclusion(
+            chance=float(chance(*counted).mean()),
+            is_settled=int(ends.alone(1)[0]),
+            is_certain=int(ends.at_least(1)[0]),
+            is_open=not bool(self.system.is_bounded[unit]),
+            seconds=elapsed,
+        )
+
+    def _ends(self, record: BoolArray, others: BoolArray) -> tuple[RecordEnds, float]:
+        masks = np.stack([record, others]).astype(np.int64)
+        counts = masks @ self.sampled.values.T
+        ends = RecordEnds.of_known(counts[0, None], counts[1, None])
+        elapsed = 0.0
+        for component in self.sampled.components:
+            functionals = masks[:, None, component.columns]
+            if not functionals.any():
+                continue
+            known = self.sampled.values[:, component.columns]
+            fixed = counts[:, :1] - functionals @ known[0]
+            questions = Questions(component.program, functionals, fixed)
+            effort = Effort(self.seeds[0], self.seconds)
+            elapsed += settle_ends(ends, np.array([0]), questions, known, effort)
+        return ends, elapsed
+
+
+@dataclass(frozen=True)
+class SwappedPublication:
+    """How records are swapped, and what is published of them.
+
+    Attributes:
+        draw: People → which households move where; the same for the same people.
+        move: People and that → people with their new units, in the same order.
+        publish: What is published of people that were moved, each region by itself.
+    """
+
+    draw: Callable[[pl.DataFrame], pl.DataFrame]
+    move: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
+    publish: Publish
+
+
+def attack_swapped(
+    release: Release,
+    tables: Sequence[Table],
+    persons: pl.DataFrame,
+    swap: SwappedPublication,
+    options: LeaveOneOutOptions,
+) -> pl.DataFrame:
+    """What is concluded about people at their true address, before a swap moved some of them.
+
+    Args:
+        persons: The confidential records: the unit's geoid, ``household``, the features.
+
+    Returns:
+        As `recon_cli.capabilities.leave_one_out.question.leave_out`, a row for each distinct
+        record of a ``household``; without the person the swap is drawn again. Besides
+        ``chance_fixed``, ``settled_fixed`` and ``certain_fixed``, without the person and with the
+        pairs that were drawn with everybody, and ``units_changed`` (Int32), units whose swapped
+        records differ where the swap is drawn again.
+
+    Raises:
+        ConfigError: Nothing is gained from these tables.
+    """
+    place = pl.col(release.geoid_column)
+    names = [release.geoid_column, *(feature.name for feature in release.features)]
+    pairs = swap.draw(persons)
+    swapped = swap.move(persons, pairs)
+    attack = ScratchAttack.of(release, tables, persons, swap.publish(swapped), options)
+    changed: list[int] = []
+
+    def without(row: int) -> Sequence[Publication]:
+        """Of the person's region alone: nothing else is attacked."""
+        region = release.region.enclosing(str(persons[release.geoid_column][row]))
+        here = release.geography.inside(place, region)
+        others = left_out(persons, row)
+        again = swap.move(others, swap.draw(others))
+        changed.append(_units_changed(swapped.select(names), again.select(names)))
+        kept = swap.move(others, pairs).filter(here)
+        again = again.filter(here)
+        redrawn = swap.publish(again)
+        return redrawn, redrawn if again.equals(kept) else swap.publish(kept)
+
+    people = attack.people("household")
+    redrawn, fixed = attack.compare(people, without, ways=2)
+    is_partial = (redrawn["status"] == "complete") & (fixed["status"] == "partial")
+    return redrawn.with_columns(
+        people["household"],
+        *(fixed[f"{name}_without"].alias(f"{name}_fixed") for name in _COMPARED),
+        status=pl.when(is_partial).then(pl.lit("partial")).otherwise("status"),
+        units_changed=pl.Series(changed, dtype=pl.Int32),
+    )
+
+
+def _units_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
+    """How many units have other records."""
+    counts = [each.group_by(each.columns).len() for each in (before, after)]
+    names = [*before.columns, "len"]
+    differ = [
+        one.join(other, on=names, how="anti", nulls_equal=True)
+        for one, other in (counts, counts[::-1])
+    ]
+    return pl.concat(differ)[before.columns[0]].n_unique()

@@ -1,0 +1,321 @@
+"""What do the counts tell of people who are not in them? The question of `recon leave-one-out`.
+
+See *leave-one-out* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from recon_cli.arrays import IntArray
+from recon_cli.ask.known_batch import encode_incumbent, errors_naming
+from recon_cli.ask.options import LeaveOneOutOptions
+from recon_cli.ask.quarantine import NO_QUARANTINE, BatchQuarantine, Quarantine
+from recon_cli.ask.question import Answer, PlannedQuestion, RegionData, count_statuses
+from recon_cli.ask.sampling import sample_batch, vertices
+from recon_cli.capabilities.leave_one_out.batch import BatchComparison, compare_batch
+from recon_cli.capabilities.leave_one_out.reference import (
+    ModalValues,
+    gain_codes,
+    gained_columns,
+    make_classes,
+)
+from recon_cli.capabilities.link.baselines import most_frequent
+from recon_cli.capabilities.solvar.histogram import (
+    HistogramCells,
+    histogram_columns,
+    histogram_of,
+    histogram_schema,
+)
+from recon_cli.capabilities.solvar.question import make_variability_plan
+from recon_cli.coverage import Coverage
+from recon_cli.errors import ConfigError, SourceError, StageError
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.plan import Plan
+from recon_cli.model.system import System, build_systems
+from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.seeding import digest_seed, generator
+
+#: What is known of a record: everything or something; nothing, because its unit is open or
+#: quarantined.
+KNOWN, OPEN, QUARANTINED = 0, 2, 3
+_STATUSES = ("complete", "partial", "open", "quarantined")
+_DECISIONS = ("settled", "settled_without", "certain", "certain_without")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """People who were left out, a row for each record.
+
+    Attributes:
+        groups: (rows × histogram columns) the places of their values.
+        gain: Their gained values as one number.
+        people: How many have the record.
+        unknown: `KNOWN`, or why nothing is.
+    """
+
+    geoids: pl.Series
+    groups: IntArray
+    gain: IntArray
+    people: IntArray
+    unknown: IntArray
+
+
+def left_out_schema(release: Release, columns: Sequence[str]) -> pl.Schema:
+    """The columns of `leave_out`."""
+    further: dict[str, pl.DataType] = {
+        "people": pl.Int32(),
+        "population": pl.Int32(),
+        "modal": pl.Boolean(),
+        **dict.fromkeys(("chance", "chance_without"), pl.Float64()),
+        **dict.fromkeys(_DECISIONS, pl.Boolean()),
+        "status": pl.String(),
+        "seconds": pl.Float64(),
+    }
+    return histogram_schema(release, columns, further)
+
+
+def left_out_frame(
+    left_out: LeftOut, comparison: BatchComparison, columns: Sequence[str], modes: ModalValues
+) -> pl.DataFrame:
+    """One row for each record; ``comparison`` is in their order, ignored where nothing is known."""
+    release = modes.release
+    is_known = left_out.unknown == KNOWN
+    both = (comparison.included, comparison.left_out)
+    decisions = np.stack([*(each.is_settled for each in both), *(each.is_certain for each in both)])
+    undecided = (decisions < 0).any(axis=0)
+    status = np.where(is_known, undecided.astype(np.int64), left_out.unknown)
+    values: dict[str, Any] = {
+        release.geoid_column: left_out.geoids,
+        "people": left_out.people,
+        "population": modes.population(left_out.geoids),
+        "modal": modes.are_modal(left_out.geoids, left_out.gain),
+        "status": pl.Series(_STATUSES).gather(status),
+        "seconds": comparison.deterministic_time.round(6),
+    }
+    for name, each in zip(("chance", "chance_without"), both, strict=True):
+        values[name] = pl.Series(each.chance).set(pl.Series(~is_known), None)
+    answers = pl.Series([False, True, None])
+    for name, row in zip(_DECISIONS, decisions, strict=True):
+        values[name] = answers.gather(np.where(is_known & (row >= 0), row, 2))
+    for at, name in enumerate(columns):
+        groups = release.column_groups(name)
+        labels = pl.Series(name, list(groups.labels), dtype=groups.dtype)
+        values[name] = labels.gather(left_out.groups[:, at])
+    schema = left_out_schema(release, columns)
+    return pl.DataFrame({name: values[name] for name in schema}).cast(schema)
+
+
+def leave_out(
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    records: pl.DataFrame,
+    options: LeaveOneOutOptions,
+) -> pl.DataFrame:
+    """What is concluded about people, with them in the counts and without.
+
+    Args:
+        published: Exact counts of one partition.
+        records: The records that were tabulated: the unit's geoid and the features.
+
+    Returns:
+        One row for each unit and record: the unit's geoid, the histogram columns that the tables
+        tell apart, ``people`` (how many with this record are left out, one at a time),
+        ``population`` of the unit, ``modal`` (whether the gained values are the unit's modal
+        guess), ``chance`` and ``chance_without`` (that the attack says what is true), ``settled``
+        and ``settled_without`` (whether the gained values follow from the known ones in every
+        solution; null where undecided), ``certain`` and ``certain_without`` (whether the record is
+        in every solution; likewise), ``status`` (``complete``, ``partial``: something is undecided,
+        ``open``: the tables do not bound the unit's people, ``quarantined``) and ``seconds``,
+        deterministic, for each record.
+
+    Raises:
+        ConfigError: Nothing is gained from these tables.
+        SourceError: The counts are not exact, or not those of the records.
+    """
+    plan = make_variability_plan(release, tables, published.coverage, "exact")
+    return LeaveOneOutQuestion(plan, options, None).left_out(RegionData(published, records))
+
+
+def solution_seeds(options: LeaveOneOutOptions, region: str) -> list[int]:
+    """The seeds of the solutions that are sampled in a region, with each person and without."""
+    return [
+        digest_seed(options.seed, "solution", region, str(number))
+        for number in range(options.solutions)
+    ]
+
+
+def compared_columns(
+    release: Release, tables: Sequence[Table], coverage: Coverage, gains: Sequence[str]
+) -> tuple[str, ...]:
+    """The histogram columns that the tables tell apart, known ones and gained ones.
+
+    Raises:
+        ConfigError: None of them is gained.
+    """
+    columns = histogram_columns(release, tables, coverage)
+    if not gained_columns(release, columns, gains):
+        raise ConfigError(
+            f"leave_one_out.gains: the tables in use tell nothing of {', '.join(gains)} "
+            f"(histogram columns that they tell apart: {', '.join(columns) or 'none'})"
+        )
+    return columns
+
+
+def _encoded(
+    plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame
+) -> IntArray:
+    try:
+        none = np.zeros(len(system.units), dtype=bool)
+        return encode_incumbent(plan, counts, system, records, none)
+    except StageError as error:
+        raise SourceError(
+            f"leave_one_out.records: the published counts of {plan.release.region.name} "
+            f"{counts.region_geoids[int(system.regions[0])]} or one that follows are not those of "
+            "these records; give the records that were tabulated"
+        ) from error
+
+
+def _chosen(
+    release: Release,
+    counts: PartitionCounts,
+    system: System,
+    truth: IntArray,
+    options: LeaveOneOutOptions,
+) -> IntArray:
+    """For each candidate how many people with that record are left out."""
+    unit = system.candidates.unit
+    inside = release.geography.inside(counts.geoids.gather(system.units), options.within)
+    chosen = np.where(inside.to_numpy()[unit], truth, 0)
+    if options.share < 1:
+        for region in np.unique(system.regions).tolist():
+            here = np.flatnonzero(system.regions[unit] == region)
+            random = generator(options.seed, "leave one out", counts.region_geoids[region])
+            chosen[here] = random.binomial(chosen[here], options.share)
+    return chosen
+
+
+@dataclass(frozen=True)
+class LeaveOneOutQuestion(PlannedQuestion):
+    """What is concluded about each of some people, with them in the counts and without?
+
+    Attributes:
+        mode: The most frequent gained value of all records, as from `gain_codes`; None for that of
+            each partition.
+    """
+
+    options: LeaveOneOutOptions
+    mode: int | None
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        tables: Sequence[Table],
+        coverage: Coverage,
+        options: LeaveOneOutOptions,
+        *,
+        people: int | None,
+        read_records: Callable[[], Iterator[pl.DataFrame]],
+    ) -> Self:
+        """For some tables.
+
+        Args:
+            options: Who is left out; the share is that of ``people``.
+            people: How many to leave out, about; None for all.
+            read_records: All records that were tabulated, part by part.
+
+        Raises:
+            ConfigError: The tables tell nothing of the gains.
+        """
+        columns = compared_columns(release, tables, coverage, options.gains)
+        gained = gained_columns(release, columns, options.gains)
+        values: Counter[int] = Counter()
+        within = 0
+        for records in read_records():
+            codes = gain_codes(release, records, gained)
+            values.update(dict(codes.value_counts().iter_rows()))
+            place = records[release.geoid_column]
+            within += int(release.geography.inside(place, options.within).sum())
+        share = 1.0 if people is None else min(1.0, people / max(within, 1))
+        plan = make_variability_plan(release, tables, coverage, "exact")
+        return cls(plan, replace(options, share=share), most_frequent(values))
+
+    def left_out(
+        self,
+        part: RegionData,
+        on_progress: OnProgress = ignore_progress,
+        quarantine: Quarantine = NO_QUARANTINE,
+    ) -> pl.DataFrame:
+        """See `leave_out`; ``part`` may be some regions, and the records of all the partition."""
+        plan, options, published = self.plan, self.options, part.published
+        published.require_exact("leaving one out")
+        columns = compared_columns(self.release, plan.tables, published.coverage, options.gains)
+        counts = arrange_counts(plan, published)
+        gained = gained_columns(self.release, columns, options.gains)
+        modes = ModalValues.of(self.release, part.records, gained, self.mode)
+        frames = [left_out_schema(self.release, columns).to_frame()]
+        for system in build_systems(plan, counts):
+            truth = _encoded(plan, counts, system, part.records)
+            people = _chosen(self.release, counts, system, truth, options)
+            histogram = histogram_of(plan, system.candidates, columns)
+            watched = quarantine.of_batch(counts, system)
+            frames.append(
+                self._compared(counts, system, histogram, people, modes=modes, watched=watched)
+            )
+            on_progress(len(system.units), int(truth.sum()), count_statuses(frames[-1]))
+        return pl.concat(frames)
+
+    def _compared(
+        self,
+        counts: PartitionCounts,
+        system: System,
+        histogram: HistogramCells,
+        people: IntArray,
+        *,
+        modes: ModalValues,
+        watched: BatchQuarantine,
+    ) -> pl.DataFrame:
+        """One row for each candidate of whom somebody is left out; ``people`` are by candidate."""
+        options, unit = self.options, system.candidates.unit
+        classes = make_classes(self.release, histogram, system.regions[unit], modes.columns)
+        candidates = np.flatnonzero(people > 0)
+        of_unit = unit[candidates]
+        names = {region: counts.region_geoids[region] for region in system.regions.tolist()}
+        seeds = {region: solution_seeds(options, name) for region, name in names.items()}
+        with errors_naming(f"{self.release.region.name}s from", next(iter(names.values()))):
+            sampled = sample_batch(
+                system, seeds, watched, vertices, together=classes.whole[0], pack=1
+            )
+            is_known = (system.is_bounded & ~sampled.is_missing)[of_unit]
+            asked = np.flatnonzero(is_known)
+            compared = compare_batch(system, sampled, classes, candidates[asked], options.seconds)
+        unknown = np.where(sampled.is_missing[of_unit], QUARANTINED, OPEN)
+        left_out = LeftOut(
+            geoids=counts.geoids.gather(system.units).gather(of_unit),
+            groups=histogram.groups[histogram.of_cell[candidates]],
+            gain=classes.gain[candidates],
+            people=people[candidates],
+            unknown=np.where(is_known, KNOWN, unknown),
+        )
+        whole = compared.spread(asked, len(candidates))
+        return left_out_frame(left_out, whole, histogram.columns, modes)
+
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+        """The rows of ``leave_one_out/``."""
+        rows = self.left_out(part, on_progress, quarantine)
+        by_status = rows.group_by("status").agg(pl.col("people").sum())
+        return Answer(
+            {"leave_one_out": rows},
+            statuses=dict(by_status.iter_rows()),
+            totals={"records": rows.height, "people": int(rows["people"].sum())},
+        )

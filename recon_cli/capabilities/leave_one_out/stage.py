@@ -1,0 +1,130 @@
+"""`recon leave-one-out`: the counts with each of some people, and without → ``leave_one_out/``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from recon_cli.ask.options import LeaveOneOutOptions
+from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
+from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
+from recon_cli.capabilities.score.options import Score
+from recon_cli.errors import ConfigError
+from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import LEAVE_ONE_OUT
+from recon_cli.schema import Release
+from recon_cli.sources.records import RecordFile, Slice, open_records
+from recon_cli.stage import load
+from recon_cli.store import Folder, Piece
+from recon_cli.store.files import key_of
+from recon_cli.store.pieces import cut
+from recon_cli.store.recipe import Recipe
+
+#: People that are worth a process: each takes about 10 ms.
+_GRAIN = 300
+#: People of a piece, about: leaving them out takes a minute, and counties differ in size.
+_PIECE = 5_000
+#: Folders of the work folder that may hold what was tabulated; the first that is there.
+_RECORDS = ("hdf", "cef", "persons")
+
+
+def leave_one_out(run: Run) -> QuestionStage:
+    """Attack the counts without each of some people, and compare what is concluded about them.
+
+    Raises:
+        ConfigError: A file or a column is not there, or the tables tell nothing of the gains.
+        SourceError: The counts are not exact, or not those of the records.
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
+    """
+    config, scoring = run.config.section(LeaveOneOut), run.config.section(Score)
+    seed = run.seed_of(config)
+    gains = _gains(run, config)
+    made = open_reconstructed(run)
+    made.require_exact(
+        LEAVE_ONE_OUT.command,
+        "for a small release recon.leave_one_out_protected publishes them anew without each person",
+    )
+    file = _records(run, config)
+    slices = file.slices()
+    settings = _settings(config, scoring, gains)
+
+    def records() -> Any:
+        tabulated = load("recon_cli.capabilities.tabulate.stage:TabulatedRecords")
+        return tabulated(run.release, file, tuple(slices))
+
+    scores = "recon_cli.capabilities.leave_one_out.scores:write_differences"
+    return QuestionStage(
+        run,
+        _with_records(made.recipe(run, LEAVE_ONE_OUT, settings, seed), slices),
+        made.geounits,
+        question="recon_cli.capabilities.leave_one_out.question:LeaveOneOutQuestion",
+        arguments=lambda: {
+            "release": run.release,
+            "tables": made.used,
+            "coverage": made.coverage,
+            "options": LeaveOneOutOptions(
+                gains, seed, config.solutions, config.seconds, within=config.within
+            ),
+            "people": config.people,
+            "read_records": lambda: records().everybody(),
+        },
+        records=records,
+        notes={"tables": made.table_names, "gains": list(gains), "solutions": config.solutions},
+        grain=_GRAIN,
+        pieces=lambda: _cut_evenly(run.release, made.geounits),
+        beside=lambda staging: load(scores)(
+            staging, run.release, made.tables.partitions, scoring, seed
+        ),
+    )
+
+
+def _cut_evenly(release: Release, geounits: Folder) -> list[Piece]:
+    """All partitions, cut into whole regions of about `_PIECE`."""
+    unit = release.geography.unit.name
+    pieces: list[Piece] = []
+    for partition in geounits.partitions:
+        places = geounits.read(partition, columns=("geoid", "level", "population"))
+        units = places.filter(level=unit).select("geoid", "population")
+        pieces += cut(release, partition, units, _PIECE)
+    return pieces
+
+
+def _gains(run: Run, config: LeaveOneOut) -> tuple[str, ...]:
+    """What an attacker gains, as the config or the release says."""
+    gains = config.gains or (run.release.attack.gains if run.release.attack else None)
+    if gains is None:
+        raise ConfigError(
+            f"leave_one_out.gains: release {run.release.name!r} does not say what an attacker "
+            "gains; name the columns"
+        )
+    return gains
+
+
+def _settings(config: LeaveOneOut, scoring: Score, gains: tuple[str, ...]) -> dict[str, Any]:
+    shown = {"sizes", "interval", "bootstrap", "threshold", "small"}
+    return {
+        **config.model_dump(mode="json", exclude={"seed", "records"}),
+        "gains": list(gains),
+        **scoring.model_dump(mode="json", include=shown),
+    }
+
+
+def _records(run: Run, config: LeaveOneOut) -> RecordFile:
+    path = config.records
+    if path is None:
+        path = next((run.work / name for name in _RECORDS if (run.work / name).exists()), None)
+    if path is None:
+        known = ", ".join(f"{name}/" for name in _RECORDS)
+        raise ConfigError(
+            "leave_one_out.records: missing: the records that were tabulated (there is none of "
+            f"{known} in {run.work})"
+        )
+    return open_records("leave_one_out.records", path, run.release)
+
+
+def _with_records(recipe: Recipe, slices: Mapping[str, Slice]) -> Recipe:
+    """The recipe, which depends on the records, too: on all of them, by the most frequent value."""
+    digests = {name: each.digest for name, each in slices.items()}
+    return replace(recipe, shared={**recipe.shared, "records": key_of(digests)})

@@ -1,0 +1,357 @@
+"""What an attacker can guess without linking: the modal and the proportional guesser.
+
+MDG guesses the most frequent value of the geounit for everybody; PRG draws from the geounit's own
+distribution. A reconstruction that does no better tells an attacker nothing. Both are made from
+records (the study took the HDF's) or from published counts; *leave one out* makes the guess for a
+person from everybody else.
+
+See *modal* and *guesser* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.capabilities.link.key_encoding import (
+    KeyEncoder,
+    enclosing_places,
+    place_in_unit,
+    record_hashes,
+    uniform,
+    unit_salts,
+)
+from recon_cli.capabilities.link.published_margins import PublishedMargins
+from recon_cli.capabilities.link.specification import TABLES, LinkageSpecification
+from recon_cli.schema import Level
+
+#: Origin → packed gained value → people who have it.
+GainCounts = Mapping[str, Mapping[int, int]]
+
+
+@dataclass(frozen=True)
+class ValueCounts:
+    """How often each gained value occurs, by geounit.
+
+    Attributes:
+        counts: ``unit``, ``gain``, ``n`` (Int64, above zero), sorted, each pair once.
+        geoids: Geoids of all units, in the order of ``unit``.
+        parent: For each unit the number of the next coarser geounit.
+        mode: The most frequent value of all, for when nothing nearer has one.
+    """
+
+    counts: pl.DataFrame
+    geoids: pl.Series
+    parent: IntArray
+    mode: int
+
+    @classmethod
+    def of(cls, counts: pl.DataFrame, geoids: pl.Series, parents: Level, mode: int) -> ValueCounts:
+        """Count by unit; their parents are the geounits of ``parents``."""
+        ordered = counts.select("unit", "gain", pl.col("n").cast(pl.Int64)).sort("unit", "gain")
+        parent = enclosing_places(geoids, parents).to_numpy().astype(np.int64)
+        return cls(ordered, geoids, parent, mode)
+
+    @cached_property
+    def above(self) -> pl.DataFrame:
+        """The counts of the parents, in the columns of ``counts``."""
+        parent = pl.Series(self.parent)
+        return (
+            self.counts.with_columns(parent.gather(self.counts["unit"]).alias("unit"))
+            .group_by("unit", "gain")
+            .agg(pl.col("n").sum())
+            .sort("unit", "gain")
+        )
+
+    @cached_property
+    def lent(self) -> ValueCounts:
+        """The same where units without people have those of the parent, or else the mode."""
+        empty = np.setdiff1d(np.arange(len(self.geoids)), self.counts["unit"].to_numpy())
+        if not len(empty):
+            return self
+        borrowed = pl.DataFrame({"empty": empty, "unit": self.parent[empty]}).join(
+            self.above, on="unit", how="left"
+        )
+        lent = borrowed.select(
+            pl.col("empty").cast(self.counts.schema["unit"]).alias("unit"),
+            pl.col("gain").fill_null(self.mode),
+            pl.col("n").fill_null(1),
+        )
+        return replace(self, counts=pl.concat([self.counts, lent]).sort("unit", "gain"))
+
+    @property
+    def parents(self) -> int:
+        """How many parents there are."""
+        return int(self.parent.max(initial=-1)) + 1
+
+    @cached_property
+    def modes(self) -> IntArray:
+        """For each unit the modal guess (MDG).
+
+        The unit's mode; where two values tie or one person lives alone, the mode of the parent,
+        which must have no tie and count two or more; failing that the national one.
+        """
+        own, _, ties, total = _mode_of(self.counts, len(self.geoids))
+        above, above_top, above_ties, _ = _mode_of(self.above, self.parents)
+        lent = np.where((above_ties == 1) & (above_top > 1), above, self.mode)[self.parent]
+        return np.where((ties == 1) & (total > 1), own, lent)
+
+
+def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
+    """Whether each person's gained value is the modal guess of the unit (the study's rule).
+
+    The rule of `ValueCounts.modes`, ties and people who live alone included: who is not modal is
+    nonmodal.
+
+    Args:
+        people: ``unit`` and ``gain``.
+    """
+    modes = pl.Series(values.modes).gather(people["unit"])
+    return (people["gain"] == modes).alias("modal")
+
+
+def most_frequent(counts: Mapping[int, int]) -> int:
+    """The value with the highest count; of several the smallest, of none 0.
+
+    >>> most_frequent({7: 2, 3: 5, 1: 5}), most_frequent({})
+    (1, 0)
+    """
+    return min(counts, key=lambda value: (-counts[value], value), default=0)
+
+
+def _mode_of(counts: pl.DataFrame, units: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """For each unit: a most frequent value, how often it occurs, how many tie, people in all."""
+    modes = (
+        counts.group_by("unit")
+        .agg(
+            pl.col("gain").sort_by("n", "gain", descending=[True, False]).first(),
+            pl.col("n").max().alias("top"),
+            (pl.col("n") == pl.col("n").max()).sum().alias("ties"),
+            pl.col("n").sum().alias("total"),
+        )
+        .filter(pl.col("top") > 0)
+    )
+    at = modes["unit"].to_numpy()
+    columns = []
+    for name in ("gain", "top", "ties", "total"):
+        column = np.zeros(units, np.int64)
+        column[at] = modes[name].to_numpy()
+        columns.append(column)
+    return columns[0], columns[1], columns[2], columns[3]
+
+
+def modal_guess(values: ValueCounts, records: pl.DataFrame, *, leave_one_out: bool) -> pl.Series:
+    """MDG: a value for every record.
+
+    Args:
+        records: ``unit``, and to leave one out ``gain``, the record's own value.
+    """
+    unit = records["unit"].to_numpy()
+    if not leave_one_out:
+        return pl.Series("gain", values.modes[unit])
+    guesses = modal_without(values)
+    return (
+        records.select("unit", "gain")
+        .join(guesses, on=["unit", "gain"], how="left", maintain_order="left")["guess"]
+        .rename("gain")
+    )
+
+
+def modal_without(values: ValueCounts) -> pl.DataFrame:
+    """The modal guess that the others of a unit give for somebody with a certain value.
+
+    Returns:
+        ``unit, gain, guess``, for every value that occurs in a unit.
+    """
+    cases = values.counts.select("unit", "gain").with_row_index("case")
+    within = _without_one(cases, values.counts)
+    parent = pl.Series(values.parent)
+    placed = cases.with_columns(parent.gather(cases["unit"]).alias("unit"))
+    own_value, _, own_ties, own_total = _mode_of(within, cases.height)
+    up_cases = placed.select("unit", "gain").unique().with_row_index("case")
+    up = _without_one(up_cases, values.above)
+    up_value, up_top, up_ties, _ = _mode_of(up, up_cases.height)
+    case_above = placed.join(
+        up_cases, on=["unit", "gain"], how="left", maintain_order="left", suffix="_up"
+    )["case_up"].to_numpy()
+    lent = np.where((up_ties == 1) & (up_top > 1), up_value, values.mode)[case_above]
+    guess = np.where((own_ties == 1) & (own_total > 1), own_value, lent)
+    return cases.select("unit", "gain", pl.Series("guess", guess))
+
+
+def _without_one(cases: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
+    """The counts of each case's unit with one person of the case's value taken away.
+
+    Returns:
+        ``unit`` (the case's number), ``gain``, ``n``.
+    """
+    taken = (pl.col("gain") == pl.col("gain_right")).cast(pl.Int64)
+    return (
+        cases.join(counts, on="unit")
+        .select(
+            pl.col("case").alias("unit"),
+            (pl.col("n") - taken).alias("n"),
+            pl.col("gain_right").alias("gain"),
+        )
+        .filter(pl.col("n") > 0)
+    )
+
+
+def proportional_guess(
+    values: ValueCounts, records: pl.DataFrame, seed: int, purpose: str, *, leave_one_out: bool
+) -> pl.Series:
+    """PRG: one draw for every record, in proportion to the unit's values.
+
+    A draw picks a person of the unit and says what he is. Leaving one out, it picks somebody
+    else, and for people who live alone, somebody else of the parent.
+
+    Args:
+        records: ``unit``, and ``exact, binned`` and perhaps ``gain`` and ``id``, which tell records
+            apart.
+        purpose: Keeps the draws apart from other uses of the seed.
+        leave_one_out: Never pick the record itself.
+    """
+    names = ("id", "exact", "binned", "gain")
+    identity = [name for name in names if name in records.columns]
+    places = place_in_unit(records, "unit", identity).to_numpy()
+    unit = records["unit"].to_numpy()
+    salts = unit_salts(values.geoids.to_list(), seed, purpose)
+    chance = uniform(record_hashes(salts[unit], places))
+    if not leave_one_out:
+        people, starts = _laid_out(values.counts, len(values.geoids))
+        picked = starts[unit] + (chance * np.diff(starts)[unit]).astype(np.int64)
+        return pl.Series("gain", people[picked])
+    return pl.Series("gain", _draw_another(values, records, chance))
+
+
+def _laid_out(counts: pl.DataFrame, units: int) -> tuple[IntArray, IntArray]:
+    """The value of every person, by unit and value, and where each unit's begin; an end more."""
+    n = counts["n"].to_numpy()
+    totals = np.zeros(units + 1, np.int64)
+    np.add.at(totals, counts["unit"].to_numpy() + 1, n)
+    return np.repeat(counts["gain"].to_numpy(), n), np.cumsum(totals)
+
+
+def _draw_another(values: ValueCounts, records: pl.DataFrame, chance: FloatArray) -> IntArray:
+    unit, own = records["unit"].to_numpy(), records["gain"].to_numpy()
+    guess, alone = _pick_another(values.counts, len(values.geoids), unit, own, chance)
+    if alone.any():
+        above = values.parent[unit]
+        lent, lonely = _pick_another(values.above, values.parents, above, own, chance)
+        guess = np.where(alone, np.where(lonely, values.mode, lent), guess)
+    return guess
+
+
+def _pick_another(
+    counts: pl.DataFrame, units: int, unit: IntArray, own: IntArray, chance: FloatArray
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Somebody's value in ``unit`` who is not one of those with ``own``; and who lives alone."""
+    (people, starts), n = _laid_out(counts, units), counts["n"].to_numpy()
+    first = (
+        pl.DataFrame({"unit": unit, "gain": own})
+        .join(
+            counts.select(
+                pl.col("unit").cast(pl.Int64), "gain", pl.Series("first", np.cumsum(n) - n)
+            ),
+            on=["unit", "gain"],
+            how="left",
+            maintain_order="left",
+        )["first"]
+        .to_numpy()
+    )  # one person of the record's own value stands for the record
+    others = np.diff(starts)[unit] - 1
+    alone = others < 1
+    picked = starts[unit] + (chance * np.maximum(others, 0)).astype(np.int64)
+    picked += picked >= first
+    return people[np.where(alone, starts[unit], picked)], alone
+
+
+def expected_correct(values: ValueCounts) -> pl.DataFrame:
+    """How many people of each unit the guessers are right about, on their own source.
+
+    The closed forms: Σ over the people of a unit of the chance that the guess is right. Divided
+    by the people that is the modal share and Σp²; ``_without`` leaves everybody out of the guess
+    about himself.
+
+    Returns:
+        ``unit``, ``people`` (Int64), ``modal``, ``proportional``, ``modal_without``,
+        ``proportional_without`` (Float64).
+    """
+    counts = values.counts.join(modal_without(values), on=["unit", "gain"])
+    mode = pl.Series(values.modes).gather(counts["unit"])
+    total, n = pl.col("n").sum().over("unit"), pl.col("n")
+    others = pl.when(total > 1).then(n * (n - 1) / (total - 1)).otherwise(0.0)
+    return (
+        counts.with_columns(
+            (n * (pl.col("gain") == mode)).cast(pl.Float64).alias("modal"),
+            (n * n / total).alias("proportional"),
+            (n * (pl.col("gain") == pl.col("guess"))).cast(pl.Float64).alias("modal_without"),
+            others.alias("proportional_without"),
+        )
+        .group_by("unit")
+        .agg(
+            n.sum().alias("people"),
+            pl.col("modal", "proportional", "modal_without", "proportional_without").sum(),
+        )
+        .sort("unit")
+    )
+
+
+def chance_of(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
+    """The chance that PRG says of each person what is true: p of his value in his unit.
+
+    Args:
+        people: ``unit`` and ``true_gain`` (null: nothing is true of them, chance 0).
+    """
+    shares = values.counts.select(
+        "unit",
+        pl.col("gain").alias("true_gain"),
+        (pl.col("n") / pl.col("n").sum().over("unit")).alias("chance"),
+    )
+    return (
+        people.select("unit", "true_gain")
+        .join(shares, on=["unit", "true_gain"], how="left", maintain_order="left")["chance"]
+        .fill_null(0.0)
+    )
+
+
+def count_gains(
+    spec: LinkageSpecification,
+    records: Mapping[str, pl.DataFrame],
+    margins: PublishedMargins | None,
+) -> GainCounts:
+    """Count one partition's gained values in every origin that is guessed from.
+
+    Args:
+        records: Origin → its records.
+        margins: For guessers from published tables.
+
+    Raises:
+        SourceError: A column is missing, or holds a value that the schema does not know.
+    """
+    encoder = KeyEncoder(spec.release, spec.keys, pl.Series([], dtype=pl.String))
+    counts = {}
+    for origin in spec.guessed_from:
+        if origin != TABLES:
+            counts[origin] = encoder.gain_counts(records[origin], origin)
+        elif margins is not None:
+            gains = margins.gains
+            counts[origin] = encoder.gain_counts(gains, origin, gains["n"])
+    return counts
+
+
+def with_modes(spec: LinkageSpecification, counts: Iterable[GainCounts]) -> LinkageSpecification:
+    """The specification with the modes over all partitions."""
+    totals: dict[str, Counter[int]] = {}
+    for partition in counts:
+        for origin, values in partition.items():
+            totals.setdefault(origin, Counter()).update(values)
+    modes = {origin: most_frequent(values) for origin, values in totals.items()}
+    return replace(spec, modes=modes)

@@ -1,0 +1,254 @@
+"""Counts with the noise of a strategy: what is measured, where, and what it spends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from recon_cli.capabilities.account.account import Spend, spends_of
+from recon_cli.capabilities.measurements.draws import cells_of, measurement_noise, opendp_noise
+from recon_cli.capabilities.measurements.strategy import Strategy
+from recon_cli.capabilities.measurements.strategy_file import load_strategy, read_strategy
+from recon_cli.capabilities.noise import measured
+from recon_cli.capabilities.noise.budgets import NEIGHBOURS, budget_of, spent
+from recon_cli.capabilities.noise.measured import (
+    NoiseSource,
+    measure_counts,
+    noise_protection,
+    release_text,
+    strategy_rows,
+    table_name,
+)
+from recon_cli.capabilities.noise.options import Noise
+from recon_cli.capabilities.protect.counts_stage import CountsStage
+from recon_cli.capabilities.protect.stage import Fact
+from recon_cli.capabilities.protect.unit_lists import all_units
+from recon_cli.chance import KeyedChance
+from recon_cli.execute import OnProgress
+from recon_cli.frames import COUNTS
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table, parse_release
+from recon_cli.statement import Protection
+from recon_cli.store import Manifest, Piece
+
+#: What the schema is called that lies beside the counts.
+SCHEMA = "release.yaml"
+
+
+class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
+    """The stage of `recon protect noise`."""
+
+    section = Noise
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """What is measured where, and what it spends.
+
+        Raises:
+            ConfigError: There is no such strategy, or it does not fit the release.
+        """
+        config = self.config
+        return load_strategy(config.strategy, self.true, config.without, config.scale)
+
+    @cached_property
+    def levels(self) -> Sequence[str]:
+        """The levels that are published.
+
+        Raises:
+            ConfigError: The strategy does not measure one, or the release cannot publish it.
+        """
+        release = self.true
+        levels = self.config.levels or measured.published_levels(self.strategy, release)
+        measured.require_publishable(self.strategy, release, levels)
+        return levels
+
+    @cached_property
+    def schema(self) -> str | None:
+        """The text of the schema with the queries as tables; None for the release's own tables."""
+        if any(query.table for query in self.strategy.queries.values()):
+            return None
+        return release_text(self.strategy, self.true, self.levels)
+
+    @cached_property
+    def release(self) -> Release:
+        """The schema that the measurements are read with.
+
+        Raises:
+            ConfigError: See `strategy` and `levels`.
+        """
+        if self.schema is None:
+            return self.true
+        return parse_release(self.schema, source=SCHEMA)
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Those of the queries."""
+        names = {table_name(query) for query in self.strategy.queries.values()}
+        return tuple(table for table in self.release.tables if table.name in names)
+
+    @property
+    def statements(self) -> Protection:
+        """The noise of each query at each level."""
+        return noise_protection(self.strategy, self.levels)
+
+    @cached_property
+    def units(self) -> pl.Series | None:
+        """The geoids of all units, inhabited or not; None for those with records.
+
+        Raises:
+            ConfigError: There is no list, and nothing says that it is published which have records.
+            SourceError: The list cannot be read.
+        """
+        return all_units(self.name, self.config, self.true)
+
+    @property
+    def described(self) -> Mapping[str, bytes]:
+        """The schema, where it is another one."""
+        return {} if self.schema is None else {SCHEMA: self.schema.encode()}
+
+    @property
+    def spends(self) -> Sequence[Spend]:
+        """What its strategy spends at its levels."""
+        return spends_of(self.strategy, self.release.features, self.levels)
+
+    @property
+    def invariants(self) -> Sequence[str]:
+        """Which units have records, where no list says which there are."""
+        return self.config.invariants.get("invariants", ())
+
+    @property
+    def draws_again(self) -> bool:
+        """OpenDP keeps no key."""
+        return self.config.source == "opendp"
+
+    def settings(self) -> Mapping[str, Any]:
+        """The strategy, and what of it is measured."""
+        config, keys = self.config, self.true.attack
+        return {
+            "attack": None if keys is None or self.schema is None else keys.lists,
+            "strategy": read_strategy(config.strategy)[0],
+            "without": list(config.without),
+            "levels": list(self.levels),
+            "source": config.source,
+            "units": config.units,
+            "scale": str(config.scale),
+        }
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What was measured and what it spent."""
+        return {
+            "strategy": self.strategy.name,
+            **budget_of(self.strategy, self.levels),
+            "measured": strategy_rows(self.strategy, self.levels),
+            "whole_budget": float(self.strategy.budget()),
+            "whole_epsilon": self.strategy.epsilon(),
+            "source": self.config.source,
+            **self.config.invariants,
+        }
+
+    @cached_property
+    def inhabited(self) -> Mapping[str, Piece]:
+        """The partitions with records."""
+        return {piece.partition: piece for piece in self.origin.pieces(self.release)}
+
+    def pieces(self) -> Sequence[Piece]:
+        """The partitions of the records and of the list of all units."""
+        pieces = dict(self.inhabited)
+        if self.units is not None:
+            names = self.release.geography.partition_level.enclosing(self.units).unique()
+            pieces = {name: Piece(name) for name in names} | pieces
+        return [pieces[name] for name in sorted(pieces)]
+
+    def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance | None:
+        """What noise is drawn from; None for OpenDP's own."""
+        return draw() if self.config.source == "keyed" else None
+
+    def truth(self, partition: str) -> tuple[Publication, pl.DataFrame | None]:
+        """The true counts of a partition, of units without records, too.
+
+        Raises:
+            SourceError: They cannot be read, or units with records are not listed.
+        """
+        if partition in self.inhabited:
+            truth, records = super().truth(partition)
+        else:
+            truth, records = self.origin.nothing(self.release), None
+        if self.units is None:
+            return truth, records
+        return self._with_empty(truth, self.units, partition), records
+
+    def _with_empty(self, truth: Publication, units: pl.Series, partition: str) -> Publication:
+        """The publication with units, and what they are in, that have no records."""
+        geography = self.release.geography
+        units = units.filter(geography.inside(units, partition))
+        known, frames = set(truth.geounits["geoid"]), [truth.geounits]
+        for number, pattern in enumerate(truth.coverage):
+            geoids = geography.by_name[pattern.level].enclosing(units).unique().sort()
+            empty = geoids.filter(~geoids.is_in(list(known)))
+            frames.append(
+                pl.DataFrame({"geoid": empty}).with_columns(
+                    level=pl.lit(pattern.level),
+                    population=pl.lit(0, truth.geounits["population"].dtype),
+                    pattern=pl.lit(number, pl.Int16),
+                )
+            )
+        geounits = pl.concat(frames, how="diagonal").select(truth.geounits.columns)
+        return replace(truth, geounits=geounits)
+
+    def publish(
+        self,
+        shared: KeyedChance | None,
+        truth: Publication,
+        records: pl.DataFrame | None,  # noqa: ARG002
+        on_progress: OnProgress,  # noqa: ARG002
+    ) -> pl.DataFrame:
+        """Measure every query; see `recon_cli.capabilities.noise.measured.measure_counts`."""
+        return measure_counts(self.strategy, tuple(self.levels), truth, self._source(shared))
+
+    def _source(self, chance: KeyedChance | None) -> NoiseSource:
+        name = self.strategy.name
+        if chance is None:
+            return lambda _, each, geoids: opendp_noise(each.law, (len(geoids), each.query.size))
+        return lambda level, each, geoids: measurement_noise(
+            chance.named(name, level), each, geoids, cells_of(each.query)
+        )
+
+    def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
+        """All cells: none is zero by itself."""
+        return protected.select(COUNTS.names())
+
+    def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
+        """How many measurements there are."""
+        return {"cells": protected.height, "negative": int((protected["count"] < 0).sum())}
+
+    def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:
+        """What was measured."""
+        unit = "ρ" if manifest.notes["mechanism"] == "gaussian" else "ε"
+        rows = [
+            (
+                *(row["level"], row["query"], f"{row['cells']:,}"),
+                *(f"{float(Fraction(row['budget'])):.6f}", f"{row['variance'] ** 0.5:.2f}"),
+            )
+            for row in manifest.notes["measured"]
+        ]
+        header = ["level", "query", "cells", unit, "σ"]
+        return pl.DataFrame(rows, schema=header, orient="row"), header
+
+    def facts(self, manifest: Manifest) -> Iterator[Fact]:
+        """What it spent, and how many measurements are below zero."""
+        totals, notes = manifest.totals, manifest.notes
+        whole = {**notes, "budget": notes["whole_budget"], "epsilon": notes["whole_epsilon"]}
+        yield "strategy", notes["strategy"]
+        yield "neighbours", NEIGHBOURS[notes["neighbours"]]
+        yield "spent", spent(notes)
+        yield "whole strategy", spent(whole)
+        yield "noise", notes["source"]
+        yield self.people, totals["people"]
+        yield "measurements", totals["cells"]
+        yield "  below zero", (totals["negative"], totals["cells"])

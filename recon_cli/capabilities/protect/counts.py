@@ -1,0 +1,258 @@
+"""Records or exact counts → protected counts, by the laws that `protection.yaml` declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Literal
+
+import numpy as np
+import polars as pl
+
+from recon_cli.arrays import WordArray
+from recon_cli.capabilities.protect.controlled import round_geounits
+from recon_cli.capabilities.protect.keys import (
+    cell_keys,
+    definition_keys,
+    independent_keys,
+    record_keys,
+)
+from recon_cli.chance import Draws, KeyedChance
+from recon_cli.coverage import CoveragePattern
+from recon_cli.errors import ConfigError, SourceError
+from recon_cli.frames import COUNTS, require_polars
+from recon_cli.publication import GeounitBatch, Publication, with_population
+from recon_cli.schema import AreaGeography, Release, Table
+from recon_cli.statement import FLAGGED, Law, Protection, law_document
+from recon_cli.statement.rounding import Rounded
+from recon_cli.tabulation import tabulate
+
+#: Where the chance of a cell comes from: ``records``, the keys of the records that it counts, so
+#: that equal sets of records are published alike everywhere; or ``cells``, each cell by itself.
+#: Where only counts are known, ``records`` means cells of a geounit that count the same.
+Keys = Literal["records", "cells"]
+
+#: What protecting returns: as published (null: suppressed), and the true count.
+PROTECTED: Final = pl.Schema(
+    {
+        "geoid": pl.String,
+        "level": pl.String,
+        "table": pl.String,
+        "cell": pl.Int16,
+        "count": pl.Int32,
+        "true": pl.Int32,
+    }
+)
+
+_CELL: Final = ["geoid", "table", "cell"]
+#: A draw at which a law is asked whether it publishes count by count.
+_ONE_DRAW: Final = Draws(np.zeros(1, dtype=np.uint64), KeyedChance.for_study(0))
+
+
+def protect_counts(
+    release: Release,
+    data: pl.DataFrame | Publication,
+    protection: Protection,
+    *,
+    chance: KeyedChance,
+    records: pl.DataFrame | None = None,
+    keys: Keys = "records",
+    identifier: str | None = None,
+) -> pl.DataFrame:
+    """Publish counts by laws.
+
+    Args:
+        data: Records, as `recon_cli.tabulation.tabulate` takes them; or exact counts.
+        protection: The laws; each must keep zeros and publish count by count, or be controlled
+            rounding.
+        chance: Of all keys. Whoever has its key, or guesses the seed that it follows from, undoes
+            the protection.
+        records: What exact counts were counted from, if that is known.
+        keys: Where the chance of a cell comes from.
+        identifier: The column that the keys of records are made of; default what they say.
+
+    Returns:
+        Columns of `PROTECTED`: a row a true count above zero, by level (finest first), geoid,
+        table and cell. All others are zero and published so.
+
+    Raises:
+        ConfigError: A law changes zeros too or cannot publish count by count, or records have no
+            such column.
+        SourceError: Counts are not exact, or what is published differs within a level.
+        SolverError: No controlled rounding was found in time.
+        VerificationError: The records do not fit the schema.
+    """
+    require_polars(data, records)
+    for law in protection.laws:
+        require_zeros_kept(law)
+    if isinstance(data, pl.DataFrame):
+        records, truth = data, count_records(release, data)
+    else:
+        truth = data
+    require_one_pattern(truth)
+    counts = _with_levels(release, truth.counts, protection)
+    draws = Draws(np.zeros(len(counts), dtype=np.uint64), chance)
+    if any(law.has_cost for law in protection.laws):
+        words = _keys_of(release, counts, records, chance, keys=keys, identifier=identifier)
+        draws = Draws(words, chance.named("count"))
+    true = counts["count"].cast(pl.Int64).to_numpy()
+    law_of, published = counts["law"].to_numpy(), true.copy()
+    for number, law in enumerate(protection.laws):
+        mine = np.flatnonzero(law_of == number)
+        if isinstance(law, Rounded) and law.how == "controlled":
+            published[mine] = round_geounits(release, truth, counts[mine], law.base)
+        else:
+            published[mine] = law.publish(true[mine], draws.at(mine))
+    return counts.select(
+        "geoid",
+        "level",
+        "table",
+        "cell",
+        pl.Series("count", published).replace(FLAGGED, None).cast(pl.Int32),
+        true=pl.col("count"),
+    )
+
+
+def count_records(
+    release: Release,
+    records: pl.DataFrame,
+    tables: Sequence[Table] | None = None,
+    units: pl.Series | None = None,
+) -> Publication:
+    """The counts of the geounits that there are.
+
+    Args:
+        records: As `recon_cli.tabulation.tabulate` takes them.
+        tables: Those that are published, each at its own levels; default all.
+        units: Geoids of all units, inhabited or not; default those that records are in, or all of
+            the membership file.
+
+    Raises:
+        VerificationError: Columns, values or geoids that the schema does not know.
+    """
+    chosen = release.tables if tables is None else tables
+    counts = tabulate(release, records, chosen)
+    published = {name for table in chosen for name in table.levels}
+    if isinstance(release.geography, AreaGeography):
+        published.add(release.geography.unit.name)  # the file lists them, whatever is published
+        units = pl.Series(list(release.geography.listed([]))) if units is None else units
+    levels = [level for level in release.geography.levels if level.name in published]
+    names = {table.name for table in chosen}
+    coverage = tuple(_some(CoveragePattern.complete(release, each.name), names) for each in levels)
+    if units is None:
+        units = records[release.geoid_column].unique()
+    geounits = pl.concat(
+        [
+            pl.DataFrame(
+                {"geoid": level.enclosing(units).drop_nulls().unique().sort()}
+            ).with_columns(level=pl.lit(level.name), pattern=pl.lit(number, pl.Int16))
+            for number, level in enumerate(levels)
+        ]
+    )
+    batch = GeounitBatch(geounits, counts)
+    return Publication.of(release, with_population(release, coverage, batch), counts, coverage)
+
+
+def _some(pattern: CoveragePattern, names: set[str]) -> CoveragePattern:
+    return replace(pattern, cells={k: cells for k, cells in pattern.cells.items() if k in names})
+
+
+def require_zeros_kept(law: Law) -> None:
+    """Refuse a law that publishes other than zero for a true zero.
+
+    Raises:
+        ConfigError: It does, or it cannot publish count by count.
+    """
+    if isinstance(law, Rounded) and law.how == "controlled":
+        return
+    try:
+        law.publish(np.array(0), _ONE_DRAW)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    if not law.keeps_zeros:
+        raise ConfigError(
+            f"{law_document(law)}: publishes other than zero for true zeros, which are not counted"
+        )
+
+
+def require_one_pattern(truth: Publication) -> None:
+    """Refuse true counts that a tidy file with implied zeros cannot express.
+
+    Raises:
+        SourceError: They are not exact, or what is published differs among geounits of a level.
+    """
+    truth.require_exact("a protection")
+    levels = [pattern.level for pattern in truth.coverage]
+    for pattern in truth.coverage:
+        if not pattern.is_listed or levels.count(pattern.level) > 1:
+            raise SourceError(
+                f"a protection needs the same published cells for every {pattern.level}; here "
+                "they differ"
+            )
+
+
+def tidy_counts(truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
+    """Protected counts as the rows of a tidy file in which a cell without a row is zero.
+
+    Such a file must mention every published cell of a level and every geounit, so zeros have rows
+    for all cells of each level's first geounit, and for one cell of a geounit that has no others.
+
+    Args:
+        truth: Has the geounits and what is published for them.
+        protected: Columns of `PROTECTED`.
+
+    Returns:
+        Columns of `COUNTS`, sorted; flags are null.
+    """
+    zeros = [COUNTS.to_frame()]
+    for number, pattern in enumerate(truth.coverage):
+        geoids = truth.geounits.filter(pl.col("pattern") == number)["geoid"].sort()
+        cells = [(name, cell) for name, numbers in pattern.cells.items() for cell in numbers]
+        if not len(geoids) or not cells:
+            continue
+        schema = {"table": pl.String, "cell": pl.Int16}
+        columns = pl.DataFrame(cells, schema=schema, orient="row")
+        for some, of_cells in ((geoids.head(1), columns), (geoids, columns.head(1))):
+            rows = pl.DataFrame({"geoid": some}).join(of_cells, how="cross")
+            zeros.append(rows.with_columns(count=pl.lit(0, COUNTS["count"])))
+    shown = protected.select(COUNTS.names()).filter((pl.col("count") != 0).fill_null(value=True))
+    needed = pl.concat(zeros).unique().join(shown, on=_CELL, how="anti")
+    return pl.concat([shown, needed]).sort(_CELL)
+
+
+def _with_levels(release: Release, counts: pl.DataFrame, protection: Protection) -> pl.DataFrame:
+    """Counts in order, with ``level`` and ``law``, the place of each one's law."""
+    level = release.geography.level_names(pl.col("geoid"))
+    named = counts.with_columns(level=level)
+    pairs = named.select("table", "level").unique()
+    numbers = [protection.number(table, level) for table, level in pairs.iter_rows()]
+    with_law = named.join(
+        pairs.with_columns(law=pl.Series(numbers, dtype=pl.Int64)), on=["table", "level"]
+    )
+    tables = {table.name: i for i, table in enumerate(release.tables)}
+    published = pl.col("table").replace_strict(tables, return_dtype=pl.Int64)
+    finest_first = {level.name: i for i, level in enumerate(release.geography.levels)}
+    rank = pl.col("level").replace_strict(finest_first, return_dtype=pl.Int64)
+    return with_law.sort(rank, "geoid", published, "cell")
+
+
+def _keys_of(
+    release: Release,
+    counts: pl.DataFrame,
+    records: pl.DataFrame | None,
+    chance: KeyedChance,
+    *,
+    keys: Keys,
+    identifier: str | None,
+) -> WordArray:
+    if keys == "cells":
+        return independent_keys(counts, chance)
+    if records is None:
+        return definition_keys(release, counts, chance)
+    if identifier is not None and identifier not in records.columns:
+        raise ConfigError(
+            f"records have no column {identifier!r} (columns: {', '.join(records.columns)})"
+        )
+    of_records = record_keys(release, records, chance, identifier)
+    found = cell_keys(release, records, of_records, release.tables)
+    return counts.join(found, on=_CELL, how="left", maintain_order="left")["key"].to_numpy()

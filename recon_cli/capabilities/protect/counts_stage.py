@@ -1,0 +1,371 @@
+"""What protections of counts have in common: records or exact counts → counts, law and accuracy.
+
+The first folder is a tidy publication with its ``protection.yaml``, as `recon ingest` reads it; the
+second says how far off the counts are.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import polars as pl
+
+from recon_cli.capabilities.account.account import Spend
+from recon_cli.capabilities.protect.accuracy import count_copies, sum_errors
+from recon_cli.capabilities.protect.counts import (
+    Keys,
+    protect_counts,
+    require_zeros_kept,
+    tidy_counts,
+)
+from recon_cli.capabilities.protect.sections import ProtectingRecords, PublishingCounts
+from recon_cli.capabilities.protect.stage import (
+    Fact,
+    Ingredients,
+    Protected,
+    ProtectionStage,
+    Shared,
+)
+from recon_cli.capabilities.protect.true_counts import (
+    Origin,
+    accuracy_files,
+    copies_in_a_unit,
+    protection_files,
+    write_counts,
+)
+from recon_cli.capabilities.protect.unit_lists import (
+    list_files,
+    listed_units,
+    require_listed,
+    unit_list_file,
+)
+from recon_cli.chance import KeyedChance
+from recon_cli.execute import OnProgress
+from recon_cli.model.margins import cells_of
+from recon_cli.publication import Publication
+from recon_cli.schema import Table
+from recon_cli.statement import Law, Protection, Statement, describe_law
+from recon_cli.store import InputFile, Manifest, Piece, Staging, open_folder
+from recon_cli.store.files import key_of
+from recon_cli.store.study import require_study_name
+
+AnyCounts = TypeVar("AnyCounts", bound=ProtectingRecords)
+
+
+class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]):
+    """A protection of the counts of records, or of exact counts."""
+
+    # --- what is declared -------------------------------------------------------------------------
+
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """The settings that matter to the counts; values that JSON can express.
+
+        Raises:
+            ReconError: The config is wrong.
+        """
+
+    @property
+    @abstractmethod
+    def statements(self) -> Protection:
+        """The laws by which the counts are to be read.
+
+        Raises:
+            ConfigError: The release lacks what they need.
+        """
+
+    @abstractmethod
+    def publish(
+        self,
+        shared: Shared,
+        truth: Publication,
+        records: pl.DataFrame | None,
+        on_progress: OnProgress,
+    ) -> pl.DataFrame:
+        """Protect the counts of a partition.
+
+        Args:
+            shared: Of `share`.
+            truth: The true counts.
+            records: What they were counted from, if that is known.
+            on_progress: For what takes long.
+
+        Returns:
+            Columns of `recon_cli.capabilities.protect.counts.PROTECTED`.
+        """
+
+    @abstractmethod
+    def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:
+        """What is counted of a partition besides ``units`` and ``people``."""
+
+    @property
+    def identifier(self) -> str | None:
+        """A column of the records to keep."""
+        return getattr(self.config, "identifier", None)
+
+    @property
+    def files(self) -> tuple[InputFile, ...]:
+        """Files from outside that it depends on, besides the list of units."""
+        return ()
+
+    @property
+    def described(self) -> Mapping[str, bytes]:
+        """Files beside the counts, besides the laws and the list of units: name → content."""
+        return {}
+
+    @property
+    def spends(self) -> Sequence[Spend]:
+        """No ε bounds what these counts tell."""
+        return [Spend("", "all counts", None)]
+
+    def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
+        """The rows that are published; columns of `recon_cli.frames.COUNTS`."""
+        return tidy_counts(truth, protected)
+
+    def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:  # noqa: ARG002
+        """What else is written of a partition, a frame a further folder."""
+        return ()
+
+    # --- what is the same for all -----------------------------------------------------------------
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Which tables of records are counted."""
+        return self.release.select_tables(getattr(self.config, "tables", None))
+
+    @cached_property
+    def origin(self) -> Origin:
+        """Where the true counts come from."""
+        return Origin(
+            self.name,
+            self.tables,
+            self.config.records or self.run.work / "persons",
+            counts=getattr(self.config, "counts", None),
+            identifier=self.identifier,
+        )
+
+    @cached_property
+    def units(self) -> pl.Series | None:
+        """The geoids of all units, inhabited or not; None for those with records.
+
+        Raises:
+            SourceError: Their list cannot be read.
+        """
+        path = getattr(self.config, "geounits", None)
+        return None if path is None else listed_units(f"{self.name}.geounits", path, self.release)
+
+    @cached_property
+    def beside(self) -> Mapping[str, bytes]:
+        """The files beside the counts: name → content."""
+        laws = protection_files(self.release, self.statements, is_study=self.is_study)
+        return {**self.described, **laws, **unit_list_file(self.units)}
+
+    def ingredients(self) -> Ingredients:
+        """Settings, list of units and the records or counts.
+
+        Raises:
+            ConfigError: The config is wrong, or there are no records.
+            SourceError: The records or the list cannot be read.
+        """
+        if self.is_study and isinstance(self.config, PublishingCounts):
+            require_study_name(f"{self.name}.to", self.config.to)
+        listed = list_files(f"{self.name}.geounits", getattr(self.config, "geounits", None))
+        return Ingredients(
+            self.settings(),
+            files=(*self.files, *listed),
+            partitions=self.origin.digests(self.release),
+        )
+
+    def pieces(self) -> Sequence[Piece]:
+        """The partitions."""
+        return self.origin.pieces(self.release)
+
+    def truth(self, partition: str) -> tuple[Publication, pl.DataFrame | None]:
+        """The true counts of a partition, and the records where there are any.
+
+        Raises:
+            SourceError: They cannot be read, or units with records are not listed.
+        """
+        truth, records = self.origin.read(self.release, partition)
+        if self.units is not None:
+            found = truth.geounits.filter(level=self.release.geography.unit.name)["geoid"]
+            require_listed(f"{self.name}.geounits", found, self.units)
+        return truth, records
+
+    def protect(self, shared: Shared, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
+        """Protect the counts of a partition, and measure how far off they are."""
+        truth, records = self.truth(piece.partition)
+        protected = self.publish(shared, truth, records, on_progress)
+        unit = truth.geounits.filter(level=self.release.geography.unit.name)
+        done = len(unit), int(unit["population"].sum())
+        # All levels count the same people; of areas the units are not published.
+        of_levels = truth.geounits.group_by("level").agg(pl.col("population").sum())
+        people = int(of_levels["population"].max() or 0)  # type: ignore[arg-type]
+        sums = sum_errors(self.release, truth, protected)
+        frames = (self.tidy(truth, protected), sums, *self.kept(truth))
+        totals = {"units": len(unit), "people": people, **self.totals(truth, protected)}
+        named = dict(zip(self.stage.folders, frames, strict=True))
+        yield Protected(piece, named, totals, done=done)
+
+    def write_beside(self, staging: Staging, pieces: Sequence[Piece]) -> None:
+        """Write the laws beside the counts, and the accuracy of the whole."""
+        counts, accuracy, *_ = self.stage.folders
+        sums = [
+            pl.read_parquet(staging.partition_folder(accuracy, piece.partition) / piece.part)
+            for piece in pieces
+        ]
+        for folder, files in (
+            (counts, self.beside),
+            (accuracy, accuracy_files(self.release, sums)),
+        ):
+            for name, content in files.items():
+                staging.write_extra(folder, name, content)
+
+    def finish(self) -> None:
+        """Write the counts as one file, if it was asked for.
+
+        Raises:
+            StageError: The folder is damaged, or the file cannot be written.
+        """
+        if isinstance(self.config, PublishingCounts) and self.config.to is not None:
+            folder = open_folder(self.run.work, self.stage, self.stage.folders[0])
+            write_counts(folder, self.config.to)
+
+
+class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCounts]):
+    """A protection of each count by itself, by a law: its chance comes from the records."""
+
+    @property
+    @abstractmethod
+    def law(self) -> Law:
+        """The law.
+
+        Raises:
+            ConfigError: There is none of these parameters.
+        """
+
+    @property
+    def keys(self) -> Keys:
+        """Where the chance of a cell comes from."""
+        return "records"
+
+    @property
+    def draws_by_cell(self) -> bool:
+        """Whether chance decides, and no records say which cells count the same people."""
+        return self.law.has_cost and (self.keys == "cells" or self.origin.counts is not None)
+
+    @property
+    def levels(self) -> tuple[str, ...] | None:
+        """Those that are protected; None for all."""
+        return getattr(self.config, "levels", None)
+
+    @property
+    def statements(self) -> Protection:
+        """The law, at its levels.
+
+        Raises:
+            ConfigError: The law changes zeros, too.
+        """
+        require_zeros_kept(self.law)
+        return Protection((Statement(self.law, levels=self.levels),))
+
+    def settings(self) -> Mapping[str, Any]:
+        """Where chance comes from, and the laws as they are published."""
+        return {
+            "keys": self.keys,
+            "identifier": self.identifier,
+            "tables": [table.name for table in self.tables],
+            "statements": self.beside["protection.yaml"].decode(),
+        }
+
+    @property
+    def kept_for(self) -> str:
+        """Later tables, and corrected ones: a cell whose records stay is published as before."""
+        return key_of(
+            {
+                "law": self.law.model_dump(mode="json", exclude={"table"}),
+                "files": [file.as_json() for file in self.files],
+                "identifier": self.identifier,
+            }
+        )
+
+    def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance:
+        """What all keys are made with."""
+        return draw()
+
+    @property
+    def _corrected(self) -> str:
+        """What is drawn anew when the data were corrected, in words."""
+        if self.draws_by_cell:
+            return "draws the counts anew that changed, no other"
+        if self.identifier is not None:
+            return f"draws the cells anew that a {self.release.record} enters or leaves, no other"
+        found = f"draws all cells anew that count a corrected {self.release.record}"
+        if hasattr(self.config, "identifier"):
+            return f"{found}, also those it stays in; fewer with {self.name}.identifier"
+        return f"{found}, also those it stays in"
+
+    def publish(
+        self,
+        shared: KeyedChance,
+        truth: Publication,
+        records: pl.DataFrame | None,
+        on_progress: OnProgress,  # noqa: ARG002
+    ) -> pl.DataFrame:
+        """Publish every count by the law; see `recon_cli.capabilities.protect.counts.protect_counts`."""
+        return protect_counts(
+            self.release,
+            truth,
+            self.statements,
+            records=records,
+            chance=shared,
+            keys=self.keys,
+            identifier=self.identifier,
+        )
+
+    def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:
+        """How many counts are changed, and how many published more than once."""
+        copies = [
+            count_copies(self.release, protected.filter(level=pattern.level), cells_of(pattern))
+            for pattern in truth.coverage
+        ]
+        return {
+            "cells": protected.height,
+            "changed": int((protected["count"] != protected["true"]).sum()),
+            "false_zeros": int((protected["count"] == 0).sum()),
+            "repeated": sum(each.repeated for each in copies),
+            "fixed": sum(each.fixed for each in copies),
+        }
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """The law, and what is known to undo it: how often a count is published."""
+        copies = copies_in_a_unit(self.release, self.tables)
+        return {"law": describe_law(self.law), "copies": copies}
+
+    def facts(self, manifest: Manifest) -> Iterator[Fact]:
+        """The law, what it changed, and what is known to undo it."""
+        totals, copies = manifest.totals, manifest.notes["copies"]
+        yield "law", manifest.notes["law"]
+        yield self.people, totals["people"]
+        yield "cells above zero", totals["cells"]
+        yield "  changed", (totals["changed"], totals["cells"])
+        yield "  published as zero", (totals["false_zeros"], totals["cells"])
+        yield "  published twice or more", (totals["repeated"], totals["cells"])
+        yield "    not alike", (totals["fixed"], totals["repeated"])
+        yield (
+            f"copies in a {self.release.geography.unit.name}",
+            f"{copies['cells']:,} cells, {copies['margins']:,} different, "
+            f"one {copies['most']} times",
+        )
+        if self.law.has_cost:
+            yield "a corrected release", self._corrected
+        if self.draws_by_cell:
+            yield (
+                "warning",
+                f"each cell is drawn by itself: {self.people} who are counted in several, as of a "
+                "place and its only part, are drawn several times",
+            )

@@ -1,0 +1,312 @@
+"""What a protection declares, and what is the same for all: chance, pieces, publication."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import polars as pl
+
+from recon_cli.capabilities.account.account import Spend
+from recon_cli.capabilities.account.options import Account
+from recon_cli.capabilities.protect.sections import ProtectingByChance
+from recon_cli.chance import KeyedChance
+from recon_cli.config.model import AnySection
+from recon_cli.execute import OnProgress, Results
+from recon_cli.pipeline.opened_stage import OpenedStage
+from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
+from recon_cli.pipeline.stages import stage_named
+from recon_cli.plurals import plural
+from recon_cli.schema import Release
+from recon_cli.stage import load, private_folder
+from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Staging, Transaction
+from recon_cli.store.chance_key import KEY_FILE, kept_key
+from recon_cli.store.manifest import MANIFEST, read_manifest
+
+Shared = TypeVar("Shared")
+#: What is told of a finished protection: a label, and text, a number, or a part of a whole.
+Fact = tuple[str, str | int | tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What a protection depends on, besides the release; see `recon_cli.store.Recipe`."""
+
+    settings: Mapping[str, Any]
+    files: tuple[InputFile, ...] = ()
+    shared: Mapping[str, str] = field(default_factory=dict)
+    partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Protected:
+    """What a protection makes of a piece.
+
+    Attributes:
+        frames: Rows by folder.
+        totals: Counts that add up over pieces.
+        statuses: Counts by outcome.
+        done: Units and people, for whoever follows the progress.
+    """
+
+    piece: Piece
+    frames: Mapping[str, pl.DataFrame]
+    totals: Mapping[str, int]
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    done: tuple[int, int] = (0, 0)
+
+
+class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
+    """A stage that protects records, or counts of them, before they are published.
+
+    Attributes:
+        section: The model of its section; its module's docstring says what it is.
+        grain: People that are worth starting a process for.
+        run: The run; a worker has none.
+        config: Its section.
+        true: The schema of the records.
+    """
+
+    section: type[AnySection]
+    grain: ClassVar[int] = PEOPLE_PER_PROCESS
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.config = run.config.section(self.section)
+        self.true = run.release
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For workers: what has been found out so far, without the run."""
+        return {name: found for name, found in self.__dict__.items() if name != "run"}
+
+    # --- what is declared -------------------------------------------------------------------------
+
+    @abstractmethod
+    def ingredients(self) -> Ingredients:
+        """What its output depends on.
+
+        Raises:
+            ReconError: The config is wrong, or an input cannot be read.
+        """
+
+    @abstractmethod
+    def pieces(self) -> Sequence[Piece]:
+        """What is published."""
+
+    @abstractmethod
+    def share(self, draw: Callable[[], KeyedChance]) -> Shared:
+        """What the work on all pieces has in common.
+
+        Args:
+            draw: Gives what all chance is drawn from: a secret key, but for study.
+        """
+
+    @abstractmethod
+    def protect(self, shared: Shared, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
+        """Protect a piece; runs in a worker.
+
+        Args:
+            shared: Of `share`.
+            on_progress: For what takes long: told of units and people that are done.
+        """
+
+    @abstractmethod
+    def facts(self, manifest: Manifest) -> Iterator[Fact]:
+        """What is told of a finished run."""
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What a summary needs to know of it; values that JSON can express."""
+        return {}
+
+    @property
+    def kept_for(self) -> str | None:
+        """A digest of what a secret key is kept for after publication; None: for nothing."""
+        return None
+
+    @property
+    def seed(self) -> int | None:
+        """What it repeats itself by."""
+        return self.study_seed
+
+    @property
+    def spends(self) -> Sequence[Spend]:
+        """What it spends of one person's privacy; nothing where it publishes no counts itself.
+
+        Raises:
+            ReconError: The config is wrong.
+        """
+        return ()
+
+    @property
+    def invariants(self) -> Sequence[str]:
+        """What it publishes exactly, beside what it protects."""
+        return ()
+
+    @property
+    def draws_again(self) -> bool:
+        """Whether an interrupted run draws anew what it had not finished."""
+        return False
+
+    def write_beside(self, staging: Staging, pieces: Sequence[Piece]) -> None:
+        """Write what goes with all pieces together."""
+
+    def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]] | None:  # noqa: ARG002
+        """A table that is told before the facts, and its headings."""
+        return None
+
+    # --- what is the same for all -----------------------------------------------------------------
+
+    @property
+    def release(self) -> Release:
+        """The schema of what is published."""
+        return self.true
+
+    @property
+    def people(self) -> str:
+        """What records are of."""
+        return plural(self.release.record).replace("_", " ")
+
+    @property
+    def name(self) -> str:
+        """That of its module, its section and its command."""
+        return type(self).__module__.rpartition(".")[2]
+
+    @property
+    def stage(self) -> Stage:
+        """What it reads and makes."""
+        return stage_named(self.name)
+
+    @property
+    def study_seed(self) -> int | None:
+        """What chance follows from, for study."""
+        config = self.config
+        return config.study_seed if isinstance(config, ProtectingByChance) else None
+
+    @cached_property
+    def is_study(self) -> bool:
+        """Whether chance follows from a seed, here or in what is read: not for publication."""
+        return self.study_seed is not None or self.run.reads_study(self.stage)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """What its output depends on."""
+        found = self.ingredients()
+        return self.run.recipe(
+            self.stage,
+            found.settings,
+            seed=self.seed,
+            files=found.files,
+            shared=found.shared,
+            partitions=found.partitions,
+            is_study=self.is_study,
+        )
+
+    def planned(self) -> Recipe:
+        """The recipe."""
+        return self.recipe
+
+    def make(self, stage: Transaction) -> Manifest:
+        """Protect every piece that is not finished, and publish."""
+        pieces = self.pieces()
+        account = self._reserve(stage)
+        shared = self.share(partial(self._draw, stage))
+        results = self.work_on(stage, pieces, lambda: (self, shared, stage.staging))
+        self.write_beside(stage.staging, pieces)
+        return stage.publish(
+            pieces,
+            notes={**self.notes, **self._conditions(), **account},
+            usages=results.usages,
+            workers=results.workers,
+        )
+
+    @property
+    def records_from(self) -> Path:
+        """The folder or file of the records or counts that it reads."""
+        named = [getattr(self.config, name, None) for name in ("counts", "records")]
+        return next((path for path in named if path is not None), self.run.work / "persons")
+
+    @property
+    def protected_before(self) -> list[str]:
+        """What its numbers do not promise, as records were protected before they were measured."""
+        if not (self.records_from / MANIFEST).is_file():
+            return []
+        made_by = read_manifest(self.records_from, command="recon protect").stage
+        if not made_by.startswith("protect "):
+            return []
+        return [f"of the file that `{made_by}` made, not of the records before it"]
+
+    def _conditions(self) -> dict[str, list[str]]:
+        """What its ρ and ε are under: counts that are exact, and what was done to the records."""
+        if not any(each.budget is not None for each in self.spends):
+            return {}
+        found = {"invariants": list(self.invariants), "protected_before": self.protected_before}
+        return {name: said for name, said in found.items() if said}
+
+    def _reserve(self, transaction: Transaction) -> dict[str, str]:
+        """Write down in the run's account what it spends, before anything is drawn.
+
+        What is for study is not for publication, and spends nothing.
+
+        Raises:
+            BudgetError: It would go beyond the account's limit.
+            StageError: The account cannot be read or written.
+        """
+        section = self.run.config.sections.get("account")
+        if not isinstance(section, Account) or self.is_study or not self.spends:
+            return {}
+        own = secrets.token_bytes(32) if self.draws_again else self._key(transaction)
+        id_ = hashlib.sha256(b"account" + own).hexdigest()[:32]
+        account = load("recon_cli.capabilities.account.stage:account_of")(self.run.work, section)
+        account.reserve(self, id_)
+        return {"account": id_}
+
+    def work_on(
+        self, stage: Transaction, pieces: Sequence[Piece], prepare: Callable[[], Any]
+    ) -> Results[None]:
+        """Have workers protect what is not finished; see `recon_cli.pipeline.run`."""
+        return self.run.map_unfinished(stage, protect_piece, prepare, pieces, grain=self.grain)
+
+    def _draw(self, transaction: Transaction) -> KeyedChance:
+        """What chance is drawn from.
+
+        Without a seed the key is secret, and lies with the unfinished output: an interrupted run
+        repeats itself, and once the output is published the key is gone, unless it is kept for
+        more: then in the private folder of the stage, where other inputs get another one.
+        """
+        name = self.stage.name
+        if self.study_seed is not None:
+            return KeyedChance.for_study(self.study_seed).named(name)
+        return KeyedChance.of_key(self._key(transaction)).named(name)
+
+    def _key(self, transaction: Transaction) -> bytes:
+        """Its secret key."""
+        path, bound_to = transaction.staging.root / KEY_FILE, self.recipe.key
+        if self.kept_for is not None:
+            path = transaction.work / private_folder(self.stage.name) / KEY_FILE
+            bound_to = self.kept_for
+        return kept_key(path, bound_to)
+
+
+def protect_piece(
+    work: tuple[ProtectionStage[Any, Shared], Shared, Staging], piece: Piece, tick: OnProgress
+) -> None:
+    """Protect a piece and write it; runs in a worker."""
+    started = time.perf_counter()
+    protection, shared, staging = work
+    for made in protection.protect(shared, piece, tick):
+        staging.write(
+            made.piece,
+            dict(made.frames),
+            statuses=dict(made.statuses),
+            totals=dict(made.totals),
+            started=started,
+        )
+        tick(*made.done)

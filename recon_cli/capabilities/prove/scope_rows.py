@@ -1,0 +1,378 @@
+"""The published cells of a scope of a proof as sparse rows, over the kinds that may have people."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.arrays import IntArray
+from recon_cli.capabilities.prove.tables import runs
+from recon_cli.reconcheck import Clique, Tables
+
+#: Stands for an end that is open; more than any count.
+OPEN: Final = 10**12
+
+Cell = tuple[int, int]
+"""Number of a table and of a cell in it."""
+
+
+@dataclass(frozen=True)
+class ScopeRows:
+    """Rows over the unknowns of a scope, each combination of coefficients and ends once.
+
+    Attributes:
+        names: Of each row, as a proof has them: ``2:0.13``, or ``2=0,1:1,3`` of what cliques share.
+        A: Sparse (rows × unknowns).
+        least: At least; −1 where the row has no lower end.
+        most: At most; `OPEN` where it has no upper end.
+        unknowns: What the checker calls each unknown.
+        unit: The number of its unit.
+    """
+
+    names: tuple[str, ...]
+    A: sparse.csr_array
+    least: IntArray
+    most: IntArray
+    unknowns: IntArray
+    unit: IntArray
+
+
+@dataclass(frozen=True)
+class PatternRows:
+    """The cells that are published together, those finer than the grain as sums of such.
+
+    Attributes:
+        cells: Of each row, its cells.
+        texts: Of each row, its cells as a proof has them.
+        matrix: Sparse (rows × kinds of all cliques): how often a record of the kind is counted.
+    """
+
+    cells: tuple[tuple[Cell, ...], ...]
+    texts: tuple[str, ...]
+    matrix: sparse.csc_array
+
+    @cached_property
+    def rows_of(self) -> dict[Cell, list[int]]:
+        """The rows that a cell is in."""
+        found: defaultdict[Cell, list[int]] = defaultdict(list)
+        for row, cells in enumerate(self.cells):
+            for cell in cells:
+                found[cell].append(row)
+        return found
+
+    @cached_property
+    def often(self) -> IntArray:
+        """How often each row counts a record at most."""
+        found = np.zeros(self.matrix.shape[0], dtype=np.int64)
+        np.maximum.at(found, self.matrix.indices, self.matrix.data)
+        return found
+
+
+Patterns = dict[frozenset[Cell], PatternRows]
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """The kinds of some units that may have people, side by side.
+
+    Attributes:
+        kinds: Unit → places of its kinds among those of all cliques.
+    """
+
+    kinds: Mapping[int, IntArray]
+
+    @cached_property
+    def first(self) -> dict[int, int]:
+        """Unit → where its unknowns begin."""
+        ends = np.cumsum([0, *map(len, self.kinds.values())]).tolist()
+        return dict(zip(self.kinds, ends, strict=False))
+
+    @cached_property
+    def width(self) -> int:
+        """The number of unknowns."""
+        return sum(map(len, self.kinds.values()))
+
+    def kinds_of(self, units: Sequence[int]) -> IntArray:
+        """The kinds of units, one after the other."""
+        return np.concatenate([self.kinds[unit] for unit in units])
+
+    def columns_of(self, units: Sequence[int]) -> IntArray:
+        """The unknowns of units, one after the other."""
+        return np.concatenate(
+            [self.first[unit] + np.arange(len(self.kinds[unit])) for unit in units]
+        )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows of a scope; see `ScopeRows`."""
+
+    names: tuple[str, ...]
+    A: sparse.csr_array
+    least: IntArray
+    most: IntArray
+
+
+@dataclass
+class RowSource:
+    """Makes the rows of scopes of one publication.
+
+    Attributes:
+        tables: The publication, as the checker read it.
+        cliques: Kinds of records: atoms of the features of each; every cell is counted in the
+            first that tells it apart.
+        shared: Places of two cliques, the second in one pair alone, and the features of both.
+        suffix: What names of rows end with.
+        patterns: Rows of cells that are published together; other sources of the same tables and
+            cliques may add to them.
+    """
+
+    tables: Tables
+    cliques: Sequence[Clique]
+    shared: Sequence[tuple[int, int, tuple[int, ...]]] = ()
+    suffix: str = ""
+    patterns: Patterns = field(default_factory=dict)
+    _known_ends: dict[int, tuple[IntArray, IntArray]] = field(default_factory=dict)
+
+    @cached_property
+    def _first(self) -> list[int]:
+        """Where the kinds of each clique begin, and where the last ones end."""
+        found: list[int] = np.cumsum([0, *(each.size for each in self._known)]).tolist()
+        return found
+
+    @cached_property
+    def _known(self) -> tuple[Any, ...]:
+        return tuple(self.cliques)
+
+    def _kinds_of(self, scope: Any, unit: int) -> tuple[IntArray, IntArray]:
+        """The kinds of a unit that no zero excludes, and what the scope calls them."""
+        opened = [scope.open[unit, at] for at in range(len(self.cliques))]
+        kinds = [places_of_bits(kinds) for _, kinds in opened]
+        places = [first + each for first, each in zip(self._first, kinds, strict=False)]
+        unknowns = [start + each for (start, _), each in zip(opened, kinds, strict=True)]
+        return np.concatenate(places), np.concatenate(unknowns)
+
+    def rows(
+        self, scope: Any, alone: Collection[int] | None = None, *, are_unlike: bool = True
+    ) -> ScopeRows:
+        """The rows of a scope (`recon_cli.reconcheck.Scope`) over kinds that no zero excludes.
+
+        Args:
+            alone: Units of which the own counts are wanted, and no area's; default all of both.
+            are_unlike: Whether of counts that say the same one is enough.
+        """
+        tables: Any = self.tables
+        units = sorted(scope.units if alone is None else alone)
+        kinds_of = [self._kinds_of(scope, unit) for unit in units]
+        lengths = [len(kinds) for kinds, _ in kinds_of]
+        opened = _Opened(dict(zip(units, (kinds for kinds, _ in kinds_of), strict=True)))
+        alike: defaultdict[tuple[bool, frozenset[Cell]], list[tuple[int, int]]] = defaultdict(list)
+        for unit in units:
+            for place in tables.home[unit] if alone is None else [unit]:
+                alike[place != unit, tables.cells_at[place]].append((place, unit))
+        parts, people = list[_Rows](), OPEN
+        for (is_area, cells), pairs in sorted(alike.items(), key=lambda each: each[0][0]):
+            part = self._counts(scope, self._pattern(cells), pairs, opened, people)
+            if is_area or len(units) == 1:  # a count of everybody says more than loose ones
+                is_all = (np.diff(part.A.indptr) == opened.width) & (part.least >= 0)
+                people = int(part.most[is_all].min(initial=people))
+            parts.append(part)
+        found = _joined([*parts, self._agreed(opened)])
+        found = _unlike(found) if are_unlike else found
+        unknowns = np.concatenate([np.empty(0, dtype=np.int64), *(named for _, named in kinds_of)])
+        unit_of = np.repeat(np.array(units, dtype=np.int64), lengths)
+        return ScopeRows(found.names, found.A, found.least, found.most, unknowns, unit_of)
+
+    def _counts(
+        self,
+        scope: Any,
+        pattern: PatternRows,
+        pairs: Sequence[tuple[int, int]],
+        opened: _Opened,
+        people: int,
+    ) -> _Rows:
+        """Counts of places with one pattern, of whose units ``pairs`` names each with its place.
+
+        Those are left out that say no more than that there are at most so many people.
+        """
+        tables: Any = self.tables
+        places = list(dict.fromkeys(place for place, _ in pairs))
+        height = len(pattern.cells)
+        start = {place: height * at for at, place in enumerate(places)}
+        ends = [self._ends(place, pattern) for place in places]
+        least, most = (np.concatenate(each) for each in zip(*ends, strict=True))
+        for place in places:
+            if not tables.units[place] <= scope.units:
+                least[start[place] : start[place] + height] = -1
+        units = [unit for _, unit in pairs]
+        entries = pattern.matrix[:, opened.kinds_of(units)]
+        often = np.diff(entries.indptr)
+        lengths = [len(opened.kinds[unit]) for unit in units]
+        row = entries.indices + np.repeat(
+            np.repeat([start[place] for place, _ in pairs], lengths), often
+        )
+        at_most = np.minimum(people * np.tile(pattern.often, len(places)), OPEN)
+        says = (np.bincount(row, minlength=len(least)) > 0) & ((least > 0) | (most < at_most))
+        kept, said, number = says[row], np.flatnonzero(says), np.cumsum(says) - 1
+        columns = np.repeat(opened.columns_of(units), often)[kept]
+        entry = entries.data[kept], (number[row[kept]], columns)
+        names = [
+            f"{places[at // height]}:{pattern.texts[at % height]}{self.suffix}"
+            for at in said.tolist()
+        ]
+        A = sparse.csr_array(entry, shape=(len(names), opened.width))
+        return _Rows(tuple(names), A, least[said], most[said])
+
+    def _agreed(self, opened: _Opened) -> _Rows:
+        """What cliques say alike of each unit."""
+        texts, agreement = self._agreement
+        names, parts = list[str](), [sparse.csr_array((0, opened.width), dtype=np.int64)]
+        for unit in opened.kinds if texts else ():
+            inside = sparse.coo_array(agreement[:, opened.kinds[unit]])
+            rows, row = np.unique(inside.row, return_inverse=True)
+            entry = inside.data, (row, opened.first[unit] + inside.col)
+            parts.append(sparse.csr_array(entry, shape=(len(rows), opened.width)))
+            names += [f"{unit}={texts[at]}" for at in rows.tolist()]
+        zero = np.zeros(len(names), dtype=np.int64)
+        return _Rows(tuple(names), sparse.csr_array(sparse.vstack(parts)), zero, zero)
+
+    def _ends(self, place: int, pattern: PatternRows) -> tuple[IntArray, IntArray]:
+        """The least and greatest sums of the cells of each row of a place; read-only."""
+        if place in self._known_ends:
+            return self._known_ends[place]
+        tables: Any = self.tables
+        lows = np.zeros(len(pattern.cells), dtype=np.int64)
+        highs = lows.copy()
+        for cell, (low, high) in tables.counts[place].items():
+            for row in pattern.rows_of.get(cell, ()):
+                lows[row] += low
+                highs[row] += OPEN if high is None else high
+        found = lows, np.minimum(highs, OPEN)
+        if len(tables.units[place]) > 1:  # further units of the area will ask
+            self._known_ends[place] = found
+        return found
+
+    def _pattern(self, cells: frozenset[Cell]) -> PatternRows:
+        if cells not in self.patterns:
+            self.patterns[cells] = self._make_pattern(cells)
+        return self.patterns[cells]
+
+    def _make_pattern(self, cells: frozenset[Cell]) -> PatternRows:
+        groups = list[tuple[Cell, ...]]()
+        data, columns, rows = list[IntArray](), list[IntArray](), list[IntArray]()
+        for group, predicates in self._resolved(sorted(cells)):
+            clique, kinds = self._told_apart(predicates)
+            at = np.concatenate([places_of_bits(each) for each in kinds]) + self._first[clique]
+            found, often = np.unique(at, return_counts=True)
+            rows.append(np.full(len(found), len(groups)))
+            columns.append(found)
+            data.append(often)
+            groups.append(group)
+        empty = np.empty(0, dtype=np.int64)
+        entries = (np.concatenate([empty, *rows]), np.concatenate([empty, *columns]))
+        shape = (len(groups), self._first[-1])
+        matrix = sparse.csc_array((np.concatenate([empty, *data]), entries), shape=shape)
+        texts = (f"{group[0][0]}.{runs([n for _, n in group])}" for group in groups)
+        return PatternRows(tuple(groups), tuple(texts), matrix)
+
+    def _resolved(self, cells: Sequence[Cell]) -> Iterator[tuple[tuple[Cell, ...], Any]]:
+        """Cells that the grain tells apart, and sums of such that it does not."""
+        tables: Any = self.tables
+        fine: defaultdict[tuple[Any, ...], list[tuple[Cell, int]]] = defaultdict(list)
+        for cell in cells:
+            predicates = tables.cells[cell]
+            if self._told_apart(predicates)[1]:
+                yield (cell,), predicates
+            elif len(predicates) == 1:
+                (masks,) = predicates
+                finer = [f for f, mask in enumerate(masks) if not self._is_union(f, mask)]
+                if len(finer) == 1:
+                    (f,) = finer
+                    fine[cell[0], f, *masks[:f], 0, *masks[f + 1 :]].append((cell, masks[f]))
+        for (_, f, *others), members in fine.items():
+            yield from self._sums(f, others, members)
+
+    def _told_apart(self, predicates: Any) -> tuple[int, tuple[int, ...]]:
+        """The first clique that tells records with some predicates apart, and their kinds."""
+        found = ((at, each.kinds(predicates)) for at, each in enumerate(self._known))
+        return next((each for each in found if each[1]), (0, ()))
+
+    def resolves(self, predicates: Any) -> bool:
+        """Whether some clique tells records with some predicates apart."""
+        return bool(self._told_apart(predicates)[1])
+
+    @cached_property
+    def _agreement(self) -> tuple[list[str], sparse.csc_array]:
+        """Names and sparse (rows × kinds) of what two cliques say alike, for each value of it."""
+        names, rows, columns, data = list[str](), list[int](), list[IntArray](), list[int]()
+        for one, other, features in self.shared:
+            for choice in product(*(self._known[one].atoms[f] for f in features)):
+                masks: Any = [(1 << size) - 1 for size in self.tables.sizes]
+                for f, atom in zip(features, choice, strict=True):
+                    masks[f] = atom
+                for clique, sign in ((one, 1), (other, -1)):
+                    (kinds,) = self._known[clique].kinds((tuple(masks),))
+                    columns.append(self._first[clique] + places_of_bits(kinds))
+                    rows.append(len(names))
+                    data.append(sign)
+                names.append(f"{one},{other}:{','.join(f'{mask:x}' for mask in masks)}")
+        lengths = [len(each) for each in columns]
+        entries = np.repeat(rows, lengths), np.concatenate([np.empty(0, dtype=np.int64), *columns])
+        shape = (len(names), self._first[-1])
+        return names, sparse.csc_array((np.repeat(data, lengths), entries), shape=shape)
+
+    def _is_union(self, feature: int, mask: int) -> bool:
+        return all(atom & mask in (0, atom) for atom in self._known[0].atoms[feature])
+
+    def _sums(
+        self, feature: int, others: Sequence[int], members: Sequence[tuple[Cell, int]]
+    ) -> Iterator[tuple[tuple[Cell, ...], Any]]:
+        """For each atom of a feature the cells inside that partition it."""
+        for atom in self._known[0].atoms[feature]:
+            inside = [(cell, mask) for cell, mask in members if mask & ~atom == 0]
+            together = 0
+            for _, mask in inside:
+                if mask & together:
+                    break
+                together |= mask
+            else:
+                if together == atom:
+                    masks = (*others[:feature], atom, *others[feature + 1 :])
+                    if self.resolves((masks,)):
+                        yield tuple(cell for cell, _ in inside), (masks,)
+
+
+def places_of_bits(number: int) -> IntArray:
+    """Which bits of a number are set, rising."""
+    data = np.frombuffer(number.to_bytes(number.bit_length() // 8 + 1, "little"), dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(data, bitorder="little")).astype(np.int64)
+
+
+def _joined(parts: Sequence[_Rows]) -> _Rows:
+    """Some rows, and below them others."""
+    names = tuple(name for part in parts for name in part.names)
+    A = sparse.csr_array(sparse.vstack([part.A for part in parts]))
+    least = np.concatenate([part.least for part in parts])
+    return _Rows(names, A, least, np.concatenate([part.most for part in parts]))
+
+
+def _unlike(rows: _Rows) -> _Rows:
+    """Rows with other coefficients or ends than those before, told apart by a sum of weights.
+
+    Should rows that differ have one sum, the latter is lost, and nothing proven by it.
+    """
+    names, A, least, most = rows.names, rows.A, rows.least, rows.most
+    total = A @ np.random.default_rng(1).integers(1 << 62, size=A.shape[1])
+    order = np.lexsort((most, least, total))
+    ordered = np.stack([each[order] for each in (total, least, most)])
+    is_new = np.ones(len(names), dtype=bool)
+    is_new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    kept = np.sort(order[is_new])
+    return _Rows(tuple(names[at] for at in kept.tolist()), A[kept], least[kept], most[kept])

@@ -1,0 +1,88 @@
+"""`recon prove`: what a run found → ``proofs/``, for anyone to check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.prove.options import Prove
+from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
+from recon_cli.capabilities.reconstruct.stage import input_digests
+from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, SOLVAR
+from recon_cli.stage import load
+from recon_cli.store import Folder
+from recon_cli.store.published import has_statements
+
+#: People that are worth a process: each takes about a millisecond.
+_GRAIN = 2_000
+
+
+def prove(run: Run) -> QuestionStage:
+    """Prove what the stages found, as far as they were made from what is there now.
+
+    Raises:
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
+    """
+    config = run.config.section(Prove)
+    seed = run.seed_of(config)
+    made = open_reconstructed(run)
+    made.require_bounded(PROVE.command)
+    folders = _folders(WorkFolder(run.work), made.blocks)
+    recipe = made.recipe(run, PROVE, config.model_dump(mode="json", exclude={"seed"}), seed)
+    digests = input_digests(made.tables, made.geounits, made.microdata, *folders.values())
+    texts = "recon_cli.capabilities.prove.texts:"
+    return QuestionStage(
+        run,
+        replace(recipe, partitions=digests),
+        made.geounits,
+        question="recon_cli.capabilities.prove.question:ProofQuestion",
+        arguments=lambda: {
+            "release": made.release,
+            "tables": made.used,
+            "coverage": made.coverage,
+            "is_exact": not has_statements(made.tables),
+            "read_found": FoundFolders(folders),
+            "options": {"what": config.what, "seconds": config.seconds, "seed": seed},
+        },
+        records=made.records,
+        notes={"tables": made.table_names},
+        grain=_GRAIN,
+        beside=lambda staging: load(f"{texts}write_texts")(staging, made.geounits.partitions),
+    )
+
+
+def _folders(work: WorkFolder, blocks: Folder) -> dict[str, Folder]:
+    """The folders that have something to prove, by name."""
+    found = {"blocks": blocks}
+    for stage, names in (
+        (SOLVAR, ("solvar", "intervals")),
+        (CLAIMS, ("claims",)),
+        (AUDIT, ("audit",)),
+    ):
+        if isinstance(work.fresh(stage), Folder):
+            found |= {name: work.open(stage, name) for name in names}
+    return found
+
+
+@dataclass(frozen=True)
+class FoundFolders:
+    """Reads what stages found of a partition; pickles.
+
+    Attributes:
+        folders: By name.
+    """
+
+    folders: dict[str, Folder]
+
+    def __call__(self, partition: str) -> Any:
+        """See `recon_cli.capabilities.prove.statements.Found`."""
+        found, solvar = (
+            load("recon_cli.capabilities.prove.statements:Found"),
+            self.folders.get("solvar"),
+        )
+        frames = {name: each.read(partition) for name, each in self.folders.items()}
+        is_relaxed = solvar is not None and solvar.manifest.notes["mode"] == "relaxed"
+        return found(**frames, is_relaxed=is_relaxed)

@@ -1,0 +1,274 @@
+"""Which records have the published counts? The question of `recon reconstruct`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import polars as pl
+
+from recon_cli import verification
+from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
+from recon_cli.ask.question import (
+    Answer,
+    PlannedQuestion,
+    RegionData,
+    count_statuses,
+    missing_units,
+)
+from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.capabilities.reconstruct.person_records import histogram_resolved, person_records
+from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_system
+from recon_cli.coverage import Coverage
+from recon_cli.errors import VerificationError
+from recon_cli.frames import is_place
+from recon_cli.model.cliques import CliqueForm
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan, make_plan
+from recon_cli.model.system import MOST_LISTED, build_systems
+from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+
+#: Which solution: any, or one that makes the published counts likeliest, Eq. (likely).
+Objective = Literal["any", "likely"]
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """The records of one partition.
+
+    Attributes:
+        microdata: One row per person: the unit's geoid, the release's microdata columns, and
+            ``certain``, true when propagation shows that the record's histogram columns are in
+            every solution of the same tables (``recon solvar`` finds all such records).
+        blocks: One row per unit: its geoid, ``population`` (null where unknown),
+            ``candidates``, ``free`` (candidates that propagation left open), ``status``
+            (``unique``: proven the only solution on the release's histogram; ``likely``: no other
+            solution makes the published counts likelier (see `Objective`); ``solved``: neither is
+            proven; ``open``: the tables in use do not bound the number of people, so there may be
+            more; ``undecided``: neither a solution was found in time nor a proof that there is
+            none, so that people are missing; ``quarantined``: no solver was started on it,
+            likewise, see `recon_cli.ask.quarantine`), ``method`` (``propagation``,
+            ``solver``) and ``seconds``, the solver's deterministic effort.
+    """
+
+    microdata: pl.DataFrame
+    blocks: pl.DataFrame
+
+
+def reconstruct(
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    *,
+    seed: int,
+    objective: Objective | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> Reconstruction:
+    """Records that have exactly the published counts of ``tables`` (Eq. 4.4 and 4.5).
+
+    Args:
+        tables: Block tables only for Eq. 4.5, block and tract tables for Eq. 4.4, or any others.
+        seed: Decides among solutions, the same for any split of the work.
+        objective: Which solution; default ``likely`` where some law makes one likelier.
+        on_progress: Told of units and people done since the last call.
+
+    Raises:
+        ContradictionError: No records have these counts; names the cells.
+        SourceError: A unit lacks the coarser geounit that the tables need.
+    """
+    plan = plan_for(release, tables, published.coverage, is_exact=published.is_exact)
+    return reconstruct_plan(
+        plan, published, seed=seed, objective=objective, on_progress=on_progress
+    )
+
+
+def plan_for(
+    release: Release, tables: Sequence[Table], coverage: Coverage, *, is_exact: bool
+) -> Plan:
+    """The plan that all partitions of a publication share."""
+    make = make_plan if is_exact else make_interval_plan
+    return make(release, tables, coverage)
+
+
+def reconstruct_plan(
+    plan: Plan,
+    published: Publication,
+    *,
+    seed: int,
+    objective: Objective | None = None,
+    on_progress: OnProgress = ignore_progress,
+    quarantine: Quarantine = NO_QUARANTINE,
+) -> Reconstruction:
+    """`reconstruct` with a plan already made; ``quarantine`` is for attempts that died."""
+    counts = arrange_counts(plan, published)
+    microdata, blocks = [], []
+    is_likely = objective == "likely" or (objective is None and counts.costs is not None)
+    is_likely &= counts.intervals is not None
+    most_listed = None
+    if counts.intervals is not None:
+        # Tables of narrow cliques take one program of blocks; a list is one of the whole region.
+        most_listed = 0 if is_likely or CliqueForm.of(plan).is_narrow else MOST_LISTED
+    for system in build_systems(plan, counts, most_listed=most_listed):
+        progress = ProgressSoFar(on_progress)
+        solved = solve_system(
+            plan,
+            published,
+            counts,
+            system,
+            seed=seed,
+            quarantine=quarantine,
+            is_likely=is_likely,
+            on_progress=progress.add,
+        )
+        records = person_records(plan, counts, solved, seed)
+        microdata.append(records)
+        units = _unit_records(plan, counts, solved, is_likely=is_likely)
+        blocks.append(units)
+        progress.tell(len(system.units), len(records), count_statuses(units))
+    if not blocks:
+        return Reconstruction(_no_records(plan), _unit_schema(plan).to_frame())
+    return Reconstruction(pl.concat(microdata), pl.concat(blocks))
+
+
+def _no_records(plan: Plan) -> pl.DataFrame:
+    columns = {name: plan.release.column_groups(name).dtype for name in plan.release.microdata}
+    return pl.DataFrame(
+        schema={plan.release.geoid_column: pl.String, **columns, "certain": pl.Boolean}
+    )
+
+
+def _unit_schema(plan: Plan) -> pl.Schema:
+    counts = dict.fromkeys(("population", "candidates", "free"), pl.Int32())
+    names = dict.fromkeys(("status", "method"), pl.String())
+    return pl.Schema(
+        {plan.release.geoid_column: pl.String(), **counts, **names, "seconds": pl.Float64()}
+    )
+
+
+def _unit_records(
+    plan: Plan, counts: PartitionCounts, solved: BatchSolution, *, is_likely: bool
+) -> pl.DataFrame:
+    system, cells = solved.system, solved.cells
+    n = len(system.units)
+    blurred = (solved.people > 0) & ~histogram_resolved(plan, cells.atoms)
+    varies = (solved.free > 0) | (np.bincount(cells.unit, weights=blurred, minlength=n) > 0)
+    status = varies.astype(np.int64)
+    status[varies & solved.is_least & is_likely] = 4
+    status[~system.is_bounded] = 2
+    status[solved.unsolved] = 3
+    status[solved.undecided] = 5
+    placed = pl.Series(np.bincount(cells.unit, weights=solved.people, minlength=n).astype(np.int32))
+    unknown = ~system.is_bounded | solved.unsolved
+    unknown |= (solved.free > 0) & (~system.has_total | (counts.intervals is not None))
+    placed = placed.set(pl.Series(unknown), None)
+    columns: list[Any] = [
+        counts.geoids[system.units],
+        counts.population[system.units].fill_null(placed),
+        solved.candidates,
+        solved.free,
+        pl.Series(["unique", "solved", "open", QUARANTINED, "likely", UNDECIDED])[status],
+        pl.Series(["propagation", "solver"])[solved.used_solver.astype(np.int64)],
+        solved.deterministic_time.round(6),
+    ]
+    schema = _unit_schema(plan)
+    return pl.DataFrame(dict(zip(schema, columns, strict=True))).cast(schema)
+
+
+@dataclass(frozen=True)
+class ReconstructionQuestion(PlannedQuestion):
+    """Which records have the published counts, and are there others?
+
+    Attributes:
+        verify: Whether every published cell is counted again on the records.
+    """
+
+    seed: int
+    objective: Objective | None
+    verify: bool
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        tables: Sequence[Table],
+        coverage: Coverage,
+        seed: int,
+        objective: Objective | None,
+        *,
+        is_exact: bool,
+        verify: bool,
+    ) -> Self:
+        """For some tables."""
+        plan = plan_for(release, tables, coverage, is_exact=is_exact)
+        return cls(plan, seed, objective, verify)
+
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+        """Rows of ``microdata/`` and ``blocks/``.
+
+        Raises:
+            VerificationError: The records do not reproduce a published count.
+        """
+        result = reconstruct_plan(
+            self.plan,
+            part.published,
+            seed=self.seed,
+            objective=self.objective,
+            on_progress=on_progress,
+            quarantine=quarantine,
+        )
+        verified = self._verified(part, result) if self.verify else {"cells_compared": 0}
+        blocks = result.blocks
+        place = self.release.geoid_column
+        places = blocks.filter(is_place(place))
+        unlisted = blocks.height - places.height
+        placed = result.microdata[place].unique().implode()
+        inhabited = places.filter((pl.col("population") > 0) | pl.col(place).is_in(placed))
+        is_unique = pl.col("status") == "unique"
+        methods = blocks["method"].value_counts().iter_rows()
+        return Answer(
+            {"microdata": result.microdata, "blocks": blocks},
+            statuses=count_statuses(places),
+            totals={
+                "units": places.height,
+                **({"unlisted": unlisted} if unlisted else {}),
+                "inhabited": inhabited.height,
+                "unique": inhabited.filter(is_unique).height,
+                "people": result.microdata.height,
+                "certain": int(result.microdata["certain"].sum()),
+                "people_in_unique": int(places.filter(is_unique)["population"].sum()),
+                "uncounted": blocks["population"].null_count(),
+                "candidates": int(blocks["candidates"].sum()),
+                "free": int(blocks["free"].sum()),
+                **verified,
+                **{f"by_{method}": count for method, count in methods},
+            },
+        )
+
+    def _verified(self, part: RegionData, result: Reconstruction) -> dict[str, int]:
+        """Totals of the published cells compared: all but those of regions not wholly solved."""
+        release, published = self.release, part.published
+        gone = release.region.enclosing(missing_units(result.blocks)).unique().implode()
+        region = release.region.enclosing(pl.col("geoid"))
+        kept = replace(
+            published,
+            geounits=published.geounits.filter(~region.is_in(gone)),
+            counts=published.counts.filter(~region.is_in(gone)),
+        )
+        of_region = release.region.enclosing(pl.col(release.geoid_column))
+        records = result.microdata.filter(~of_region.is_in(gone))
+        found = verification.verify(release, kept, records, self.plan.tables)
+        try:
+            found.require()
+        except VerificationError as error:
+            level = release.geography.partition
+            raise VerificationError(f"{level} {part.partition}: {error}") from error
+        return {
+            "cells_compared": found.cells_compared,
+            "cells_within": found.cells_within,
+            "cells_unbounded": found.cells_unbounded,
+        }

@@ -1,0 +1,285 @@
+"""One solution of a batch: bounds first, the solver on the residue only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.ask.known_batch import encode_incumbent, errors_naming
+from recon_cli.ask.quarantine import BatchQuarantine, Quarantine
+from recon_cli.capabilities.reconstruct.clique_solution import solve_by_cliques
+from recon_cli.capabilities.reconstruct.priced import PricedSolution, solve_priced
+from recon_cli.errors import ContradictionError
+from recon_cli.explain.contradictions import contradiction
+from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.candidates import Candidates
+from recon_cli.model.cliques import CliqueForm
+from recon_cli.model.components import Component, split_components
+from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
+from recon_cli.model.dense_domain import DenseDomain, require_room
+from recon_cli.model.grain import unravel
+from recon_cli.model.plan import Plan
+from recon_cli.model.priced_rows import PricedRows
+from recon_cli.model.system import System
+from recon_cli.progress import OnProgress, ignore_progress
+from recon_cli.publication import Publication
+from recon_cli.seeding import digest_seed
+from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
+
+
+@dataclass(frozen=True)
+class BatchSolution:
+    """A batch with one solution.
+
+    Attributes:
+        bounds: What propagation proved of the system's candidates.
+        cells: Histogram cells that may have people: the system's candidates where they are
+            listed, else those of the solution.
+        people: People in each of `cells`.
+        lower: Least people in each of `cells`.
+        candidates: For each unit the number of its candidates.
+        free: For each unit how many of them propagation leaves open.
+        is_least: For each unit whether no solution costs less.
+        deterministic_time: For each unit its share of the solver's seconds.
+        used_solver: For each unit whether the solver placed anyone in it.
+        unsolved: For each unit whether a solver was kept from some of it, or decided nothing: only
+            the lower bounds are there.
+        undecided: The latter.
+    """
+
+    system: System
+    bounds: Bounds
+    cells: Candidates
+    people: IntArray
+    lower: IntArray
+    candidates: IntArray
+    free: IntArray
+    is_least: BoolArray
+    deterministic_time: npt.NDArray[np.float64]
+    used_solver: npt.NDArray[np.bool_]
+    unsolved: npt.NDArray[np.bool_]
+    undecided: npt.NDArray[np.bool_]
+
+    @classmethod
+    def propagated(cls, system: System, bounds: Bounds) -> Self:
+        """What propagation alone places in candidates that are listed; its arrays are nobody's."""
+        number, unit = len(system.units), system.candidates.unit
+        nowhere = np.zeros((4, number), dtype=bool)
+        return cls(
+            system=system,
+            bounds=bounds,
+            cells=system.candidates,
+            people=bounds.lower.copy(),
+            lower=bounds.lower,
+            candidates=np.bincount(unit, minlength=number),
+            free=np.bincount(unit[bounds.free], minlength=number),
+            is_least=nowhere[0],
+            deterministic_time=np.zeros(number),
+            used_solver=nowhere[1],
+            unsolved=nowhere[2],
+            undecided=nowhere[3],
+        )
+
+
+def solve_system(
+    plan: Plan,
+    published: Publication,
+    counts: PartitionCounts,
+    system: System,
+    *,
+    seed: int,
+    quarantine: Quarantine,
+    is_likely: bool = False,
+    on_progress: OnProgress = ignore_progress,
+) -> BatchSolution:
+    """One solution of a batch: bounds first, the solver on the residue only.
+
+    Where candidates are not listed, columns are priced; with ``is_likely`` those of least cost.
+    ``on_progress`` is told of these meanwhile, see `solve_priced`.
+
+    Raises:
+        ContradictionError: The batch has no solution; names the cells.
+    """
+    watched = quarantine.of_batch(counts, system)
+    batch = _Batch(plan, published, counts, system, seed, watched)
+    batch.require_solution(system.suspects)
+    bounds = propagate(system.rows)
+    batch.require_solution(np.unique(system.row_geounit[bounds.conflict]))
+    listed = _solve_listed(batch, bounds)
+    if system.is_listed.all():
+        return listed
+    return _DenseRegions(batch, listed, is_likely, on_progress).solved()
+
+
+def solution_of_records(
+    plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame
+) -> BatchSolution:
+    """Records that have all counts of a batch whose candidates are listed.
+
+    Raises:
+        StageError: They do not have them.
+    """
+    nowhere = np.zeros(len(system.units), dtype=bool)
+    known = BatchSolution.propagated(system, propagate(system.rows))
+    return replace(known, people=encode_incumbent(plan, counts, system, records, nowhere))
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What the regions of a batch have in common."""
+
+    plan: Plan
+    published: Publication
+    counts: PartitionCounts
+    system: System
+    seed: int
+    watched: BatchQuarantine
+
+    def require_solution(self, suspects: IntArray) -> None:
+        """Refuse geounits that are known to have none.
+
+        Raises:
+            ContradictionError: There are such; names the cells.
+        """
+        if len(suspects):
+            raise self.contradiction(suspects)
+
+    def contradiction(self, suspects: IntArray) -> ContradictionError:
+        """The error that names the cells of some geounits that have no solution."""
+        return contradiction(self.plan, self.published, self.counts, suspects)
+
+    @contextmanager
+    def region_of(self, unit: int) -> Iterator[int]:
+        """The seed of the region that a unit is in, which errors name."""
+        region = self.counts.region_geoids[int(self.system.regions[unit])]
+        with errors_naming(self.plan.release.region.name, region):
+            yield digest_seed(self.seed, region)
+
+
+def _solve(component: Component, seed: int) -> ProgramSolution:
+    return solve_program(component.program, seed)
+
+
+def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
+    """The regions whose candidates are listed; nobody is in the others yet."""
+    system, unit = batch.system, batch.system.candidates.unit
+    found = BatchSolution.propagated(system, bounds)
+    whole = split_components(system.rows, bounds, system.regions[unit])
+    for component in batch.watched.parts(whole, unit, np.arange(len(unit))):
+        units = unit[component.columns]
+        if not batch.watched.admits(units):
+            found.unsolved[units] = True
+            continue
+        with batch.region_of(int(units[0])) as seed:
+            solution = _solve(component, seed)
+        if solution.outcome is Feasibility.INFEASIBLE:
+            raise batch.contradiction(np.unique(system.row_geounit[component.rows]))
+        np.add.at(found.deterministic_time, units, solution.deterministic_time / len(units))
+        found.used_solver[units] = True
+        if solution.outcome is Feasibility.UNDECIDED:
+            found.unsolved[units] = found.undecided[units] = True
+            continue
+        found.people[component.columns] = solution.values
+    return found
+
+
+@dataclass(frozen=True)
+class _DenseRegions:
+    """The regions of a batch whose candidates are not listed.
+
+    Attributes:
+        listed: The other regions, solved; its arrays by unit become those of all regions.
+        is_likely: Whether costs count.
+    """
+
+    batch: _Batch
+    listed: BatchSolution
+    is_likely: bool
+    on_progress: OnProgress
+
+    def solved(self) -> BatchSolution:
+        """All regions of the batch."""
+        batch, system, listed = self.batch, self.batch.system, self.listed
+        n = len(system.units)
+        require_room(batch.plan, n)
+        domain = DenseDomain.of(batch.plan, system.strata, n)
+        everyone = np.flatnonzero(~system.is_listed)
+        rows = PricedRows.of(batch.plan, domain, batch.counts.costs).select(everyone)
+        if not (self.is_likely or rows.is_coupled):
+            rows = PricedRows.of(batch.plan, domain, None).select(everyone)
+        bounds = propagate_dense(rows.domain, rows.wanted)
+        batch.require_solution(bounds.suspects)
+        people = bounds.lower.astype(np.int64)
+        region = system.regions[everyone]
+        # Where nothing is free there is one solution in these cells: none costs less.
+        listed.is_least[everyone[~np.isin(region, region[bounds.free > 0])]] = True
+        for units in self._parts(everyone, bounds.free):
+            inside = everyone[units]
+            if not batch.watched.admits(inside):
+                listed.unsolved[inside] = True
+                continue
+            found = self._solve(rows.select(units), bounds, units, inside)
+            people[units[found.is_solved]] = 0
+            people[units[found.unit], found.cell] = found.people
+            listed.is_least[inside] = found.is_least
+            listed.deterministic_time[inside] += found.deterministic_time
+            listed.used_solver[inside] = True
+            listed.undecided[inside] |= ~found.is_solved
+            listed.unsolved[inside] |= ~found.is_solved
+        listed.candidates[everyone], listed.free[everyone] = bounds.candidates, bounds.free
+        unit, cell = np.nonzero(people)
+        atoms = unravel(cell, batch.plan.grain.sizes)
+        both = np.concatenate([listed.cells.unit, everyone[unit]])
+        order = np.argsort(both, kind="stable")
+        return replace(
+            listed,
+            cells=Candidates(both[order], np.concatenate([listed.cells.atoms, atoms])[order]),
+            people=np.concatenate([listed.people, people[unit, cell]])[order],
+            lower=np.concatenate([listed.lower, bounds.lower[unit, cell]])[order],
+        )
+
+    def _parts(self, everyone: IntArray, free: IntArray) -> Iterator[IntArray]:
+        """Units that are solved together, as places in ``everyone``: regions, those left open."""
+        regions = self.batch.system.regions[everyone]
+        for region in np.unique(regions).tolist():
+            inside = np.flatnonzero(regions == region)
+            if free[inside].any():
+                yield inside
+
+    @cached_property
+    def _form(self) -> CliqueForm | None:
+        """Clique tables, where they are small and no solver died on the region before."""
+        form = CliqueForm.of(self.batch.plan)
+        return form if form.is_narrow and not self.batch.watched.quarantine.is_active else None
+
+    def _solve(
+        self, rows: PricedRows, bounds: DenseBounds, units: IntArray, inside: IntArray
+    ) -> PricedSolution:
+        batch = self.batch
+        with batch.region_of(int(inside[0])) as seed:
+            found = None
+            if self._form is not None:
+                (first,) = np.flatnonzero(
+                    batch.counts.units == batch.system.units[inside[0]]
+                ).tolist()
+                region = slice(first, first + len(inside))
+                found = solve_by_cliques(
+                    self._form, batch.counts, region, seed, is_likely=self.is_likely
+                )
+            if found is None:
+                ends = bounds.lower[units], bounds.upper[units]
+                found = solve_priced(rows, *ends, seed, self.on_progress)
+        if found is None:
+            strata = rows.domain.strata
+            geounits = np.concatenate([each.stratum.geounits for each in strata])
+            raise self.batch.contradiction(np.unique(geounits))
+        return found

@@ -1,0 +1,112 @@
+"""`recon reconstruct`: ``tables/`` and ``geounits/`` → ``microdata/`` and ``blocks/``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recon_cli.config import Reconstruct
+from recon_cli.coverage import Coverage, select
+from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
+from recon_cli.pipeline.run import Run, pieces_of
+from recon_cli.pipeline.stages import RECONSTRUCT
+from recon_cli.schema import Table
+from recon_cli.stage import load
+from recon_cli.store import Folder
+from recon_cli.store.published import has_statements, open_published, read_coverage
+
+
+def reconstruct(run: Run) -> MadeStage:
+    """Reconstruct the person records of every partition, and verify them.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+    """
+    config = run.config.section(Reconstruct)
+    seed = run.seed_of(config)
+    tables, geounits = open_published(run.work, run.release)
+    coverage = read_coverage(tables, run.release)
+    selection = select(run.release, config.tables, coverage)
+    if selection.unpublished:
+        run.reporter.note(f"reconstruct: not published: {', '.join(selection.unpublished)}")
+    settings = {
+        "tables": [table.name for table in selection.tables],
+        "assumptions": config.assumptions,
+        "verify": config.verify,
+    }
+    if has_statements(tables):
+        settings["objective"] = config.objective
+    recipe = run.recipe(
+        RECONSTRUCT,
+        settings,
+        seed=seed,
+        shared=shared_digests(tables),
+        partitions=input_digests(tables, geounits),
+    )
+    notes = {
+        "tables": [table.name for table in selection.tables],
+        "unpublished_tables": list(selection.unpublished),
+        "assumptions": config.assumptions,
+        "columns": _columns(run, selection.tables, coverage),
+    }
+
+    def question() -> QuestionStage:
+        if _is_noise(run, tables, selection.tables):
+            return QuestionStage(
+                run,
+                recipe,
+                geounits,
+                question="recon_cli.capabilities.measurements.joint_fit:LikelyRecordsQuestion",
+                arguments=lambda: {"release": run.release, "tables": selection.tables},
+                pieces=lambda: pieces_of(geounits.manifest),
+                notes={**notes, "verified": False, "is_fitted": True},
+            )
+        release = run.release if config.assumptions else run.release.without_assumptions()
+        return QuestionStage(
+            run,
+            recipe,
+            geounits,
+            question="recon_cli.capabilities.reconstruct.question:ReconstructionQuestion",
+            arguments=lambda: {
+                "release": release,
+                "tables": selection.tables,
+                "coverage": coverage,
+                "is_exact": not has_statements(tables),
+                "seed": seed,
+                "objective": config.objective,
+                "verify": config.verify,
+            },
+            notes={**notes, "verified": config.verify, "is_fitted": False},
+        )
+
+    return MadeStage(recipe, lambda stage: question().make(stage))
+
+
+def _columns(run: Run, chosen: Sequence[Table], coverage: Coverage) -> list[str]:
+    """The histogram columns whose features some published cell tells apart."""
+    seen = run.release.distinguished_by(
+        cell for pattern in coverage for _, cell in pattern.published_cells(chosen)
+    )
+    index, groups = run.release.feature_index, run.release.column_groups
+    return [name for name in run.release.histogram if index[groups(name).feature] in seen]
+
+
+def _is_noise(run: Run, tables: Folder, chosen: Sequence[Table]) -> bool:
+    """Whether all counts in use have noise, which bounds nothing."""
+    if not has_statements(tables):
+        return False
+    protection = load("recon_cli.store.protection:read_protection")(tables, run.release)
+    is_noise = load("recon_cli.statement.protection:is_noise")
+    return bool(is_noise(protection, read_coverage(tables, run.release), chosen))
+
+
+def shared_digests(tables: Folder) -> dict[str, str]:
+    """Digests of what all partitions of ``tables`` share, coverage and laws; for a recipe."""
+    return {f"tables/{name}": file.sha256 for name, file in tables.manifest.extras.items()}
+
+
+def input_digests(*folders: Folder) -> dict[str, dict[str, str]]:
+    """Partition → digests of its data in each of ``folders``; for a recipe."""
+    return {
+        name: {folder.path.name: folder.digest(name) for folder in folders}
+        for name in folders[0].partitions
+    }

@@ -1,0 +1,426 @@
+"""The result in plain words: proven, at least, or unknown; never more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from recon_cli.capabilities.findings.findings import (
+    AuditFindings,
+    ClaimFindings,
+    Findings,
+    ReconstructionFindings,
+    ScoreFindings,
+    VariabilityFindings,
+)
+from recon_cli.capabilities.findings.fresh import Missing
+from recon_cli.capabilities.findings.joint_findings import JointFindings
+from recon_cli.capabilities.findings.proven import proof_conditions
+from recon_cli.capabilities.report.verdict import (
+    audit_verdict,
+    claims_verdict,
+    joint_verdict,
+    records_verdict,
+)
+from recon_cli.page.document import Headline
+from recon_cli.page.words import (
+    Words,
+    capitalized,
+    enumerate_words,
+    of_people,
+    of_units,
+    percent,
+    percentage,
+    stopped_words,
+)
+from recon_cli.pipeline.stages import RISK
+from recon_cli.plurals import plural
+
+#: Begin a verdict that alarms, and one that does not.
+_ALARM: Final = "**Yes"
+_ALL_CLEAR: Final = "**Not proven:**"
+#: What is said of all, and of what was looked at.
+_WITHIN: Final = ("**No more than", "**Not proven to be more than")
+
+
+def make_headline(findings: Findings, words: Words) -> Headline:
+    """The headline of a run."""
+    headline = _headline(findings, words)
+    if isinstance(findings.joint, JointFindings):
+        headline = _together(headline, findings.joint, findings, words)
+    stopped = [note for manifest in findings.manifests for note in stopped_words(manifest)]
+    headline = replace(headline, notes=(*stopped, *headline.notes))
+    return _never_all_clear(headline, findings)
+
+
+def _never_all_clear(headline: Headline, findings: Findings) -> Headline:
+    """Without what reassures beside an alarm, or of what was not looked at."""
+    verdicts, notes = headline.verdicts, headline.notes
+    if any(each.startswith(_ALARM) for each in verdicts):
+        verdicts = tuple(each for each in verdicts if not each.startswith(_ALL_CLEAR))
+    if findings.not_asked:
+        verdicts = tuple(
+            each.replace(_ALL_CLEAR, "**Undecided:**").replace(*_WITHIN) for each in verdicts
+        )
+        notes = (f"Not asked about: {'; '.join(findings.not_asked)}.", *notes)
+    if findings.reasons:
+        notes = (*notes, f"Left out of the files, with a reason: {'; '.join(findings.reasons)}.")
+    return replace(headline, verdicts=verdicts, notes=notes)
+
+
+def _together(
+    headline: Headline, joint: JointFindings, findings: Findings, words: Words
+) -> Headline:
+    """With what several releases prove: it may be all that is known."""
+    verdict = joint_verdict(joint, findings.rule)
+    if verdict is None:
+        return headline
+    first, *others = headline.verdicts
+    is_open = first.startswith(("**Unknown", _ALL_CLEAR))
+    verdicts = (verdict, *others) if is_open else headline.verdicts
+    records, alone, certain = joint.own
+    named = enumerate_words([plural(part) for part in joint.manifest.notes["parts"]])
+    together = (
+        f"**At least {certain:,} of {of_people(records, words)}** "
+        f"({percentage(certain, records)}) are certain by the releases of {named} together, "
+        f"{certain - alone:,} more than by their own."
+    )
+    is_assumed = joint.manifest.config["assumptions"]
+    assumed = ", and so do the structural zeros that the schemas assume" if is_assumed else ""
+    condition = (
+        f"What the releases of {named} prove together is proven if all were made from the same "
+        f"records, and what links these holds in them{assumed}."
+    )
+    return replace(
+        headline,
+        verdicts=verdicts,
+        notes=(*headline.notes, condition),
+        details=(*headline.details, together),
+    )
+
+
+def _headline(findings: Findings, words: Words) -> Headline:
+    """What all stages together say, as far as they came."""
+    reconstruction = findings.reconstruction
+    if isinstance(reconstruction, Missing):
+        return _without_records(findings, reconstruction, words)
+    precision = (
+        _precision(findings.scores, words) if isinstance(findings.scores, ScoreFindings) else []
+    )
+    if reconstruction.is_fitted:
+        return _of_noise(findings, reconstruction, precision, words)
+    if not reconstruction.known:
+        return _of_totals(findings, reconstruction, words)
+    if isinstance(findings.claims, ClaimFindings):
+        notes = [_examined(findings, findings.claims, words)]
+        notes += _gaps(reconstruction, words)
+        notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
+        counted = reconstruction.is_counted and findings.claims.is_counted
+        verdict = claims_verdict(findings.claims, findings.rule, words, counted=counted)
+        verdicts = _alarms_first(verdict, findings.audit)
+        asked = ", by what was asked about" if findings.not_asked else ""
+        disclosed = _disclosed(findings.claims, words, asked, counted=counted)
+        return Headline(tuple(verdicts), tuple(notes), (*disclosed, *precision))
+    is_asked = not findings.not_asked
+    verdict = records_verdict(reconstruction, findings.rule, is_asked=is_asked)
+    verdicts = _alarms_first(verdict, findings.audit)
+    details = (
+        _one(reconstruction, words, is_asked=is_asked),
+        _certain(reconstruction, words, is_asked=is_asked),
+        *precision,
+    )
+    hedge = _hedge([*verdicts, *details])
+    notes = (
+        [] if hedge is None or not is_asked else [_why_hedged(hedge, findings.variability, words)]
+    )
+    notes.append(
+        "Only whole records were examined: some of their columns may be disclosed all the same. "
+        f"{findings.claims.remedy} examines every combination of columns."
+    )
+    notes += _gaps(reconstruction, words)
+    notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
+    return Headline(tuple(verdicts), tuple(notes), details)
+
+
+def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline:
+    """What an audit of protected counts says by itself, or that nothing is known."""
+    audit = findings.audit
+    if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
+        return Headline(
+            (f"**Unknown:** nothing here says whether {words.people} are given away.",),
+            (_unknown_until(gap),),
+        )
+    recovered = audit_verdict(audit)
+    cells, undecided = audit.manifest.totals["cells"], audit.manifest.statuses.get("undecided", 0)
+    verdict = recovered or (
+        f"**Not proven:** none of {cells:,} protected counts is known to follow from the others."
+    )
+    notes = [f"Of them {undecided:,} were not decided within the effort."] if undecided else []
+    notes.append(
+        f"Only the protected counts were examined, and no {words.people}: "
+        "`recon reconstruct`, then `recon claims` examine those."
+    )
+    notes += proof_conditions(findings.laws, assumes_zeros=False)
+    return Headline((verdict,), tuple(notes))
+
+
+def _of_noise(
+    findings: Findings, found: ReconstructionFindings, precision: list[str], words: Words
+) -> Headline:
+    """Counts with noise prove nothing; records that fit them are one likely set."""
+    verdict = (
+        f"**Unknown:** the noise bounds no count, so that nothing is proven of any {words.person}."
+    )
+    records = (
+        f"The **{of_people(found.people, words)}** here fit the noisy counts best; others fit "
+        "them, too, and none is known to be true."
+    )
+    notes = (
+        []
+        if findings.work.holds(RISK)
+        else [
+            f"What such counts let somebody believe about a {words.person}: "
+            "`recon plan risk release`."
+        ]
+    )
+    if found.unknown:
+        notes.append(f"The tables in use do not show {words.listed(found.unknown)}: unknown.")
+    notes.append(f"The counts were published by: {'; '.join(findings.laws)}.")
+    verdicts = _alarms_first(verdict, findings.audit)
+    return Headline(tuple(verdicts), tuple(notes), (records, *precision))
+
+
+def _of_totals(findings: Findings, found: ReconstructionFindings, words: Words) -> Headline:
+    """Tables of totals alone say how many people there are, and give no record away."""
+    verdict = (
+        f"**Not proven:** the tables in use say how many {words.people} there are, and no more: "
+        f"{words.listed(found.unknown)} unknown."
+    )
+    notes = proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
+    return Headline(tuple(_alarms_first(verdict, findings.audit)), tuple(notes))
+
+
+def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[str]:
+    """The verdict on people, and that on protected counts before it where it alone alarms."""
+    recovered = audit_verdict(audit) if isinstance(audit, AuditFindings) else None
+    if recovered is None:
+        return [verdict]
+    return [verdict, recovered] if verdict.startswith(_ALARM) else [recovered, verdict]
+
+
+def _disclosed(claims: ClaimFindings, words: Words, asked: str, *, counted: bool) -> list[str]:
+    """The worst over all combinations of columns, whatever the schema's ``histogram`` names.
+
+    Args:
+        asked: Ends a sentence that reassures, where not everything was asked about.
+    """
+    disclosed, listed = claims.disclosed, words.listed(claims.columns)
+    identity, attribute = disclosed["identity"], disclosed["attribute"]
+
+    def given(people: int) -> str:
+        return _given(people, claims.people if counted else None, words)
+
+    return [
+        f"{given(identity)} the only ones in their {words.unit} with some values, "
+        "and another column of theirs is settled."
+        if identity
+        else f"**{capitalized(words.nobody)}** is proven to be alone with some values and have "
+        f"another column settled{asked}.",
+        f"{given(attribute)} in a group of their {words.unit} that is known to be "
+        "alike in a further column."
+        if attribute
+        else f"**No group** of {words.people} is proven to be alike in a further column{asked}.",
+        f"{given(claims.whole)} certain with all of {listed}."
+        if claims.whole
+        else f"**No record** is proven certain with all of {listed}{asked}.",
+    ]
+
+
+def _given(people: int, everybody: int | None, words: Words) -> str:
+    """So many are; of how many, where the tables say that."""
+    if everybody is None:
+        return f"**At least {of_people(people, words)}** {'is' if people == 1 else 'are'}"
+    if people == everybody:
+        return f"**All {of_people(people, words)}** are"
+    share = percentage(people, everybody)
+    return f"**At least {people:,} of {of_people(everybody, words)}** ({share}) are"
+
+
+def _examined(findings: Findings, claims: ClaimFindings, words: Words) -> str:
+    statuses = claims.manifest.statuses
+    text = (
+        f"Every combination of {words.listed(claims.columns)} was examined, each {words.unit} "
+        "alone: its neighbours' counts may settle more."
+    )
+    if statuses.get("partial", 0):
+        text += (
+            f" Of {of_units(statuses['partial'], words)} some combinations were not decided within "
+            "the budget (`claims.unit_seconds`)."
+        )
+    if not claims.is_counted:
+        places = statuses.get("open", 0)
+        if places:
+            text += (
+                f" Of {of_units(places, words)} the tables do not bound the {words.people}: only "
+                "what simple bounds prove is counted there"
+            )
+            text += "; a narrower law (`protection.yaml`) may prove more." if findings.laws else "."
+        else:
+            text += (
+                f" {capitalized(words.units)} that are not listed have no counts of their own, so "
+                "that only what simple bounds prove is counted there; a list of all of them "
+                "(`ingest.geounits`) may prove more."
+            )
+    return text
+
+
+def _one(reconstruction: ReconstructionFindings, words: Words, *, is_asked: bool) -> str:
+    whole, is_known = reconstruction.whole, reconstruction.knows_unique_units and is_asked
+    people, everybody = whole["one_population"], reconstruction.people
+    where = f"{words.live} in {words.units} with exactly one possible reconstruction"
+    if not people:
+        proven = "has" if is_known else "is proven to have"
+        return f"**No {words.unit}** {proven} exactly one possible reconstruction."
+    if people == everybody and reconstruction.is_counted:
+        return f"**All {of_people(people, words)}** {where}."
+    if not reconstruction.is_counted:
+        return f"At least **{of_people(people, words)}** {where}."
+    return (
+        f"{_at_least(is_known)}**{people:,} of {of_people(everybody, words)}** "
+        f"({percentage(people, everybody)}) {where}."
+    )
+
+
+def _certain(reconstruction: ReconstructionFindings, words: Words, *, is_asked: bool) -> str:
+    certain, everybody = reconstruction.whole["certain"], reconstruction.people
+    is_known = reconstruction.knows_certain_records and is_asked
+    what = words.listed(reconstruction.known)
+    where = "in every reconstruction that has the published counts"
+    if not certain:
+        proven = "appears" if is_known else "is proven to appear"
+        return f"**No record** ({what}) {proven} {where}."
+    if certain == everybody and reconstruction.is_counted:
+        return f"**Every record** ({what}) appears {where}."
+    noun, verb = ("record", "appears") if certain == 1 else ("records", "appear")
+    if not reconstruction.is_counted:
+        return f"At least **{certain:,} {noun}** ({what}) {verb} {where}."
+    return (
+        f"{_at_least(is_known)}**{certain:,} {noun}** ({percentage(certain, everybody)}; {what}) "
+        f"{verb} {where}."
+    )
+
+
+def _at_least(is_known: bool) -> str:
+    return "" if is_known else "At least "
+
+
+def _precision(scores: ScoreFindings, words: Words) -> list[str]:
+    """How many links are right, beside the best guesser: of everybody, then of nonmodal people."""
+    source = scores.reconstruction
+    if source is None or not scores.attackers:
+        return []
+    attacker = scores.attackers[0]
+    rows = scores.gains.filter(source=source, against=attacker, withheld=False).drop_nulls("gain")
+    known = words.listed(scores.links.config["gains"])
+    named = source if source.startswith("the ") else f"the reconstruction [[{source}|Source]]"
+    sentences = []
+    for panel in ("all", "nonmodal"):
+        beside = rows.filter(panel=panel).sort("guesser_pct", descending=True)
+        if beside.is_empty():
+            continue
+        best = beside.row(0, named=True)
+        who = (
+            f"Of all links between the file {attacker} and {named}"
+            if panel == "all"
+            else f"Of the links of {words.nonmodal}"
+        )
+        sentences.append(
+            f"{who}, **{percent(best['pct'])}%** give the true {known}; of the best guess, "
+            f"[[{best['guesser']}|Guessers]], **{percent(best['guesser_pct'])}%**: {_gain(best)}."
+        )
+    return sentences
+
+
+def _gain(row: dict[str, Any]) -> str:
+    """The difference in words, and whether its interval leaves its sign open."""
+    gain, low, high = row["gain"], row["low"], row["high"]
+    points = f"{percent(abs(gain))} points {'more' if gain >= 0 else 'fewer'}"
+    if low is None or high is None:
+        return points
+    within = f"{points} (between {_signed(low)} and {_signed(high)})"
+    if low > 0:
+        return f"{within}, so the tables give away more than guessing does"
+    if high < 0:
+        return f"{within}, so guessing does better"
+    return f"{within}, which may be chance"
+
+
+def _signed(points: float) -> str:
+    """Points with their sign; a minus as wide as a plus."""
+    return f"{points:+.1f}".replace("-", "\u2212")
+
+
+def _hedge(sentences: list[str]) -> str | None:
+    """The word that leaves room for more; None where nothing is left open."""
+    for words, quoted in (("At least", "At least"), ("is proven to", "Proven")):
+        if any(words in sentence for sentence in sentences):
+            return quoted
+    return None
+
+
+def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
+    """What the records do not show."""
+    notes = []
+    if unlisted := reconstruction.unlisted:
+        stand = "unit stands" if unlisted == 1 else "units stand"
+        notes.append(
+            f"Besides the {words.units} that are counted here {unlisted:,} {stand} for any that "
+            f"are not listed, with the {words.people} that published totals have beyond those that "
+            "are."
+        )
+    if reconstruction.unknown:
+        notes.append(
+            f"The tables in use do not show {words.listed(reconstruction.unknown)}: unknown."
+        )
+    if reconstruction.uncounted:
+        notes.append(
+            f"The tables in use do not say how many {words.people} {words.live} in "
+            f"{of_units(reconstruction.uncounted, words)}: those of one reconstruction are counted "
+            "here, and more than their certain records may be given away there."
+        )
+    if not reconstruction.manifest.notes["verified"]:
+        notes.append("The records were not compared with the published counts: `recon verify`.")
+    return notes
+
+
+def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: Words) -> str:
+    if isinstance(variability, Missing):
+        return (
+            f"“{hedge}”, because these are the proofs of arithmetic alone: {variability.why}. "
+            f"{variability.remedy} looks for all of them."
+        )
+    if variability.mode == "relaxed":
+        return (
+            f"“{hedge}”: each {words.unit} was [[examined alone]], and its neighbours' counts may "
+            "settle more."
+        )
+    manifest = variability.manifest
+    open_units = manifest.totals["units"] - manifest.statuses.get("proven", 0)
+    if open_units:
+        return (
+            f"“{hedge}”, because {of_units(open_units, words)} were not settled within the budget "
+            "of `recon solvar` (`solvar.unit_seconds`)."
+        )
+    if manifest.config["intervals"] == "propagation":
+        return (
+            f"“{hedge}”, because `recon solvar` only bounded how many alike records every "
+            "reconstruction has (`solvar.intervals: propagation`); `exact` settles it."
+        )
+    return (
+        f"“{hedge}”, because `recon solvar` did not settle within its budget how many alike "
+        "records every reconstruction has (`solvar.unit_seconds`)."
+    )
+
+
+def _unknown_until(gap: Missing) -> str:
+    return f"{gap.why[:1].upper()}{gap.why[1:]}. Run {gap.remedy}."

@@ -1,0 +1,114 @@
+"""Whether people are given away: yes, no more than is tolerated, or not proven; never safe."""
+
+from __future__ import annotations
+
+from recon_cli.capabilities.findings.findings import (
+    AuditFindings,
+    ClaimFindings,
+    ReconstructionFindings,
+    Rule,
+)
+from recon_cli.capabilities.findings.joint_findings import JointFindings
+from recon_cli.page.words import Words, percentage
+
+#: Kind of rule → who is given away by it.
+_WHO = {
+    "attribute": "of {words.whom} some columns settle another one",
+    "identity": "{words.who} are alone with some values, which settle another column",
+    "record": "whose whole record is certain",
+}
+
+
+def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words, *, counted: bool) -> str:
+    """The verdict where every combination of columns was examined.
+
+    Records that are certain, of whom no column is known to settle another one, are given away too.
+
+    Args:
+        counted: Whether the tables say how many people every unit has.
+    """
+    disclosed = 0 if rule.kind == "record" else claims.disclosed[rule.kind]
+    given = disclosed or claims.whole
+    if not given:
+        return (
+            f"**Not proven:** {words.nobody} is known to be given away, on these columns and in "
+            f"these {words.units}."
+        )
+    what = words.people if disclosed or rule.kind == "record" else "whole records"
+    return _verdict(what, given, claims.people, rule, least="at least ", counted=counted)
+
+
+def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_asked: bool) -> str:
+    """The verdict where only whole records were examined: that of claims may be worse.
+
+    Args:
+        is_asked: Whether nothing is left that nobody looked at.
+    """
+    certain, is_known = found.whole["certain"], found.knows_certain_records and is_asked
+    if not certain:
+        which = "certain" if is_known else "proven certain"
+        return f"**Unknown:** no whole record is {which}, and parts of records were not examined."
+    least = "" if is_known else "at least "
+    return _verdict(
+        "whole records", certain, found.people, rule, least=least, counted=found.is_counted
+    )
+
+
+def joint_verdict(joint: JointFindings, rule: Rule) -> str | None:
+    """What is proven of whole records by several releases; None where nothing is."""
+    records, _, certain = joint.own
+    if not certain:
+        return None
+    counted = not joint.manifest.statuses.get("open", 0)
+    what = "whole records"
+    return _verdict(what, certain, records, rule, least="at least ", counted=counted)
+
+
+def audit_verdict(audit: AuditFindings) -> str | None:
+    """What is proven of counts that were protected; None where nothing is."""
+    recovered, cells = audit.recovered, audit.manifest.totals["cells"]
+    if not recovered:
+        return None
+    small, zeros = audit.small, audit.zeros
+    told = f"; {small:,} are [[below the threshold]]" if small else ""
+    if zeros == recovered:
+        told = "; all of them are 0, and say that nobody is there"
+    elif zeros:
+        told += f"; {zeros:,} are 0, and say that nobody is there"
+    return (
+        f"**Yes, protected counts are given away:** {recovered:,} of {cells:,} that were "
+        f"{audit.how} ({percentage(recovered, cells)}) follow from the others{told}."
+    )
+
+
+def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str, counted: bool) -> str:
+    number = f"{least}{given:,} of {people:,} ({percentage(given, people)})"
+    if not counted:
+        number = f"at least {given:,}"
+    elif given == people:
+        number = f"all {people:,}"
+    if 100 * given > rule.tolerated * people:
+        return f"**Yes, {what} are given away:** {number}."
+    within = "Not proven to be more" if least and given < people else "No more"
+    return f"**{within} than the rule tolerates:** {what} are given away, {number}."
+
+
+def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:
+    """The rule that the verdict follows.
+
+    Args:
+        examined: Whether parts of records were examined, so that it could be applied.
+    """
+    kind = rule.kind if examined else "record"
+    tolerated = (
+        f"up to {rule.tolerated:g}% of the {words.people} are tolerated"
+        if rule.tolerated
+        else "none is tolerated"
+    )
+    who = _WHO[kind].format(words=words)
+    if kind != "record":
+        who += ", or, where there are none, whose whole record is certain"
+    text = f"Given away are {words.people} {who}; {tolerated} ([[rule]])."
+    if kind != rule.kind:
+        text += f" The rule asked for is {rule.kind}, which takes `recon claims`."
+    return text

@@ -1,0 +1,43 @@
+"""``round:`` counts of records, rounded.
+
+Writes rounded/, a tidy publication with its protection.yaml, as recon ingest reads it. With
+round.geounits the list of all units is there, too; accuracy, the whole manifest and the secret key,
+which later tables need, are in private/round/.
+
+Example:
+  recon protect round -c nation.yaml
+  recon protect round --set round.base=5 --work work/rr5
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from recon_cli.capabilities.protect.sections import PerturbingCounts
+from recon_cli.config.model import Names, check_levels
+from recon_cli.schema import Release
+
+
+class Round(PerturbingCounts):
+    """The section ``round``.
+
+    Attributes:
+        base: Every count becomes a multiple of it.
+        how: To the nearest multiple; to one of the two neighbours at random without bias; or
+            controlled, to one of the two so that the tables of a geounit stay additive.
+        keys: ``records``: equal sets of records are rounded alike everywhere; ``cells``: each cell
+            by itself, so that copies of a count can be averaged.
+        levels: Names of the levels to round, counts of others are exact; default all.
+    """
+
+    base: Annotated[int, Field(ge=2)] = 3
+    how: Literal["nearest", "random", "controlled"] = "random"
+    keys: Literal["records", "cells"] = "records"
+    levels: Names | None = None
+
+    def check(self, release: Release) -> None:
+        """Refuse unknown tables and levels."""
+        super().check(release)
+        check_levels(self.levels, release)

@@ -1,0 +1,67 @@
+"""``recon score``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from recon_cli.capabilities.score.comparison_page import write_page
+from recon_cli.capabilities.score.stage import read_rates
+from recon_cli.cli._options import (
+    OUTPUT_FILE,
+    ConfiguredCommand,
+    GivenPath,
+    RunOptions,
+    force_option,
+    run_options,
+)
+from recon_cli.cli._summaries.scores import print_facts, print_tables
+from recon_cli.pipeline.run_stages import run_stage
+from recon_cli.pipeline.stages import SCORE
+
+
+@click.command(cls=ConfiguredCommand, sections=("score",))
+@run_options
+@click.option("--compare", type=click.Choice(["wp31995"]), help="Put a study's values beside.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="Print this table. Repeatable; or all."
+)
+@click.option("--page", type=OUTPUT_FILE, help="Write all tables to a .md page too.")
+@click.option("--notes", type=GivenPath(), help="Markdown that the page includes.")
+@force_option
+def command(
+    options: RunOptions,
+    *,
+    compare: str | None,
+    tables: tuple[str, ...],
+    page: Path | None,
+    notes: Path | None,
+    force: bool,
+) -> None:
+    """Make the result tables: who is re-identified, against guessing.
+
+    Writes score/: every rate with its counts, an interval, the guessers' rate and the truth's
+    own beside it, as Parquet, CSV and Markdown, in the layouts of Tables 7 to 17 of the 2010
+    study. Needs links/ (`recon link`); solvar/ for Table 10.
+
+    Example:
+      recon score -c al.yaml
+      recon score --compare wp31995 --table all
+      recon score --page docs/scores.md
+    """
+    if notes is not None and page is None:
+        raise click.UsageError("--notes goes with --page")
+
+    run = options.setting(score__compare=compare).run(force=force)
+    outcome = run_stage(SCORE, run)
+    rates = read_rates(run)
+    known = rates["table"].unique(maintain_order=True).to_list()
+    for name in tables:
+        if name not in (*known, "all"):
+            raise click.BadParameter(f"no table {name!r} (tables: {', '.join(known)}, all)")
+    if page is not None:
+        write_page(run, rates, page, notes)
+    if options.verbosity >= 0:
+        print_tables(run, rates, tables)
+        print_facts(run, outcome, page)

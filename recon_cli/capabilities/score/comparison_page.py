@@ -1,0 +1,100 @@
+"""The page that puts a run's result tables beside the published ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from recon_cli.capabilities.score.rates_page import lay_out, table_title
+from recon_cli.capabilities.score.words import words_of_run
+from recon_cli.errors import ConfigError
+from recon_cli.markdown import markdown_table, markdown_text
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import LINK, SCORE
+from recon_cli.store import open_folder
+from recon_cli.store.files import write_named
+
+#: Differences of this many points are listed, for somebody to explain.
+LARGE = 5.0
+
+
+def write_page(run: Run, rates: pl.DataFrame, path: Path, notes: Path | None = None) -> None:
+    """Write all result tables as one Markdown page.
+
+    Args:
+        run: The run that the rates are of.
+        rates: As from `recon_cli.capabilities.score.stage.read_rates`.
+        notes: Markdown to put under the list of large differences: somebody's explanation.
+
+    Raises:
+        ConfigError: The notes cannot be read.
+        StageError: A folder is missing, or the page cannot be written.
+    """
+    text = ""
+    if notes is not None:
+        try:
+            text = notes.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"--notes: {notes} cannot be read: {error.strerror}") from error
+    write_named(path, page(run, rates, text).encode())
+
+
+def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
+    """The text of the page: what was run, the large differences, the tables."""
+    found = open_folder(run.work, SCORE, "score").manifest.notes
+    linked = open_folder(run.work, LINK, "truth").manifest
+    words = words_of_run(run)
+    parts = [
+        "# Who is re-identified, and how much better than guessing",
+        "",
+        f"Made by `recon score --page`, version {linked.tool}; do not edit.",
+        "",
+        f"- Release `{run.release.name}`: {linked.totals['people']:,} {words.people} in "
+        f"{linked.totals['units']:,} {words.units}; seed {linked.seed}.",
+        f"- Sources: {markdown_text(', '.join(linked.notes['sources']))}.",
+        f"- Attacker files: {markdown_text(', '.join(linked.notes['attackers'])) or 'none'}.",
+        f"- Intervals: {found['intervals']}. Zero variability: {found['zero_variability']}.",
+        "",
+        "A cell is the rate in percent, its interval, and the count that it is of the "
+        f"{words.people} or, for precision, of the putative links.",
+        "",
+        *_differences(rates),
+    ]
+    if notes:
+        parts += [notes]
+    for name in rates["table"].unique(maintain_order=True):
+        rows = rates.filter(pl.col("table") == name)
+        for against in rows["against"].unique(maintain_order=True):
+            here = rows.filter(pl.col("against") == against)
+            parts.append(lay_out(f"{table_title(name, words)}: {against}", here, words).markdown())
+    return "\n".join(parts)
+
+
+def _differences(rates: pl.DataFrame) -> list[str]:
+    if "difference" not in rates.columns or not rates["difference"].count():
+        return []
+    compared = rates.filter(pl.col("difference").is_not_null())
+    sizes = compared["difference"].abs().to_numpy()
+    large = compared.filter(pl.col("difference").abs() >= LARGE)
+    lines = [
+        "## Where the two differ most",
+        "",
+        f"{compared.height:,} rates have a published one beside them in the tables below; their "
+        f"median absolute difference is {np.median(sizes):.1f} points, and {large.height:,} "
+        f"differ by {LARGE:.0f} points or more:",
+        "",
+    ]
+    header = ["table", "people", "against", "rate", "block sizes", "sources", "difference"]
+    groups = large.group_by("table", "panel", "against", "rate", maintain_order=True).agg(
+        pl.col("block_size").unique(maintain_order=True).str.join(", "),
+        pl.col("source").unique(maintain_order=True).str.join(", "),
+        pl.col("difference").min().alias("low"),
+        pl.col("difference").max().alias("high"),
+    )
+    rows = [
+        [*words, f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"]
+        for *words, low, high in groups.iter_rows()
+    ]
+    return [*lines, markdown_table(header, rows, text_columns=6)]

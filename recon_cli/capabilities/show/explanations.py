@@ -1,0 +1,179 @@
+"""Why records of a unit are certain: the published cells that force them, found and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+
+from recon_cli.ask.unit_status import MISSING
+from recon_cli.capabilities.show.geounit import Reconstructed, Why
+from recon_cli.capabilities.show.geounit_page import UnitKinds, kind_masks
+from recon_cli.errors import ConfigError
+from recon_cli.explain.counterexamples import Claim
+from recon_cli.explain.facts import (
+    EVERYWHERE,
+    Facts,
+    PublishedCell,
+    Scope,
+    facts_around,
+    record_counts_of,
+)
+from recon_cli.explain.minimal_explanation import Explanation, SearchEffort, find_explanation
+from recon_cli.page.view import CellLine, GeounitName, Reason, ReasonLine, RecordKind
+from recon_cli.page.words import words_of
+from recon_cli.pipeline.failure_log import log_disagreements
+from recon_cli.progress import Task
+from recon_cli.schema import Release
+from recon_cli.schema.description import describe_cell
+
+_METHODS = {"propagation": "proven by propagation of bounds", "solver": "two solvers agree"}
+
+
+def explain_rows(located: Reconstructed, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
+    """The reasons of the rows that are asked for.
+
+    Args:
+        located: A unit.
+
+    Raises:
+        ConfigError: There is no such row, or nobody in it is certain.
+        SolverError: Two engines disagree; the model is kept in the work folder.
+    """
+    chosen = _chosen(kinds.kinds, why)
+    if not chosen:
+        return ()
+    release, published = located.release, located.published
+
+    @cache
+    def facts_of(scope: Scope) -> Facts:
+        return facts_around(release, published, located.tables, located.geoid, scope)
+
+    people = record_counts_of(release, located.records, facts_of(Scope.UNIT).units)
+
+    def reason(kind: RecordKind, effort: SearchEffort, widest: Scope) -> Reason:
+        claim = Claim(kind_masks(release, kinds.labels[kind.number - 1]), kind.lower)
+        explanation = find_explanation(facts_of, people, claim, effort, widest)
+        unit, names = located.geoid, located.names
+        return reason_of(release, kind, explanation, unit, widest, names=names)
+
+    effort = SearchEffort(seed=located.run.config.top.seed)
+    with log_disagreements(located.run.work):
+        if not why.is_asked:
+            quickly = partial(reason, effort=effort.quick, widest=Scope.UNIT)
+            return _first_reasons(quickly, chosen, why.first)
+        # Where a unit was not solved, the region's records do not add up to its counts.
+        widest = Scope.UNIT if located.blocks["status"].is_in(MISSING).any() else Scope.REGION
+        certain = sum(kind.lower for kind in chosen)
+        task = Task("why", "row", len(chosen), certain, release.record)
+        answers = []
+        with located.run.reporter.bar(task) as bar:
+            for kind in chosen:
+                answers.append(reason(kind, effort, widest))
+                bar.advance(1, kind.lower)
+    return tuple(answers)
+
+
+def _first_reasons(
+    reason_quickly: Callable[[RecordKind], Reason], chosen: Sequence[RecordKind], most: int
+) -> tuple[Reason, ...]:
+    """A few that are quickly located, from all over the list."""
+    answers: list[Reason] = []
+    step = -(-len(chosen) // (3 * most))
+    for kind in chosen[::step]:
+        reason = reason_quickly(kind)
+        if reason.lines:
+            answers.append(reason)
+        if len(answers) == most:
+            break
+    return tuple(sorted(answers, key=lambda reason: reason.kind.number))
+
+
+def _chosen(kinds: Sequence[RecordKind], why: Why) -> list[RecordKind]:
+    """The kinds to explain; by default all certain ones, the fewest people first."""
+    certain = [kind for kind in kinds if kind.lower]
+    if why.everyone:
+        return certain
+    if why.numbers is None:
+        return sorted(certain, key=lambda kind: (kind.lower, kind.number))
+    chosen = []
+    for number in why.numbers:
+        if not kinds:
+            raise ConfigError(
+                f"--why {number}: the geounit is empty, so there is no row to explain"
+            )
+        if not 1 <= number <= len(kinds):
+            raise ConfigError(f"--why {number}: the list has rows 1 to {len(kinds)}")
+        if not kinds[number - 1].lower:
+            raise ConfigError(
+                f"--why {number}: no record in row {number} ({kinds[number - 1].words}) is certain"
+            )
+        chosen.append(kinds[number - 1])
+    return chosen
+
+
+def reason_of(
+    release: Release,
+    kind: RecordKind,
+    explanation: Explanation,
+    unit: str,
+    widest: Scope,
+    *,
+    names: Mapping[str, str],
+) -> Reason:
+    """An explanation in words.
+
+    Args:
+        kind: People of whom some are certain.
+        explanation: Why.
+        unit: Geoid of their unit.
+        widest: The last scope that was looked at.
+        names: Geoid → what people call the geounit, where that is known.
+    """
+    cells = [
+        cell for _, cell in sorted(enumerate(explanation.cells), key=_reading_order(unit, release))
+    ]
+    return Reason(
+        kind=kind,
+        lines=tuple(_line(cell, unit, release, names) for cell in cells),
+        is_minimal=explanation.is_minimal,
+        note=_METHODS[explanation.method] if cells else _why_none(release, explanation, widest),
+        words=words_of(release),
+    )
+
+
+def _reading_order(
+    unit: str, release: Release
+) -> Callable[[tuple[int, PublishedCell]], tuple[bool, ...]]:
+    """Own cells first, then those of enclosing geounits, then others; structural zeros last."""
+
+    def key(numbered: tuple[int, PublishedCell]) -> tuple[bool, ...]:
+        _, cell = numbered
+        return (
+            cell.geoid == EVERYWHERE,
+            cell.geoid != unit,
+            not release.geography.inside(unit, cell.geoid),
+        )
+
+    return key
+
+
+def _line(cell: PublishedCell, unit: str, release: Release, names: Mapping[str, str]) -> ReasonLine:
+    name = GeounitName(cell.level.replace("_", " "), cell.geoid, names.get(cell.geoid, ""))
+    return ReasonLine(
+        geounit=None if cell.geoid in {unit, EVERYWHERE} else name,
+        is_published=cell.geoid != EVERYWHERE,
+        table=cell.table.name,
+        cell=CellLine(
+            code=cell.table.codes[cell.cell.number - 1],
+            words=describe_cell(release, cell.cell),
+            count=cell.count,
+            high=cell.high,
+        ),
+    )
+
+
+def _why_none(release: Release, explanation: Explanation, widest: Scope) -> str:
+    if explanation.scope > widest:
+        region = release.region.name.replace("_", " ")
+        return f"its own cells are not enough, those of other geounits in its {region} are needed"
+    return "no set of cells was found within the effort; that they are certain is proven"

@@ -1,0 +1,365 @@
+"""One geounit's part of a work folder: located, checked, and read as far as needed.
+
+Beside it what is to be explained of it: `Why`.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from recon_cli.capabilities.findings.checked import UNCHECKED
+from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.proven import Proofs
+from recon_cli.capabilities.ingest.options import PART_OF
+from recon_cli.capabilities.reconstruct.reconstructed import release_of_records
+from recon_cli.capabilities.show.geounit_page import GeounitTables, published_tables
+from recon_cli.errors import ConfigError, StageError
+from recon_cli.frames import OPEN
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import AUDIT, CLAIMS, JOINT, PROVE, RECONSTRUCT, SLIVERS, SOLVAR
+from recon_cli.plurals import plural
+from recon_cli.schema import Geography, Level, Release, Table
+from recon_cli.stage import load
+from recon_cli.store import Folder, Span
+from recon_cli.store.piece import EVERYWHERE
+from recon_cli.store.published import open_published, read_names
+
+if TYPE_CHECKING:
+    from recon_cli.publication import Publication
+
+_NEAR = 5
+#: After every geoid that begins with a prefix.
+_END = "\U0010ffff"
+
+
+@dataclass(frozen=True)
+class Why:
+    """Which rows, and whether counts, are explained.
+
+    Attributes:
+        numbers: Row numbers; None for the first few.
+        everyone: All rows with certain people.
+        first: How many a few are.
+        counts: Whether the sums are looked for that recovered counts are: seconds a count.
+    """
+
+    numbers: tuple[int, ...] | None = None
+    everyone: bool = False
+    first: int = 3
+    counts: bool = True
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether some rows in particular, or all, are asked for."""
+        return self.everyone or self.numbers is not None
+
+
+def locate(run: Run, place: str) -> Located:
+    """Find a geounit in the work folder of a run; `Reconstructed` if records were made.
+
+    Args:
+        place: The geoid, or the name where it is known, of a geounit of any level from the unit
+            to the partition.
+
+    Raises:
+        ConfigError: There is no such geounit, or several have the name.
+        StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
+    """
+    tables, geounits = open_published(run.work, run.release)
+    names = read_names(geounits)
+    geoid = run.release.geography.find(geoid_called(place, names))
+    try:
+        level = level_of(run.release, geoid)
+    except ConfigError as error:
+        raise ConfigError(f"{_near_names(place, names)}{error}") from None
+    partition = run.release.geography.partition_level.enclosing(geoid)
+    if partition not in tables.partitions:
+        known = ", ".join(tables.partitions[:_NEAR])
+        name = run.release.geography.partition
+        raise ConfigError(f"no {level.name} {geoid} in the release ({plural(name)}: {known})")
+    region = run.release.region.enclosing(geoid)
+    span = Span(region, region + _END) if run.release.geography.is_nested else EVERYWHERE
+    _check_listed(run.release.geography, geounits.read(partition, span), level, geoid)
+    work = WorkFolder(run.work)
+    if (work.holds(AUDIT) or work.holds(JOINT)) and not work.holds(RECONSTRUCT):
+        return Located(run, partition, geoid, level, span, names)
+    microdata = work.open(RECONSTRUCT)
+    found = work.fresh(RECONSTRUCT, partition)
+    if isinstance(found, Missing):
+        raise StageError(f"{run.work}: {found.why}; run {found.remedy}")
+    return Reconstructed(run, partition, geoid, level, span, names, microdata)
+
+
+def geoid_called(place: str, names: Mapping[str, str]) -> str:
+    """Find the geoid of a place by its name; else return what was given.
+
+    >>> geoid_called("abbey school", {"1": "North / Abbey School", "2": "South / Hill School"})
+    '1'
+
+    Raises:
+        ConfigError: Several places have the name.
+    """
+    sought = place.casefold()
+    called = [geoid for geoid, name in names.items() if name.casefold() == sought]
+    # A place within another one is called by both names, and by its own where that tells it.
+    called = called or [
+        geoid for geoid, name in names.items() if name.casefold().rpartition(PART_OF)[2] == sought
+    ]
+    if place in names or not called:
+        return place
+    if len(called) > 1:
+        known = ", ".join(f"{geoid} ({names[geoid]})" for geoid in sorted(called))
+        raise ConfigError(f"several places are called {place!r}: {known}; give a geoid")
+    return called[0]
+
+
+def _near_names(place: str, names: Mapping[str, str]) -> str:
+    """Of a place that is not known by its name either: those that are called nearly so."""
+    if not names:
+        return ""
+    called = {name.casefold(): name for name in names.values()}
+    near = [called[each] for each in get_close_matches(place.casefold(), called)]
+    known = f" (near it: {', '.join(near)})" if near else ""
+    return f"no place is called {place!r}{known}, and as a geoid "
+
+
+def level_of(release: Release, geoid: str) -> Level:
+    """The level of a geoid.
+
+    Raises:
+        ConfigError: No level has geoids of that length, or it is coarser than a partition.
+    """
+    geography = release.geography
+    shown = geography.inside_partitions
+    level = geography.level_of(geoid)
+    if level is None and not geography.is_nested:
+        raise ConfigError(f"{geoid!r} is no place of the membership file")
+    if level is None or level not in shown:
+        known = ", ".join(f"{each.name} {each.digits}" for each in shown)
+        raise ConfigError(
+            f"{geoid!r} has {len(geoid)} characters, which is no level that can be shown ({known})"
+        )
+    return level
+
+
+def _check_listed(geography: Geography, geounits: pl.DataFrame, level: Level, geoid: str) -> None:
+    here = geounits.filter(pl.col("level") == level.name)["geoid"]
+    inside = geography.inside(geounits["geoid"], geoid)
+    if (here == geoid).any() or (here.is_empty() and inside.any()):
+        return
+    near = (here if not here.is_empty() else geounits["geoid"]).sort().to_list()
+    first = max(0, min(bisect.bisect(near, geoid) - _NEAR // 2, len(near) - _NEAR))
+    names = ", ".join(near[first : first + _NEAR])
+    hint = f"near it: {names}" if names else "`recon show` of a coarser geounit lists those inside"
+    raise ConfigError(f"no {level.name} {geoid} in the release ({hint})")
+
+
+def tightened(intervals: pl.DataFrame, claimed: pl.DataFrame) -> pl.DataFrame:
+    """Intervals of histogram cells with what claims prove of them.
+
+    Args:
+        intervals: The geoid column, histogram columns, ``lower``, ``upper``, perhaps ``exact``.
+        claimed: As from `recon_cli.capabilities.findings.proven.claimed_records`.
+    """
+    cells = [name for name in intervals.columns if name not in ("lower", "upper", "exact")]
+    if not set(cells) <= set(claimed.columns):
+        return intervals
+    proven = claimed.select(*cells, least="lower", settled="exact")
+    joined = intervals.join(proven, on=cells, how="left", nulls_equal=True, maintain_order="left")
+    least, settled = pl.col("least").fill_null(0), pl.col("settled").fill_null(value=False)
+    tight = joined.with_columns(
+        lower=pl.max_horizontal("lower", least).cast(intervals.schema["lower"]),
+        upper=pl.when(settled)
+        .then(pl.min_horizontal("upper", "least"))
+        .otherwise("upper")
+        .cast(intervals.schema["upper"]),
+    )
+    if "exact" in tight.columns:
+        tight = tight.with_columns(exact=pl.col("exact") | settled)
+    return tight.drop("least", "settled")
+
+
+@dataclass(frozen=True)
+class Located:
+    """One geounit's part of the work folder; what is not asked for is not read.
+
+    Attributes:
+        partition: The geounit's partition.
+        span: Its whole region, or itself where it is larger.
+        names: Geoid → what people call the place, where that is known.
+    """
+
+    run: Run
+    partition: str
+    geoid: str
+    level: Level
+    span: Span
+    names: Mapping[str, str]
+
+    @cached_property
+    def release(self) -> Release:
+        """The schema, with the structural zeros that proofs were made under."""
+        return self.run.release
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Those that were attacked."""
+        folder = self.joint if self.audit is None else self.audit
+        return () if folder is None else self._of(folder)
+
+    @cached_property
+    def published(self) -> Publication:
+        """The counts of `span`."""
+        read_published = load("recon_cli.store.protection:read_published")
+        found: Publication = read_published(self.run.work, self.release, self.partition, self.span)
+        return found
+
+    @cached_property
+    def work(self) -> WorkFolder:
+        """The work folder."""
+        return WorkFolder(self.run.work)
+
+    @cached_property
+    def audit(self) -> Folder | None:
+        """``audit/``, if it was made from the counts that are there now."""
+        folder = self.work.fresh(AUDIT, self.partition)
+        return None if isinstance(folder, Missing) else folder
+
+    @cached_property
+    def joint(self) -> Folder | None:
+        """``joint/``, if it was made from the counts that are there now."""
+        folder = self.work.fresh(JOINT, self.partition)
+        return None if isinstance(folder, Missing) else folder
+
+    @cached_property
+    def slivers(self) -> pl.DataFrame | None:
+        """Rows of ``slivers/``, if it was made from the counts that are there now."""
+        folder = self.work.fresh(SLIVERS, self.partition)
+        return None if isinstance(folder, Missing) else folder.read(self.partition)
+
+    def published_tables(self) -> GeounitTables:
+        """The geounit's tables."""
+        row = self.published.geounits.filter(pl.col("geoid") == self.geoid)
+        if row.is_empty():
+            return GeounitTables((), (), ())
+        pattern = self.published.coverage[int(row["pattern"][0])]
+        here = self.published.counts.filter(pl.col("geoid") == self.geoid)
+        if self.published.is_exact:
+            here = here.with_columns(low="count", high=pl.lit(None, pl.Int32))
+        else:
+            exact = pl.col("low").eq_missing(pl.col("high"))
+            high = pl.when(~exact).then(pl.col("high").fill_null(OPEN))
+            here = here.with_columns(high=high).filter((pl.col("low") > 0) | ~exact)
+        ends = here.select("table", "cell", "low", "high").iter_rows()
+        counts = {(table, cell): (low, high) for table, cell, low, high in ends}
+        return published_tables(
+            self.release, pattern, counts, {table.name for table in self.tables}
+        )
+
+    def _of(self, folder: Folder) -> tuple[Table, ...]:
+        return self.release.select_tables(tuple(folder.manifest.notes["tables"]))
+
+
+@dataclass(frozen=True)
+class Reconstructed(Located):
+    """One geounit with its records.
+
+    Attributes:
+        microdata: The records, made from the counts that are there now.
+    """
+
+    microdata: Folder
+
+    @cached_property
+    def release(self) -> Release:
+        """The schema, with the structural zeros that the records were made under."""
+        return release_of_records(self.run.release, self.microdata.manifest)
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Those that the records were made from."""
+        return self._of(self.microdata)
+
+    @cached_property
+    def records(self) -> pl.DataFrame:
+        """Of the whole of `span`."""
+        return self.microdata.read(self.partition, self.span)
+
+    @cached_property
+    def proofs(self) -> Proofs:
+        """What is proven of the partition's records, whoever proved it, as in the report."""
+        return Proofs.of(self.work, self.release, self.partition)
+
+    @cached_property
+    def blocks(self) -> pl.DataFrame:
+        """Of the whole of `span`, with what is proven; see `Proofs.units`."""
+        return self.proofs.units(self.partition, self.records, self.span)
+
+    @property
+    def measured(self) -> Folder | None:
+        """``solvar/``, if it was made from these records."""
+        return self.proofs.solvar
+
+    @property
+    def claims(self) -> Folder | None:
+        """``claims/``, if it was made from these records."""
+        return self.proofs.claims
+
+    @cached_property
+    def checked(self) -> pl.DataFrame | None:
+        """What became of each statement, of the whole of `span`; see ``proofs/``."""
+        folder = self.work.fresh(PROVE, self.partition)
+        return None if isinstance(folder, Missing) else folder.read(self.partition, self.span)
+
+    def confirmed(self, source: str) -> pl.DataFrame:
+        """What a folder says that has no proof, once proofs were made."""
+        rows = pl.DataFrame(schema={"geoid": pl.String, "statement": pl.String})
+        if self.checked is None:
+            return rows
+        return self.checked.filter(source=source, status="confirmed").select(rows.columns)
+
+    @property
+    def proofs_of_claims(self) -> dict[str, str]:
+        """What claims say of the geounit → the sum of counts that proves it, or that none does."""
+        if self.checked is None:
+            return {}
+        rows = self.checked.filter(pl.col("sum").is_not_null(), geoid=self.geoid, source="claims")
+        sums = rows.select("statement", "proof: " + pl.col("sum")).iter_rows()
+        unproven = self.confirmed("claims").filter(geoid=self.geoid)["statement"]
+        return dict(sums) | dict.fromkeys(unproven, UNCHECKED)
+
+    @cached_property
+    def claimed(self) -> pl.DataFrame | None:
+        """What claims prove of histogram cells of `span`."""
+        return self.proofs.claimed(self.partition, self.span)
+
+    @cached_property
+    def disclosures(self) -> pl.DataFrame | None:
+        """Of the whole of `span`."""
+        if self.claims is None:
+            return None
+        return self.work.open(CLAIMS, "disclosures").read(self.partition, self.span)
+
+    @cached_property
+    def solvar(self) -> pl.DataFrame | None:
+        """Of the whole of `span`."""
+        return None if self.measured is None else self.measured.read(self.partition, self.span)
+
+    def intervals(self) -> pl.DataFrame:
+        """Histogram cells of the unit: measured, or else by propagation."""
+        if self.measured is not None:
+            intervals = self.work.open(SOLVAR, "intervals").read(self.partition, self.span)
+        else:
+            propagated_intervals = load(
+                "recon_cli.capabilities.solvar.histogram:propagated_intervals"
+            )
+            intervals = propagated_intervals(self.release, self.published, self.tables)
+        here = intervals.filter(pl.col(self.release.geoid_column) == self.geoid)
+        return here if self.claimed is None else tightened(here, self.claimed)

@@ -1,0 +1,362 @@
+"""What `recon show` says of a geounit, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.capabilities.findings.checked import UNCHECKED, proof_basis
+from recon_cli.capabilities.findings.proven import proof_conditions
+from recon_cli.capabilities.score.words import words_of_run
+from recon_cli.capabilities.show.geounit import Located, Reconstructed
+from recon_cli.capabilities.show.joint_details import joint_details
+from recon_cli.coverage import UNLISTED
+from recon_cli.frames import is_place
+from recon_cli.page.view import Detail, ProtectedCount
+from recon_cli.page.words import Words, of_people, of_units, percentage
+from recon_cli.plurals import counted
+from recon_cli.schema import Release, Table
+from recon_cli.schema.description import describe_cell
+from recon_cli.stage import load
+
+#: What `recon audit` calls a suppressed count that is proven to be below the threshold.
+PRIMARY = "primary"
+#: Counts whose proof is shown.
+_SHOWN = 6
+#: Tables that are named one by one.
+_LISTED = 8
+_STATUSES = {
+    "unique": "proven unique: no other records have these counts",
+    "solved": "not proven unique: other records may have the same counts",
+    "likely": "not proven unique: no other records make the published counts likelier",
+    "open": "open: the tables in use do not bound the number of {people}, there may be more",
+    QUARANTINED: "not solved: workers died on it",
+    UNDECIDED: "undecided: neither records with these counts nor a proof that there are none",
+}
+
+
+def units_of(located: Reconstructed) -> pl.DataFrame:
+    """The units of a geounit with what is proven of them."""
+    name = located.release.geoid_column
+    return located.blocks.filter(
+        located.release.geography.inside(pl.col(name), located.geoid)
+    ).sort(name)
+
+
+def inhabited(rows: pl.DataFrame) -> pl.DataFrame:
+    """The units with people, or with nobody knows how many."""
+    return rows.filter(pl.col("population").fill_null(1) > 0)
+
+
+def counted_details(located: Located) -> list[Detail]:
+    """Of a geounit whose counts were audited or taken together, and no records reconstructed."""
+    return [
+        *([Detail("made from", _table_list(located.tables))] if located.tables else []),
+        *sliver_details(located),
+        *joint_details(located),
+    ]
+
+
+def unit_details(located: Reconstructed, records: pl.DataFrame, certain: int) -> list[Detail]:
+    """Of a unit.
+
+    Args:
+        records: Its records.
+        certain: How many of them are certain.
+    """
+    words, columns = words_of_run(located.run), located.release.histogram
+    unit = located.blocks.filter(pl.col(located.release.geoid_column) == located.geoid)
+    proven = words.listed(located.proofs.columns)
+    unseen = [each for each in columns if records[each].null_count() == records.height]
+    details = [
+        Detail(words.people, _people(unit, words)),
+        *_disclosed(located, records.height, words),
+        Detail("reconstruction", _status(located, unit.row(0, named=True), words)),
+        Detail(words.variability, _variability(located)),
+        Detail("certain", _certain(unit, certain, records.height, proven)),
+        Detail("made from", _table_list(located.tables)),
+    ]
+    if unseen and records.height:
+        unseen_said = f"{words.listed(unseen)}: no table in use tells them apart"
+        details.append(Detail("not known", unseen_said))
+    return [*details, *sliver_details(located), *joint_details(located)]
+
+
+def area_details(located: Reconstructed) -> list[Detail]:
+    """Of a geounit with several units."""
+    units, words = units_of(located), words_of_run(located.run)
+    columns = words.listed(located.proofs.columns)
+    people, *others = details_of_units(units, [located], columns, words)
+    return [
+        people,
+        *_disclosed(located, int(units["placed"].sum()), words),
+        *others,
+        Detail("made from", _table_list(located.tables)),
+        *sliver_details(located),
+        *joint_details(located),
+    ]
+
+
+def details_of_units(
+    units: pl.DataFrame, parts: Sequence[Reconstructed], columns: str, words: Words
+) -> list[Detail]:
+    """Of many units: people, places, how many are proven unique, how many records are certain.
+
+    Args:
+        units: As from `units_of`, of one place or of several.
+        parts: The places.
+        columns: What is known of a certain record, in words.
+    """
+    with_people = inhabited(units)
+    places = with_people.filter(is_place(with_people.columns[0]))
+    certain, records = int(units["certain"].sum()), int(units["placed"].sum())
+    return [
+        Detail(words.people, _people(units, words)),
+        Detail(words.units, _places(units, with_people, words)),
+        Detail("proven unique", _proven_unique(places, parts, words)),
+        Detail("certain", _certain(units, certain, records, columns)),
+    ]
+
+
+def _proven_unique(places: pl.DataFrame, parts: Iterable[Reconstructed], words: Words) -> str:
+    """How many units have one solution; apart how many that had no proof when proofs were made."""
+    unchecked = pl.concat(each.confirmed("blocks") for each in parts)["geoid"].implode()
+    geoids = places.filter(pl.col("status") == "unique").to_series()
+    confirmed = int(geoids.is_in(unchecked).sum())
+    unique = len(geoids) - confirmed
+    more = f"; {confirmed:,} more {UNCHECKED}" if confirmed else ""
+    return f"{unique:,} {words.units} ({percentage(unique, places.height)}){more}"
+
+
+def _places(rows: pl.DataFrame, with_people: pl.DataFrame, words: Words) -> str:
+    """How many units are places, and how many stand for others."""
+    place = rows.columns[0]
+    listed = rows.filter(is_place(place)).height
+    text = f"{listed:,}, {with_people.filter(is_place(place)).height:,} with {words.people}"
+    more = rows.height - listed
+    return f"{text}; {more:,} more for any that are not listed" if more else text
+
+
+def _people(units: pl.DataFrame, words: Words) -> str:
+    """How many there are in some units, or how many were placed where that is not known."""
+    unknown = units["population"].null_count()
+    placed = int(units["placed"].fill_null(0).sum())
+    if not unknown:
+        return f"{int(units['population'].sum()):,}"
+    where = "" if unknown == units.height else f" in {of_units(unknown, words)}"
+    return f"{placed:,} reconstructed; the tables in use do not say how many there are{where}"
+
+
+def _certain(units: pl.DataFrame, certain: int, people: int, columns: str) -> str:
+    """How many records of some units are certain, with which columns, and if there may be more."""
+    is_known = certain == min(people, int(units["certain_at_most"].sum()))
+    if not people:
+        return "no records"
+    if not certain and not is_known:
+        return f"not proven of any of {people:,} records with {columns}"
+    hedge = "" if is_known else "at least "
+    return (
+        f"{hedge}{certain:,} of {people:,} records ({percentage(certain, people)}), with {columns}"
+    )
+
+
+def _disclosed(located: Reconstructed, people: int, words: Words) -> list[Detail]:
+    """Whose other columns some columns settle, whichever they are; nothing if nobody asked."""
+    if located.disclosures is None:
+        return []
+    unit = pl.col(located.release.geoid_column)
+    here = located.disclosures.filter(located.release.geography.inside(unit, located.geoid))
+    most = here.filter(pl.col("known") == pl.col("known").max())
+    identity, attribute = (int(most[kind].sum()) for kind in ("identity", "attribute"))
+    known = single = f"not proven of any of {of_people(people, words)}"
+    if attribute:
+        known = f"at least {attribute:,} of {of_people(people, words)}, in groups known alike"
+    if identity:
+        single = f"at least {identity:,}, alone and with another column settled"
+    return [Detail("disclosed", known), Detail("singled out", single)]
+
+
+def _status(located: Reconstructed, unit: Mapping[str, Any], words: Words) -> str:
+    status = unit["status"]
+    if unit["population"] == 0 and status != "open":
+        return f"no {words.people} to place"
+    if status == "unique" and located.geoid in located.confirmed("blocks")["geoid"]:
+        return f"no other records have these counts, {UNCHECKED}"
+    return _STATUSES[status].format(people=words.people)
+
+
+def _variability(located: Reconstructed) -> str:
+    if located.solvar is None or located.measured is None:
+        return "not measured"
+    row = located.solvar.filter(pl.col(located.release.geoid_column) == located.geoid)
+    if row.is_empty():
+        return "not measured"
+    about = row.row(0, named=True)
+    mode = located.measured.manifest.notes["mode"]
+    value = percent_between(about["solvar_pct"], about["solvar_upper_pct"])
+    return f"{value} ({mode}, {about['status']})"
+
+
+def percent_between(low: float | None, high: float | None) -> str | None:
+    """``12.5%``, ``12.5% to 40.0%`` or ``12.5% or more``; None of what was not measured."""
+    if low is None:
+        return None
+    if high is None:
+        return f"{low:.1f}% or more"
+    return f"{low:.1f}%" if high == low else f"{low:.1f}% to {high:.1f}%"
+
+
+def how_bounded(located: Reconstructed) -> str:
+    """Where the intervals of its histogram cells are from."""
+    if located.measured is None:
+        return "by propagation of bounds: valid, but not always tight"
+    if located.measured.manifest.config["intervals"] == "propagation":
+        return "bounded by `recon solvar` (`intervals: propagation`)"
+    return f"measured by `recon solvar`, {located.proofs.mode}"
+
+
+def _table_list(tables: Sequence[Table]) -> str:
+    names = [table.name for table in tables]
+    if len(names) > _LISTED:
+        names = [*names[: _LISTED - 1], "…", names[-1]]
+    return f"{counted(len(tables), 'table')}: {', '.join(names)}"
+
+
+def caution(certain: int, people: int, finer: Sequence[str], words: Words) -> str:
+    """What is not to be taken for a fact about anybody.
+
+    Args:
+        finer: Columns of which single values are shown that no table tells apart.
+    """
+    parts = []
+    if certain < people:
+        parts.append(
+            "Records that are not certain are one of many possibilities, not facts about "
+            f"{words.people}."
+        )
+    if finer and people:
+        names = " and ".join(map(say, finer))
+        parts.append(f"Single values of {names} are one possible assignment; none is certain.")
+    return " ".join(parts)
+
+
+def notes_of(located: Reconstructed) -> tuple[str, ...]:
+    """On what its proofs rest, and what was not measured."""
+    laws, words = laws_of(located), words_of_run(located.run)
+    unlisted = unlisted_notes(units_of(located)[located.release.geoid_column], words)
+    assumes_zeros = located.release.has_assumptions
+    conditions = proof_conditions(laws, assumes_zeros=assumes_zeros)
+    notes = (*unlisted, *conditions, proof_basis(located.work))
+    if located.measured is not None or laws:
+        return notes
+    if (located.run.work / "solvar").is_dir():
+        return (*notes, "solvar/ was made from other records: run `recon solvar` again.")
+    return (*notes, "Solution variability is not measured: run `recon solvar`.")
+
+
+def laws_of(located: Located) -> tuple[str, ...]:
+    """By which its counts were published, in words."""
+    statements = located.published.protection.statements
+    if not statements:
+        return ()
+    describe_law = load("recon_cli.statement:describe_law")
+    return tuple(dict.fromkeys(describe_law(each.law) for each in statements))
+
+
+def unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
+    """What units stand for that are in no file, if there are such."""
+    found = geoids.filter(geoids.str.ends_with(UNLISTED)).to_list()
+    if not found:
+        return ()
+    shown = ", ".join(found[:_LISTED]) + ", …" * (len(found) > _LISTED)
+    stand = "stands" if len(found) == 1 else "stand"
+    return (
+        f"{shown} {stand} for any {words.unit} that the files do not list: no counts say that "
+        f"those listed hold all {words.people}. A list of all {words.units}, ingest.geounits, says "
+        "that there are no others.",
+    )
+
+
+def say(name: str) -> str:
+    """A name of the schema as a reader writes it."""
+    return name.replace("_", " ")
+
+
+def sliver_details(located: Located) -> list[Detail]:
+    """A line a small group that overlapping areas give away, with units of the geounit in it.
+
+    Nothing where nobody asked, or there is none.
+    """
+    if located.slivers is None:
+        return []
+    inside = located.release.geography.inside
+    found = located.slivers.explode("units").filter(inside(pl.col("units"), located.geoid))
+    rows = found.unique("geoid").sort("people", "geoid")
+    details = [
+        Detail("sliver", f"{areas} = {people:,}")
+        for areas, people in rows.head(_SHOWN).select("areas", "people").rows()
+    ]
+    if rows.height > _SHOWN:
+        details.append(Detail("slivers", f"{rows.height - _SHOWN:,} more in slivers/"))
+    return details
+
+
+def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCount, ...]:
+    """The geounit's counts that are not published exactly: recovered ones first, zeros after them.
+
+    Nothing where nobody audited. Of regions with more histogram cells than can be listed no sums
+    are found.
+
+    Args:
+        located: The geounit.
+        explained: Whether the sums of published counts are looked for that the first recovered
+            counts are, which takes solvers.
+    """
+    audit = located.audit
+    if audit is None:
+        return ()
+    rows = audit.read(located.partition, located.span).filter(geoid=located.geoid)
+    is_recovered = pl.col("least").eq_missing(pl.col("greatest"))
+    rows = rows.sort(~is_recovered, pl.col("greatest") == 0, "table", "cell")
+    counts = {
+        (row["table"], row["cell"]): _protected(located.release, row)
+        for row in rows.iter_rows(named=True)
+    }
+    chosen = [key for key, each in counts.items() if each.is_recovered][:_SHOWN]
+    if explained and chosen:
+        tables = located.release.select_tables(tuple(audit.manifest.notes["tables"]))
+        counts |= _explained(located, tables, {key: counts[key] for key in chosen})
+    return tuple(counts.values())
+
+
+def _protected(release: Release, row: dict[str, Any]) -> ProtectedCount:
+    table = release.table_by_name[row["table"]]
+    return ProtectedCount(
+        table=table.name,
+        cell=row["cell"],
+        called=table.title or table.name,
+        words=describe_cell(release, table.cells[row["cell"] - 1]),
+        low=row["low"] or 0,
+        high=row["high"],
+        status=row["status"],
+        least=row["least"] or 0,
+        greatest=row["greatest"],
+        is_small=row["suppression"] == PRIMARY,
+    )
+
+
+def _explained(
+    located: Located, tables: tuple[Table, ...], counts: dict[tuple[str, int], ProtectedCount]
+) -> dict[tuple[str, int], ProtectedCount]:
+    """Counts with the sums that they are, where such are found."""
+    forcing_counts = load("recon_cli.capabilities.audit.forcing:forcing_counts")
+    values = {(located.geoid, *key): each.least for key, each in counts.items()}
+    name = located.release.geography.name_of
+    return {
+        each.cell[1:]: replace(counts[each.cell[1:]], reason=each.words(located.geoid, name))
+        for each in forcing_counts(located.release, located.published, tables, values)
+    }

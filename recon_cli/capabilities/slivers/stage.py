@@ -1,0 +1,41 @@
+"""`recon slivers`: ``tables/`` and ``geounits/`` → ``slivers/`` and ``sliver_counts/``."""
+
+from __future__ import annotations
+
+from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
+from recon_cli.capabilities.slivers.options import Slivers
+from recon_cli.coverage import select
+from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import SLIVERS
+from recon_cli.store.published import open_published, read_coverage
+
+
+def slivers(run: Run) -> QuestionStage:
+    """Find the small groups of people that sums and differences of areas give away.
+
+    Raises:
+        ConfigError: A table is unknown or not published.
+        StageError: ``tables/`` is missing or damaged.
+    """
+    config = run.config.section(Slivers)
+    tables, geounits = open_published(run.work, run.release)
+    selection = select(run.release, config.tables, read_coverage(tables, run.release))
+    names = [table.name for table in selection.tables]
+    return QuestionStage(
+        run,
+        run.recipe(
+            SLIVERS,
+            {"below": config.below, "tables": names},
+            shared=shared_digests(tables),
+            partitions=input_digests(tables, geounits),
+        ),
+        geounits,
+        question="recon_cli.capabilities.slivers.slivers:SliverQuestion",
+        arguments=lambda: {
+            "release": run.release,
+            "tables": selection.tables,
+            "below": config.below,
+        },
+        notes={"tables": names, "below": config.below},
+    )

@@ -1,0 +1,137 @@
+"""A search over the units of a batch: its budget, its state for another attempt, its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.ask.question import Checkpoint, KeptSearch
+from recon_cli.capabilities.solvar.distance import Distances
+from recon_cli.model.ledger import Arrays
+from recon_cli.model.program import IntegerProgram, LinearConstraints
+from recon_cli.solve.cp_sat import Effort, SolveResult, find_feasible, maximize
+from recon_cli.solve.dual_bounds import feasibility_cut
+from recon_cli.solve.feasibility import PumpResult, pump
+from recon_cli.solve.objectives import Maximization
+
+
+@dataclass(frozen=True)
+class EffortBudget:
+    """How hard to try.
+
+    Attributes:
+        seeds: For the solver's own choices, by region, so that batches do not matter.
+        unit: Deterministic seconds for each problem about one unit, or about all at once.
+        regions: Deterministic seconds that each region may take in all, or None.
+        exact_intervals: Whether to solve for the ends that propagation leaves open.
+    """
+
+    seeds: dict[int, int]
+    unit: float
+    diameter: bool = False
+    regions: dict[int, float] | None = None
+    exact_intervals: bool = True
+
+
+class EffortAccount:
+    """A budget, being spent.
+
+    Attributes:
+        spent: For each unit its share of the deterministic seconds so far.
+        left: For each region, in the order of their numbers, what is left; infinite without limit.
+    """
+
+    def __init__(self, budget: EffortBudget, regions: IntArray) -> None:
+        """A budget for units, given the region of each."""
+        self.spent = np.zeros(len(regions))
+        self.budget = budget
+        self._regions = regions
+        numbers, self._place = np.unique(regions, return_inverse=True)
+        given = budget.regions or {}
+        self.left = np.array([given.get(number, np.inf) for number in numbers.tolist()])
+
+    def effort(self, units: IntArray, seconds: float) -> Effort:
+        """So many deterministic seconds for some units of one region, if it has as many left."""
+        region = int(self._regions[units[0]])
+        left = float(self.left[self._place[units[0]]])
+        return Effort(self.budget.seeds[region], min(seconds, left))
+
+    def spend(self, units: IntArray, seconds: float) -> None:
+        """Share deterministic seconds among units of one region."""
+        self.spent[units] += seconds / len(units)
+        place = self._place[units[0]]
+        self.left[place] = max(self.left[place] - seconds, 0.0)
+
+    def maximize(self, problem: Maximization, units: IntArray, seconds: float) -> SolveResult:
+        """The best solution of a problem about some units."""
+        answer = maximize(problem.program, problem.objective, self.effort(units, seconds))
+        self.spend(units, answer.deterministic_time)
+        return answer
+
+    def pump(self, program: IntegerProgram, values: IntArray, units: IntArray) -> PumpResult:
+        """A solution near values that are none, for a problem about some units."""
+        pumped = pump(program, values, self.effort(units, self.budget.unit).limit)
+        self.spend(units, pumped.deterministic_time)
+        return pumped
+
+    def feasibility_cut(
+        self, program: IntegerProgram, variables: IntArray, values: IntArray, units: IntArray
+    ) -> LinearConstraints:
+        """Why variables cannot have these values, for a problem about some units; or no rows."""
+        cut = feasibility_cut(
+            program, variables, values, self.effort(units, self.budget.unit).limit
+        )
+        self.spend(units, cut.deterministic_time)
+        return cut.rows
+
+    def find_feasible(self, program: IntegerProgram, units: IntArray) -> SolveResult:
+        """Any solution of a program, for a problem about some units."""
+        answer = find_feasible(program, self.effort(units, self.budget.unit))
+        self.spend(units, answer.deterministic_time)
+        return answer
+
+
+def _ignore(_is_done: BoolArray, _distances: Distances) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True)
+class UnitSearch:
+    """Who keeps the search of a batch, and who hears of it.
+
+    Attributes:
+        on_done: Hears which units are done, and how far all units have come.
+    """
+
+    kept: KeptSearch
+    on_done: Callable[[BoolArray, Distances], None] = _ignore
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody looks for more: units that are not done stay undecided."""
+        return self.kept.is_over
+
+    def resume(self, state: Arrays) -> None:
+        """Put into arrays what they held when they were kept last; as they are if never."""
+        before = self.kept.load()
+        if before is not None and all(before[name].shape == state[name].shape for name in state):
+            for name, array in state.items():
+                array[...] = before[name]
+
+    def advance(self, state: Arrays, is_done: BoolArray, distances: Distances) -> None:
+        """A part of the search is done.
+
+        Args:
+            state: All that another attempt needs.
+            is_done: For each unit whether nothing is left to do.
+            distances: How far units have come; a bound from `OPEN` on is none.
+        """
+        self.kept.save(lambda: state)
+        self.on_done(is_done, distances)
+
+
+#: A search that nobody keeps or hears of.
+UNWATCHED = UnitSearch(KeptSearch(Checkpoint(), ""))

@@ -1,0 +1,252 @@
+"""The cells of a region at all levels at once: what complementary suppression sees.
+
+A cell is a functional of the numbers of people in the histogram cells that no published zero rules
+out. Cells with the same functional are one: they have the same count, and who suppresses one must
+suppress all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.audit.cells import IntervalCells
+from recon_cli.capabilities.audit.clique_ends import AskedCounts
+from recon_cli.frames import STATEMENTS
+from recon_cli.model.bounds import propagate_signed
+from recon_cli.model.cliques import CliqueForm, CliqueSystem
+from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.plan import Plan
+from recon_cli.model.planning import make_interval_plan
+from recon_cli.model.program import connected_parts
+from recon_cli.model.system import build_system, whole_regions_of
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.statement import Protection, Statement
+from recon_cli.statement.suppression import Suppressed
+
+#: Histogram cells of a batch's units, up to which they are listed.
+_FEW = 10_000
+#: Wider than any interval of a count, and finite, so that no cell goes without a row.
+_WIDE = 10_000_000
+
+
+@dataclass(frozen=True)
+class LinkedCells:
+    """The distinct cells of one region.
+
+    Attributes:
+        region: Its geoid.
+        names: ``geoid, table, cell, distinct``: every published cell that may be suppressed, with
+            the place of its functional.
+        coefficients: Sparse (functionals × columns), no two rows alike. A column is a group of
+            histogram cells in the same counts, or of cells of clique tables.
+        agreement: Sparse (rows × columns): zero where clique tables agree; no rows where the
+            columns are histogram cells.
+    """
+
+    region: str
+    names: pl.DataFrame
+    coefficients: sparse.csr_array
+    agreement: sparse.csr_array
+
+    @property
+    def rows(self) -> sparse.csr_array:
+        """The functionals, then `agreement`."""
+        return sparse.csr_array(sparse.vstack([self.coefficients, self.agreement]))
+
+
+def linked_cells(
+    release: Release, truth: Publication, tables: Sequence[Table], *, zeros_hidden: bool
+) -> Iterator[LinkedCells]:
+    """The cells of each region.
+
+    Args:
+        truth: Exact counts of one partition.
+        tables: Those that are published.
+        zeros_hidden: Whether counts of zero may be suppressed too; else they are published, and
+            rule histogram cells out.
+
+    Raises:
+        SourceError: The counts do not fit together.
+        SolverError: More histogram cells are possible than can be listed.
+    """
+    published = _all_suppressed(truth, zeros_hidden=zeros_hidden)
+    plan = make_interval_plan(release, tables, truth.coverage)
+    counts = arrange_counts(plan, published)
+    form = CliqueForm.of(plan)
+    for batch in whole_regions_of(counts):
+        cells = None
+        if form.is_narrow:
+            cells = _by_cliques(form, counts, batch)
+        if cells is None:
+            cells = _by_histograms(plan, counts, batch)
+        if cells is None:
+            continue
+        of_cell = release.region.enclosing(cells.names["geoid"])
+        for number in np.unique(counts.region[batch]).tolist():
+            region = counts.region_geoids[number]
+            rows = np.flatnonzero((of_cell == region).to_numpy())
+            columns = np.flatnonzero(cells.region == number)
+            here = sparse.csr_array(cells.coefficients[rows][:, columns])
+            agreement = sparse.csr_array(cells.agreement[:, columns])
+            agreement = sparse.csr_array(agreement[np.flatnonzero(np.diff(agreement.indptr))])
+            if len(rows):
+                yield _distinct(region, cells.names[rows], here, agreement)
+
+
+@dataclass(frozen=True)
+class _BatchCells:
+    """The cells of some regions.
+
+    Attributes:
+        names: ``geoid, table, cell``.
+        coefficients: Sparse (cells × columns).
+        agreement: As of `LinkedCells`.
+        region: Of each column.
+    """
+
+    names: pl.DataFrame
+    coefficients: sparse.csr_array
+    agreement: sparse.csr_array
+    region: IntArray
+
+
+def _by_histograms(plan: Plan, counts: PartitionCounts, batch: slice) -> _BatchCells | None:
+    """Over histogram cells that no published zero rules out; None where nothing is published."""
+    system = build_system(plan, counts, batch)
+    if not system.strata:
+        return None
+    cells = IntervalCells.of(plan, counts, system)
+    names = cells.names(plan, counts, system).drop("level")
+    nothing = sparse.csr_array((0, len(system.candidates.unit)), dtype=np.int64)
+    regions = system.regions[system.candidates.unit]
+    return _BatchCells(names, cells.coefficients, nothing, regions)
+
+
+def _by_cliques(form: CliqueForm, counts: PartitionCounts, batch: slice) -> _BatchCells | None:
+    """Over clique tables, where histograms have more cells than a program takes; else None."""
+    number = batch.stop - batch.start
+    if number * form.joint_width <= _FEW or not counts.is_listed[counts.units[batch]].all():
+        return None
+    system = CliqueSystem.of(form, counts, batch)
+    bounds = propagate_signed(system.rows, system.ceiling)
+    columns = np.flatnonzero(bounds.upper > 0)
+    asked = [AskedCounts.of(system, counts, rows) for rows in system.published]
+    rows = np.concatenate([each.row for each in asked])
+    A = sparse.csr_array(system.rows.A[:, columns])
+    return _BatchCells(
+        names=pl.concat(each.names for each in asked).drop("level"),
+        coefficients=sparse.csr_array(A[rows]),
+        agreement=sparse.csr_array(A[: system.separators]),
+        region=counts.region[batch][system.unit[columns]],
+    )
+
+
+def _all_suppressed(truth: Publication, *, zeros_hidden: bool) -> Publication:
+    """The publication in which every count that may be suppressed is open."""
+    counts = truth.counts.select("geoid", "table", "cell")
+    if zeros_hidden:
+        frames = []
+        for number, pattern in enumerate(truth.coverage):
+            geoids = truth.geounits.filter(pl.col("pattern") == number).select("geoid")
+            cells = [(name, cell) for name, numbers in pattern.cells.items() for cell in numbers]
+            schema = {"table": pl.String, "cell": pl.Int16}
+            frames.append(
+                geoids.join(pl.DataFrame(cells, schema=schema, orient="row"), how="cross")
+            )
+        counts = pl.concat(frames)
+    statements = counts.with_columns(
+        count=pl.lit(None), low=pl.lit(0), high=pl.lit(_WIDE), law=pl.lit(None)
+    )
+    law = Suppressed(flagged="may-be-zero", complementary=True)
+    return Publication(
+        truth.geounits, statements.cast(STATEMENTS), truth.coverage, Protection((Statement(law),))
+    )
+
+
+def _distinct(
+    region: str,
+    names: pl.DataFrame,
+    coefficients: sparse.csr_array,
+    agreement: sparse.csr_array,
+) -> LinkedCells:
+    """Cells with the same functional become one, and so do columns in the same rows."""
+    rows, functional = _alike(coefficients)
+    both = sparse.csr_array(sparse.vstack([coefficients[rows], agreement]))
+    columns, _ = _alike(sparse.csr_array(both.T))
+    columns = np.sort(columns)
+    return LinkedCells(
+        region,
+        names.with_columns(distinct=pl.Series(functional, dtype=pl.Int64)),
+        sparse.csr_array(coefficients[rows][:, columns]),
+        sparse.csr_array(agreement[:, columns]),
+    )
+
+
+def _alike(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
+    """The first of each set of equal rows, and for each row its set; by two random projections."""
+    weights = np.random.default_rng(0).integers(1, 2**40, size=(matrix.shape[1], 2), dtype=np.int64)
+    signature = matrix @ weights
+    _, first, same = np.unique(signature, axis=0, return_index=True, return_inverse=True)
+    return first, same.ravel()
+
+
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """The units of a region, and which of them could make up for a change of another one.
+
+    A change of the records of one unit shows in the cells of coarser geounits, unless other units
+    change the other way round. Those can that have records of the same coarse cells. A program
+    over a few such units is small, and nearly always enough.
+
+    Attributes:
+        unit: Of each column; units share no fine cell.
+        present: Sparse (units × kinds): whether a unit has columns of a kind, which are those that
+            lie in the same coarse cells.
+        inhabited: Likewise, columns with people.
+    """
+
+    unit: IntArray
+    present: sparse.csr_array
+    inhabited: sparse.csr_array
+
+    @classmethod
+    def of(cls, rows: sparse.csr_array, is_fine: BoolArray, known: IntArray) -> Neighbourhoods:
+        """Those of a region.
+
+        Args:
+            rows: Sparse (cells × columns) coefficients.
+            is_fine: Whether each cell is one of the finest level.
+            known: People in each column.
+        """
+        _, unit = connected_parts(sparse.csr_array(rows[is_fine]))
+        coarse = sparse.csr_array(rows[~is_fine].T)
+        weights = np.random.default_rng(0).integers(1, 2**40, size=(coarse.shape[1], 2))
+        _, kind = np.unique(coarse @ weights, axis=0, return_inverse=True)
+        shape = (int(unit.max(initial=-1)) + 1, int(kind.max(initial=-1)) + 1)
+
+        def among(some: IntArray) -> sparse.csr_array:
+            ones = np.ones(len(some), dtype=np.int64)
+            counted = sparse.csr_array((ones, (unit[some], kind.ravel()[some])), shape=shape)
+            return sparse.csr_array(counted.minimum(1))
+
+        return cls(unit, among(np.arange(len(unit))), among(np.flatnonzero(known > 0)))
+
+    def of_columns(self, columns: IntArray) -> IntArray:
+        """The units that some columns belong to, rising."""
+        return np.unique(self.unit[columns])
+
+    def around(self, units: IntArray, size: int) -> IntArray:
+        """All columns, rising, of some units, and of the ``size`` units most like them."""
+        shared = self.present[units] @ self.inhabited.T + self.inhabited[units] @ self.present.T
+        alike = np.asarray(shared.sum(axis=0)).ravel()
+        alike[units] = -1
+        others = np.argsort(-alike, kind="stable")[: min(size, len(alike) - len(units))]
+        inside: BoolArray = np.isin(self.unit, np.concatenate([units, others]))
+        return np.flatnonzero(inside)

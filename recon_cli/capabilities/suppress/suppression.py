@@ -1,0 +1,239 @@
+"""Suppression: primary cells, and complementary ones that keep them from being computed.
+
+Over all tables and levels of a region at once: for every primary cell records are known that have
+all published counts, true flags, and another count there, at least the safety range away.
+
+For study: who knows the rules and the suppressed cells of other years may know more, and a cell
+that was not suppressed for its own sake may be recovered.
+
+See *complementary suppression* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.protect.counts import PROTECTED
+from recon_cli.capabilities.suppress.complementary import choose_complementary
+from recon_cli.capabilities.suppress.least_change import SensitiveCells
+from recon_cli.capabilities.suppress.linked_cells import LinkedCells, Neighbourhoods, linked_cells
+from recon_cli.capabilities.suppress.primary import PrimaryRules, primary_cells
+from recon_cli.errors import SolverError
+from recon_cli.frames import OPEN
+from recon_cli.model.bounds import Bounds, propagate_signed
+from recon_cli.model.components import split_components
+from recon_cli.model.program import LinearConstraints
+from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.seeding import digest_seed, generator
+from recon_cli.solve.feasibility import Feasibility, solve_program
+from recon_cli.statement import Protection, Statement
+from recon_cli.statement.suppression import Suppressed
+
+#: Published counts after suppression: ``count`` null where it is suppressed, and ``primary``.
+SUPPRESSED: Final = pl.Schema([*PROTECTED.items(), ("primary", pl.Boolean)])
+#: Variables of unconnected parts that are solved together.
+_PACK: Final = 2000
+
+
+@dataclass(frozen=True)
+class SuppressionOptions:
+    """How far suppression goes.
+
+    Attributes:
+        rules: What is sensitive.
+        safety: How far apart two possible counts of a primary cell must be at least; None for what
+            the audit of the result asks.
+        seed: Of the solvers.
+        effort: Deterministic seconds for each region; where they end first, primary cells are
+            protected all the same, and more cells than needed are suppressed.
+    """
+
+    rules: PrimaryRules
+    safety: int | None = None
+    seed: int = 0
+    effort: float = 600.0
+
+    @property
+    def safety_range(self) -> int:
+        """What the law of the result asks, see `recon_cli.capabilities.audit.statuses`."""
+        return self.rules.below if self.safety is None else self.safety
+
+    @property
+    def least(self) -> int:
+        """The count that a flag states at least."""
+        return 0 if self.rules.zeros_hidden else 1
+
+
+def suppress_counts(
+    release: Release,
+    truth: Publication,
+    options: SuppressionOptions,
+    *,
+    records: pl.DataFrame | None = None,
+    tables: Sequence[Table] | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> pl.DataFrame:
+    """Suppress the cells that rules call sensitive, and all that would give them away.
+
+    Args:
+        truth: Exact counts of one partition.
+        records: What they were counted from; only rules about values need them.
+        tables: Those that are published; default all.
+        on_progress: Told of units and people, as the work on their region goes on.
+
+    Returns:
+        Columns of `SUPPRESSED`: a row a true count above zero, and with ``zeros_hidden`` a row a
+        published cell; by geoid, table and cell.
+
+    Raises:
+        ConfigError: The records lack the value column.
+        SolverError: A region is too large, or a solver could not decide.
+    """
+    used = tuple(release.tables if tables is None else tables)
+    cells = truth.counts.select("geoid", "table", "cell", true="count")
+    counts = cells.rename({"true": "count"})
+    primary = primary_cells(release, counts, records, options.rules, used)
+    cells = cells.with_columns(primary=primary)
+    frames, progress = [], _Progress(release, truth, on_progress)
+    for linked in linked_cells(release, truth, used, zeros_hidden=options.rules.zeros_hidden):
+        key = ["geoid", "table", "cell"]
+        here = linked.names.join(cells, on=key, how="left", maintain_order="left").with_columns(
+            pl.col("true").fill_null(0),
+            # without a row the count is zero, which is small
+            pl.col("primary").fill_null(value=True),
+            rank=release.geography.ranks(pl.col("geoid")),
+        )
+        with progress.region(linked.region) as on_share:
+            hidden = pl.Series(_suppressed(linked, here, options, on_share))
+        here = here.with_columns(hidden=hidden.gather(here["distinct"]))
+        frames.append(here)
+    progress.end()
+    if not frames:  # nobody lives here
+        return SUPPRESSED.to_frame()
+    level = release.geography.level_names(pl.col("geoid"))
+    return (
+        pl.concat(frames)
+        .with_columns(
+            level=level,
+            count=pl.when(~pl.col("hidden")).then("true"),
+            primary=pl.col("primary") & pl.col("hidden"),
+        )
+        .select(SUPPRESSED.names())
+        .sort("geoid", "table", "cell")
+        .cast(SUPPRESSED)
+    )
+
+
+def suppression_protection(rules: PrimaryRules) -> Protection:
+    """The law of suppressed counts: a flag may hide any count that zeros do not rule out."""
+    law = Suppressed(
+        below=rules.below,
+        flagged="may-be-zero" if rules.zeros_hidden else "positive",
+        complementary=True,
+    )
+    return Protection((Statement(law),))
+
+
+class _Progress:
+    """Tells of the work on regions as if it were done unit by unit."""
+
+    def __init__(self, release: Release, truth: Publication, on_progress: OnProgress) -> None:
+        units = truth.geounits.filter(level=release.geography.unit.name)
+        self._units = units.select(
+            release.region.enclosing(pl.col("geoid")).alias("region"), "population"
+        )
+        self._so_far = ProgressSoFar(on_progress)
+        self._done = (0, 0)
+
+    @contextmanager
+    def region(self, region: str) -> Iterator[Callable[[float], None]]:
+        """For as long as a region is worked on: what to tell the share of its work that is done."""
+        here = self._units.filter(region=region)
+        size = (here.height, int(here["population"].sum()))
+        done = self._done
+        yield lambda share: self._so_far.tell(
+            done[0] + int(share * size[0]), done[1] + int(share * size[1])
+        )
+        self._done = (done[0] + size[0], done[1] + size[1])
+
+    def end(self) -> None:
+        """Tell of all that is left."""
+        self._so_far.tell(self._units.height, int(self._units["population"].sum()))
+
+
+def _suppressed(
+    linked: LinkedCells,
+    cells: pl.DataFrame,
+    options: SuppressionOptions,
+    on_share: Callable[[float], None],
+) -> BoolArray:
+    """Which distinct cells of a region are suppressed.
+
+    Args:
+        linked: The region.
+        cells: Its cells with ``true``, ``primary``, ``distinct`` and ``rank`` of the level.
+        on_share: Told now and then which share of the work is done.
+    """
+    distinct = (
+        cells.group_by("distinct")
+        .agg(
+            pl.col("true").first(),
+            pl.col("primary").any(),
+            pl.col("rank").max(),
+            copies=pl.len().cast(pl.Int64),
+        )
+        .sort("distinct")
+    )
+    values = distinct["true"].cast(pl.Int64).to_numpy()
+    primary = distinct["primary"].to_numpy()
+    known = known_records(linked, values, options.seed)
+    sensitive = SensitiveCells(
+        linked.coefficients,
+        values,
+        primary,
+        known,
+        options.least,
+        options.safety_range,
+        linked.agreement if linked.agreement.shape[0] else None,
+    )
+    is_fine = (distinct["rank"] == distinct["rank"].max()).to_numpy()
+    is_fine = np.append(is_fine, np.ones(linked.agreement.shape[0], dtype=bool))
+    units = Neighbourhoods.of(linked.rows, is_fine, known)
+    cost = (values * distinct["copies"].to_numpy()).astype(np.float64)
+    random = generator(options.seed, "suppress", linked.region)
+    hidden: BoolArray = primary | choose_complementary(
+        sensitive, units, cost, random, effort=options.effort, on_share=on_share
+    )
+    return hidden
+
+
+def known_records(linked: LinkedCells, values: IntArray, seed: int) -> IntArray:
+    """People in each column that have the true counts.
+
+    Raises:
+        SolverError: No people have them.
+    """
+    values = np.append(values, np.zeros(linked.agreement.shape[0], dtype=np.int64))
+    rows = LinearConstraints(linked.rows, values, values)
+    width = linked.rows.shape[1]
+    signed = propagate_signed(rows, np.full(width, OPEN, dtype=np.int64))
+    bounds = Bounds(signed.lower, signed.upper, signed.upper == OPEN, signed.conflict)
+    people: IntArray = bounds.lower.copy()
+    region = np.zeros(len(people), dtype=np.int64)
+    for component in split_components(rows, bounds, region, pack=_PACK):
+        found = solve_program(component.program, digest_seed(seed, "suppress", linked.region))
+        if found.outcome is Feasibility.UNDECIDED:
+            raise SolverError(f"region {linked.region}: no records with the true counts were found")
+        if found.outcome is Feasibility.INFEASIBLE:
+            raise SolverError(f"region {linked.region}: no records have the true counts")
+        people[component.columns] = found.values
+    return people

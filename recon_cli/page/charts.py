@@ -1,0 +1,346 @@
+"""Charts as data: rows of bars or points in percent, and curves; their colours and marks.
+
+What is drawn is here; how it is drawn, in `recon_cli.page.drawing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+import polars as pl
+
+from recon_cli.page.words import percent, size_label
+
+#: Class of a mark in a drawing → its colour on white paper, on a dark screen. What was
+#: reconstructed is blue, a guess orange, a confidential file grey.
+COLOURS: Final = MappingProxyType(
+    {
+        "ink": ("#1b1f24", "#e6e9ec"),
+        "soft": ("#57606a", "#a3adb8"),
+        "line": ("#d5dae0", "#363d45"),
+        "blue-1": ("#0b5cad", "#74b3f2"),
+        "blue-2": ("#3f8fd8", "#4583c4"),
+        "blue-3": ("#062f5b", "#cbe3fb"),
+        "orange-1": ("#b3470e", "#f0a26b"),
+        "orange-2": ("#c97a14", "#b9781f"),
+        "orange-3": ("#6b2703", "#ffd9bd"),
+        "grey-1": ("#3d454d", "#d0d6dc"),
+        "grey-2": ("#848d97", "#838d97"),
+        "grey-3": ("#a0a8b0", "#5f6972"),
+    }
+)
+BLUE, ORANGE, GREY = (
+    tuple(name for name in COLOURS if name.startswith(hue)) for hue in ("blue", "orange", "grey")
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How something is drawn.
+
+    Attributes:
+        colour: A class of `COLOURS`.
+        shape: ``square``, ``circle``, ``diamond``, ``cross``, ``triangle-up``, ``triangle-down``.
+        dash: Of its line, if it is one: 0 for none, or which of three.
+    """
+
+    name: str
+    colour: str
+    shape: str = "square"
+    dash: int = 0
+
+
+def looks_by_kind(
+    confidential: Sequence[str], reconstructed: Sequence[str], guessed: Sequence[str]
+) -> list[Look]:
+    """A look for every source: hue by kind, shape by place among its kind."""
+    kinds = (
+        (confidential, GREY, ("square", "diamond")),
+        (reconstructed, BLUE, ("circle", "cross")),
+        (guessed, ORANGE, ("triangle-up", "triangle-down")),
+    )
+    return [
+        Look(name, colours[at % 3], shapes[at % len(shapes)])
+        for names, colours, shapes in kinds
+        for at, name in enumerate(names)
+    ]
+
+
+def colour_style(*, dark: bool) -> str:
+    """CSS of the colours.
+
+    >>> colour_style(dark=False).splitlines()[0]
+    '.chart .ink { fill: #1b1f24; stroke: #1b1f24; }'
+    """
+    return "\n".join(
+        f".chart .{name} {{ fill: {shades[dark]}; stroke: {shades[dark]}; }}"
+        for name, shades in COLOURS.items()
+    )
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis.
+
+    Attributes:
+        title: What it shows, with its unit.
+        low, high: Its ends; None to let the data decide.
+        is_log: Equal ratios are equally long.
+    """
+
+    title: str
+    low: float | None = None
+    high: float | None = None
+    is_log: bool = False
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A point of a curve.
+
+    Attributes:
+        interval: Of ``y``, where it was measured.
+        label: Written beside a mark.
+        box: Within the interval, of a mark: where half of what it stands for lies.
+    """
+
+    x: float
+    y: float
+    interval: tuple[float, float] | None = None
+    label: str = ""
+    box: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A series.
+
+    Attributes:
+        points: From left to right.
+        is_line: Whether they are joined; else each is a mark with its interval.
+        is_fine: Whether marks are small, as of many points.
+    """
+
+    look: Look
+    points: tuple[CurvePoint, ...]
+    is_line: bool = True
+    is_fine: bool = False
+
+
+@dataclass(frozen=True)
+class CurvePanel:
+    """One plot of curves.
+
+    Attributes:
+        height: Of the plot, in pixels.
+    """
+
+    title: str
+    x: Scale
+    y: Scale
+    curves: tuple[Curve, ...]
+    height: int = 230
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """What its legend names."""
+        return tuple(curve.look for curve in self.curves)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """No number is written out."""
+        return ()
+
+
+def curve_looks(names: Sequence[str], *, measured: Sequence[str] = ()) -> list[Look]:
+    """A look for each curve: what is computed in blue and grey, what was measured in orange."""
+    shapes = ("circle", "square", "triangle-up", "diamond")
+    looks = []
+    for at, name in enumerate(names):
+        colours = ORANGE if name in measured else (*BLUE, *GREY)
+        looks.append(Look(name, colours[at % len(colours)], shapes[at % 4], dash=at // 2 % 4))
+    return looks
+
+
+def lines(series: Mapping[str, pl.DataFrame]) -> tuple[Curve, ...]:
+    """A line for each frame of two columns."""
+    return tuple(
+        Curve(look, tuple(CurvePoint(x, y) for x, y in frame.iter_rows()))
+        for look, frame in zip(curve_looks(list(series)), series.values(), strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A part of a bar, or a point.
+
+    Attributes:
+        value: In percent; of a bar the length of the part.
+        text: The value as it is written beside it; empty for none.
+        interval: Of a point: its ends, in percent.
+        about: What is said when it is pointed at.
+    """
+
+    look: Look
+    value: float
+    text: str = ""
+    interval: tuple[float, float] | None = None
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class ChartRow:
+    """What stands beside one label.
+
+    Attributes:
+        marks: The parts of a bar from left to right, or points below each other.
+        text: What is written to the right of a bar.
+    """
+
+    label: str
+    marks: tuple[Mark, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot.
+
+    Attributes:
+        is_bars: Whether the marks of a row are one bar; else each is a point in a line.
+        top: The right end of the scale, in percent.
+    """
+
+    title: str
+    axis: str
+    rows: tuple[ChartRow, ...]
+    is_bars: bool
+    top: float = 100.0
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """What its legend names."""
+        return tuple(dict.fromkeys(mark.look for row in self.rows for mark in row.marks))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The numbers that are written out."""
+        every = [text for row in self.rows for text in (row.text, *(m.text for m in row.marks))]
+        return tuple(text for text in every if text)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Panels that share a legend.
+
+    Attributes:
+        columns: How many stand side by side where there is room.
+    """
+
+    panels: tuple[Panel | CurvePanel, ...]
+    columns: int = 2
+
+    @property
+    def legend(self) -> tuple[Look, ...]:
+        """What its marks are; a single kind needs no legend."""
+        found = dict.fromkeys(look for panel in self.panels for look in panel.looks)
+        return tuple(found) if len(found) > 1 else ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no value to draw."""
+        return not any(panel.looks for panel in self.panels)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The numbers that are written out."""
+        return tuple(text for panel in self.panels for text in panel.texts)
+
+
+def line_chart(points: pl.DataFrame, x: Scale, y: Scale) -> Chart:
+    """A panel for each ``panel`` of the points, with a line over ``x, y`` for each ``series``."""
+    panels = []
+    for (title,), panel in points.group_by("panel", maintain_order=True):
+        series = panel.partition_by("series", maintain_order=True)
+        curves = lines({part["series"][0]: part.select("x", "y") for part in series})
+        panels.append(CurvePanel(str(title), x, y, curves))
+    return Chart(tuple(panels), min(2, len(panels)))
+
+
+def bars(
+    title: str,
+    rows: Sequence[tuple[str, Mapping[str, float | None]]],
+    segments: Mapping[str, Look],
+    *,
+    number: str,
+    axis: str,
+) -> Panel:
+    """Horizontal stacked bars by size class, with a number beside each.
+
+    Args:
+        rows: Size class, and shares in percent by key; a class whose ``number`` is not known is
+            left out.
+        segments: The keys that are drawn, from left to right.
+        number: The key whose share is written out.
+    """
+    drawn = []
+    for size, shares in rows:
+        if shares[number] is None:
+            continue
+        marks = [
+            Mark(look, value, about=f"{size}: {look.name}, {percent(value)}%")
+            for key, look in segments.items()
+            if (value := shares[key]) is not None
+        ]
+        drawn.append(ChartRow(size_label(size), tuple(marks), f"{percent(shares[number])}%"))
+    return Panel(title, axis, tuple(drawn), is_bars=True)
+
+
+def rates(
+    title: str, rows: pl.DataFrame, sizes: Sequence[str], looks: Sequence[Look], *, axis: str
+) -> Panel:
+    """Rates by size class: below each other a point and its interval for every source.
+
+    Args:
+        rows: As from `recon_cli.capabilities.score.tables.make_rates`, one rate against one file.
+        sizes: Classes from top to bottom.
+    """
+    found = {(row["block_size"], row["source"]): row for row in _with_value(rows)}
+    drawn = []
+    for size in sizes:
+        there = [(look, found[size, look.name]) for look in looks if (size, look.name) in found]
+        if there:
+            marks = tuple(_point(look, row) for look, row in there)
+            drawn.append(ChartRow(size_label(size), marks))
+    return Panel(title, axis, tuple(drawn), is_bars=False)
+
+
+def dots(title: str, rows: pl.DataFrame, looks: Sequence[Look], *, axis: str) -> Panel:
+    """One rate of every source as a point with its interval, on a line of its own.
+
+    Args:
+        rows: As for `rates`, of one size class.
+        looks: The sources, from top to bottom.
+    """
+    found = {row["source"]: row for row in _with_value(rows)}
+    drawn = [
+        ChartRow(look.name, (_point(look, found[look.name]),))
+        for look in looks
+        if look.name in found
+    ]
+    return Panel(title, axis, tuple(drawn), is_bars=False)
+
+
+def _with_value(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    return rows.filter(pl.col("pct").is_not_null()).to_dicts()
+
+
+def _point(look: Look, row: Mapping[str, Any]) -> Mark:
+    interval = None if row["low"] is None else (row["low"], row["high"])
+    about = f"{look.name}: {percent(row['pct'])}%, {row['count']:,.0f} of {row['of']:,.0f}"
+    if interval is not None:
+        about += f", interval {percent(interval[0])} to {percent(interval[1])}"
+    return Mark(look, row["pct"], f"{percent(row['pct'])}%", interval, about)

@@ -1,0 +1,132 @@
+"""Documents and geounits as self-contained pages, and all files of a report.
+
+Styles and one script are inside, nothing is fetched: the Content-Security-Policy of a page allows
+that script alone, by its hash.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from recon_cli.markdown import markdown_cell, markdown_table, markdown_text
+from recon_cli.page.document import ReportDocument
+from recon_cli.page.drawing import NARROW, WIDE, draw, page_style, svg_file
+from recon_cli.page.markup import term_key, to_html, to_text, without_links
+from recon_cli.page.view import GeounitView
+from recon_cli.version import __version__
+
+#: Pixels of a PNG for one of the drawing.
+_SCALE = 2.0
+
+
+def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
+    """File name → bytes: the page (called ``page``), it as Markdown, charts as SVG and PNG.
+
+    In the Markdown pictures are ``chart-<name>.png`` of the same folder.
+    """
+    markdown = without_links(render_page("report.md.j2", document=document))
+    files = {
+        page: html_page(document).encode(),
+        str(Path(page).with_suffix(".md")): re.sub(r"\n{3,}", "\n\n", markdown).encode(),
+    }
+    for figure in document.figures:
+        svg = svg_file(figure.chart)
+        files[f"chart-{figure.name}.svg"] = svg.encode()
+        files[f"chart-{figure.name}.png"] = vl_convert.svg_to_png(svg, scale=_SCALE)
+    return files
+
+
+def report_notes(document: ReportDocument) -> dict[str, list[str]]:
+    """What the manifest tells of a report: its headline without marks, and what is missing."""
+    return {
+        "headline": [to_text(sentence) for sentence in document.headline.sentences],
+        "missing": [
+            f"{each.title}: {gap.why}" for each in document.sections for gap in each.missing
+        ],
+    }
+
+
+def html_page(document: ReportDocument) -> str:
+    """The page: text, charts for a wide and a narrow window, tables."""
+    charts = {
+        figure.name: (draw(figure.chart, WIDE), draw(figure.chart, NARROW))
+        for figure in document.figures
+    }
+    return render_page("report.html.j2", document=document, charts=charts, chart_style=page_style())
+
+
+def show_page(view: GeounitView, back: str = "") -> str:
+    """A geounit as a page.
+
+    Args:
+        back: The file of the report that lists it, if one does.
+    """
+    # The right end of each interval, or what was reconstructed where there is none.
+    ends = [max(kind.upper or 0, kind.people) for kind in (*view.kinds, *view.possible)]
+    return render_page(
+        "show.html.j2",
+        view=view,
+        back=back,
+        scale=max([1, *ends]),
+        explained_counts=any(each.reason for each in view.protected),
+        explained={reason.kind.number for reason in view.reasons},
+        has_solvar=any(member.solvar is not None for member in view.members),
+    )
+
+
+def render_page(template: str, **context: object) -> str:
+    """Render a template of this package.
+
+    Args:
+        template: Its name. ``report.html.j2`` extends ``base.html.j2``, which has the blocks
+            ``title``, ``style``, ``heading``, ``content`` and ``footer``; all text is escaped, in
+            ``.md.j2`` by `markdown_text`, which leaves the marks of Markdown. Filters: ``marks``
+            (``**`` and the like as HTML), ``term_key`` and ``cell`` (of a Markdown table).
+            Function: ``markdown_table``.
+        context: What the template names.
+    """
+    environment = _environment()
+    if template.endswith(".md.j2"):
+        environment = environment.overlay(finalize=_unmarked_html)
+    return environment.get_template(template).render(context)
+
+
+def _unmarked_html(value: object) -> object:
+    """A value that is written in Markdown: what holds no Markdown of its own is escaped."""
+    return value if isinstance(value, Markup) else markdown_text(str(value))
+
+
+@cache
+def _environment() -> Environment:
+    loader = PackageLoader("recon_cli.page")
+    environment = Environment(
+        loader=loader,
+        autoescape=select_autoescape(["html.j2"], default=False),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    # Our own, for a page to hold as it is.
+    script, style = (
+        Markup(loader.get_source(environment, name)[0])  # noqa: S704
+        for name in ("page.js", "style.css")
+    )
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    environment.globals.update(
+        version=__version__,
+        script=script,
+        script_hash=Markup(f"'sha256-{digest}'"),  # noqa: S704 - our own
+        style=style,
+        markdown_table=markdown_table,
+    )
+    environment.filters.update(marks=to_html, cell=markdown_cell, term_key=term_key)
+    return environment

@@ -1,0 +1,335 @@
+"""One geounit in words: everything that `recon show` shows, before it is laid out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recon_cli.frames import OPEN
+from recon_cli.page.words import Words, of_people
+from recon_cli.plurals import counted
+
+
+def shown_count(count: int, high: int | None) -> str:
+    """A published count, or what a statement proves of it.
+
+    >>> shown_count(1234, None), shown_count(1, 5), shown_count(1, OPEN)
+    ('1,234', '1 to 5', '1 or more')
+    """
+    if high is None:
+        return f"{count:,}"
+    return f"{count:,} or more" if high >= OPEN else f"{count:,} to {high:,}"
+
+
+@dataclass(frozen=True)
+class GeounitName:
+    """A geounit by its level and geoid.
+
+    Attributes:
+        level: Its level in words (``block group``).
+        name: What people call it, where the published files said so; else empty.
+    """
+
+    level: str
+    geoid: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        known = f" ({self.name})" if self.name else ""
+        return f"{self.level} {self.geoid}{known}"
+
+
+@dataclass(frozen=True)
+class CellLine:
+    """A published cell that is not zero.
+
+    Attributes:
+        words: What it counts, without what the table's caption states.
+        count: How many; of a statement at least.
+        high: Of a statement at most, `OPEN` where nothing bounds it; None where it is exact.
+    """
+
+    code: str
+    words: str
+    count: int
+    high: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """How many, in words."""
+        return shown_count(self.count, self.high)
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A published table of the geounit.
+
+    Attributes:
+        name: Such as ``P12B``.
+        about: What all its cells have in common; may be empty.
+        lines: Its cells above zero.
+        zeros: Published cells that are zero.
+        withheld: Cells of the table that are not published here.
+        is_used: Whether the records were made from it.
+    """
+
+    name: str
+    about: str
+    lines: tuple[CellLine, ...]
+    zeros: int
+    withheld: int
+    is_used: bool
+
+    @property
+    def rest(self) -> str:
+        """What its other cells are; may be empty."""
+        parts = [f"{self.zeros:,} zero"] if self.zeros else []
+        parts += [f"{self.withheld:,} not published"] if self.withheld else []
+        parts += [] if self.is_used else ["not used by the reconstruction"]
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class RecordKind:
+    """Reconstructed people with the same histogram cell, or a cell that could hold some.
+
+    Attributes:
+        number: Its number in the list, from 1; 0 where none was reconstructed.
+        values: The histogram columns in words, under their headings.
+        people: How many were reconstructed.
+        lower: A lower bound over all solutions: so many of them are certain.
+        upper: An upper bound over all solutions; None where nothing bounds it.
+        is_exact: Whether solutions reach both.
+        finer: For each finer column the values of this reconstruction, in words.
+    """
+
+    number: int
+    values: tuple[str, ...]
+    words: str
+    people: int
+    lower: int
+    upper: int | None
+    is_exact: bool
+    finer: tuple[str, ...] = ()
+
+    @property
+    def certainty(self) -> str:
+        """How many of the people are certain."""
+        if self.lower == self.people:
+            return "certain" if self.people == 1 else "all certain"
+        return f"{self.lower:,} certain" if self.lower else "not certain"
+
+    @property
+    def interval(self) -> str:
+        """The interval in words."""
+        if self.upper is None:
+            return f"{self.lower:,} or more"
+        if self.lower == self.upper:
+            return f"{self.lower:,} exactly"
+        return f"{self.lower:,} to {self.upper:,}" + ("" if self.is_exact else " at most")
+
+
+@dataclass(frozen=True)
+class ReasonLine:
+    """A published cell in an argument, or a structural zero.
+
+    Attributes:
+        geounit: Whose cell it is; None for the geounit that is shown.
+        cell: The cell, with all that it counts in words.
+        is_published: False for a structural zero.
+    """
+
+    geounit: GeounitName | None
+    table: str
+    cell: CellLine
+    is_published: bool = True
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why people are certain.
+
+    Attributes:
+        lines: The published cells that force them; empty where none were found.
+        is_minimal: Whether no cell can be omitted.
+        note: How it is proven, or why there are no cells.
+    """
+
+    kind: RecordKind
+    lines: tuple[ReasonLine, ...]
+    is_minimal: bool
+    note: str
+    words: Words
+
+    @property
+    def statement(self) -> str:
+        """What the cells force."""
+        least, people = self.kind.lower, self.kind.people
+        some = f" of the {people:,}" if least < people else ""
+        return f"at least {of_people(least, self.words)}{some}: {self.kind.words}"
+
+    @property
+    def proof(self) -> str:
+        """How it is proven, and whether all the cells are needed."""
+        if not self.lines:
+            return self.note
+        if len(self.lines) == 1:
+            return f"this cell alone; {self.note}"
+        necessity = "none can be omitted" if self.is_minimal else "some may be unnecessary"
+        cells = sum(line.is_published for line in self.lines)
+        zeros = len(self.lines) - cells
+        what = counted(cells, "cell")
+        if zeros:
+            what += f" and {counted(zeros, 'structural zero')}"
+        return f"these {what}, {necessity}; {self.note}"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A geounit inside the one that is shown.
+
+    Attributes:
+        name: What people call it; may be empty.
+        people: How many; None where nothing bounds them.
+        status: What is proven of its reconstruction.
+        solvar: Its solution variability in percent, in words; None where it is not measured.
+        certain: Certain records, at least.
+    """
+
+    geoid: str
+    name: str
+    people: int | None
+    status: str
+    solvar: str | None
+    certain: int
+
+
+@dataclass(frozen=True)
+class Detail:
+    """A line at the top."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True)
+class ProtectedCount:
+    """A count that was suppressed, rounded or left out, and what the others say of it.
+
+    Attributes:
+        table: Its table's short name.
+        cell: Its number there.
+        words: What it counts.
+        low: The least that its statement admits; 0 where it is left out.
+        high: The most; None where nothing bounds it.
+        status: One of `recon_cli.capabilities.audit.statuses.STATUSES`.
+        least: The least that is possible.
+        greatest: The most; None where nothing bounds it.
+        is_small: Whether it is below the threshold of its law.
+        reason: The published counts that it is the sum of; empty where nobody looked.
+    """
+
+    table: str
+    cell: int
+    called: str
+    words: str
+    low: int
+    high: int | None
+    status: str
+    least: int
+    greatest: int | None
+    is_small: bool
+    reason: str = ""
+
+    @property
+    def is_recovered(self) -> bool:
+        """Whether one number is left."""
+        return self.least == self.greatest
+
+    @property
+    def published(self) -> str:
+        """What its statement says."""
+        return shown_count(self.low, OPEN if self.high is None else self.high)
+
+    @property
+    def interval(self) -> str:
+        """What it can be."""
+        if self.is_recovered:
+            return f"{self.least:,}"
+        return shown_count(self.least, OPEN if self.greatest is None else self.greatest)
+
+    @property
+    def meaning(self) -> str:
+        """What somebody learns that was not published."""
+        if self.is_recovered:
+            return meaning_of(self.least, is_small=self.is_small)
+        return "somebody" if self.least > 0 == self.low else ""
+
+
+def meaning_of(recovered: int, *, is_small: bool) -> str:
+    """What a recovered count says: that nobody is there, or that somebody is.
+
+    >>> meaning_of(0, is_small=True), meaning_of(2, is_small=True), meaning_of(9, is_small=False)
+    ('nobody', 'somebody, below the threshold', 'somebody')
+    """
+    if not recovered:
+        return "nobody"
+    return f"somebody{', below the threshold' if is_small else ''}"
+
+
+@dataclass(frozen=True)
+class GeounitView:
+    """One geounit.
+
+    Attributes:
+        enclosing: The geounits that it lies in, finest first.
+        details: Lines at the top.
+        notes: What is missing and how to get it; backticks around commands.
+        tables: Its published tables with a cell above zero.
+        empty_tables: Published tables that are all zero.
+        absent_tables: Tables that the schema has for the level, not published here.
+        columns: Headings of `RecordKind.values`.
+        finer_columns: Headings of `RecordKind.finer`.
+        kinds: The reconstructed people.
+        possible: Histogram cells without reconstructed people that another solution may fill.
+        more_possible: How many more there are.
+        bounds: Where the intervals come from.
+        protected: Its counts that are not published exactly, recovered ones first.
+        claims: Maximal verified claims in words, those about the fewest people first.
+        reasons: Why people are certain.
+        unexplained: Number of kinds with certain people and without a reason here.
+        caution: What the records do not show.
+        is_unit: Whether records are placed in it, rather than in geounits inside it.
+        member_level: The level of `members`, in the plural; empty where there are none.
+        members: The geounits inside, those with people.
+        empty_members: How many more there are, without people.
+    """
+
+    title: str
+    words: Words
+    geounit: GeounitName
+    enclosing: tuple[GeounitName, ...]
+    details: tuple[Detail, ...]
+    notes: tuple[str, ...]
+    tables: tuple[TableView, ...]
+    empty_tables: tuple[str, ...]
+    absent_tables: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    finer_columns: tuple[str, ...] = ()
+    kinds: tuple[RecordKind, ...] = ()
+    possible: tuple[RecordKind, ...] = ()
+    more_possible: int = 0
+    bounds: str = ""
+    protected: tuple[ProtectedCount, ...] = ()
+    claims: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    unexplained: int = 0
+    caution: str = ""
+    is_unit: bool = False
+    member_level: str = ""
+    members: tuple[Member, ...] = ()
+    empty_members: int = 0
+
+    @property
+    def has_names(self) -> bool:
+        """Whether any of the geounits inside has a name."""
+        return any(member.name for member in self.members)
