@@ -24,9 +24,9 @@ import polars as pl
 import recon_cli as recon
 from recon_cli.capabilities.attacker.stage import age_bins
 from recon_cli.capabilities.calibrate.measures import load_study
-from recon_cli.capabilities.synth import load_nation
 from recon_cli.capabilities.synth.county import generate_county
 from recon_cli.capabilities.synth.geography import plan_nation
+from recon_cli.capabilities.synth.parameters import load_nation
 from recon_cli.markdown import markdown_table
 from recon_cli.page.sizes import Sizes
 

@@ -1,12 +1,10 @@
 """How large the package is, and how far a reader walks: ``python -m benchmarks.house [FOLDER]``.
 
 Prints a column of the table of docs/architecture.md; FOLDER holds another version's ``recon_cli``,
-as ``git archive COMMIT recon_cli | tar x -C FOLDER`` leaves it. ``--since COMMIT`` says instead
-where the lines are, by `git blame`: how many of that commit's still stand, moved ones too, and what
-those that came since are for; ``--beside FOLDER`` which functions of the walks another version's
-lack. A walk is the functions that commands over the toy county call, in
-the order of their first calls: whoever reads them in that order *returns* when the next one is in a
-file that was left before.
+as ``git archive COMMIT recon_cli | tar x -C FOLDER`` leaves it. ``--beside FOLDER`` lists instead
+which functions of the walks another version's lack. A walk is the functions that commands over the
+toy county call, in the order of their first calls: whoever reads them in that order *returns* when
+the next one is in a file that was left before.
 """
 
 from __future__ import annotations
@@ -54,56 +52,6 @@ sys.setprofile(None)
 for file, name in called:
     print(file, name)
 """
-
-
-#: What lines that came since 0.2.0 are for → files, or beginnings of paths; the longest holds.
-CAPABILITIES = {
-    "proofs and their checker": (
-        *("proofs/", "reconcheck.py", "stages/prove", "config/sections/prove.py"),
-        "evaluate/checked.py",
-    ),
-    "cliques, blocks, the ledger of ends and its steps": (
-        *("model/", "solve/", "attack/reconstruction/", "attack/variability/"),
-        "attack/audit/clique_ends.py",
-    ),
-    "audit of counts left out, of zeros, of rounding": ("attack/audit/", "stages/audit"),
-    "claims: absence, at most, disclosure": ("attack/claims/", "evaluate/disclosing.py"),
-    "layouts of workbooks, drafts of schemas": ("sources/", "scaffold/", "spreadsheet.py"),
-    "export": ("export/", "cli/export.py", "sources/addresses.py"),
-    "rules of check": ("rules/", "stages/check.py", "cli/check.py", "report/check.py"),
-    "areas that overlap, slivers": (
-        *("schema/areas.py", "schema/geography.py", "sources/membership.py", "attack/slivers.py"),
-        *("stages/slivers.py", "config/sections/slivers.py", "report/sections/slivers.py"),
-    ),
-    "registers": ("schema/register.py", "sources/joined.py"),
-    "several releases as one program": (
-        *("attack/joint/", "schema/joint.py", "model/links.py", "stages/joint.py"),
-        "config/sections/joint.py",
-    ),
-    "accounts of privacy, secret chance": (
-        *("noise/", "stages/account.py", "cli/account.py", "chance.py"),
-        *("config/sections/account.py", "store/chance_key.py", "store/study.py"),
-    ),
-    "sweeps and their page": (
-        *("compare/", "stages/compare", "config/sections/compare.py", "report/sweep.py"),
-        "report/comparison.py",
-    ),
-    "people who are known": (
-        *("stages/attribute.py", "attack/known_batch.py"),
-        "config/sections/attribute.py",
-    ),
-    "frontier: exact counts, users, small counts": ("frontier/", "report/frontier.py"),
-    "linkage: passes, weights, truth": ("attack/linkage/", "score/", "attack/tags.py"),
-    "the page: who, what, by which, what to do": ("report/", "evaluate/", "stages/findings.py"),
-    "purge, kept answers, damaged files": (
-        *("store/purge.py", "cli/purge.py", "pipeline/checkpoint.py"),
-        *("sources/damage.py", "resources.py", "tracebacks.py", "strict_yaml.py", "execute/"),
-    ),
-    "what 0.2.0 had, declared once": (
-        *("pipeline/", "stage.py", "protections.py", "stages/", "config/", "cli/", "store/"),
-        *("attack/question.py", "attack/options.py", "protect/", "statement/", "lab/"),
-    ),
-}
 
 
 def modules(folder: Path) -> dict[str, Path]:
@@ -177,40 +125,6 @@ def steps_of(walked: Sequence[Sequence[str]]) -> tuple[int, int, int]:
     return len(files), len(set(files)), returns
 
 
-def origins(commit: str) -> dict[str, tuple[int, int]]:
-    """Of each file of the package, how many lines stood in a commit, anywhere, and how many not."""
-    git = partial(subprocess.run, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    found = {}
-    for path in git(["git", "ls-tree", "-r", "--name-only", "HEAD", "recon_cli"]).stdout.split():
-        if not path.endswith(".py"):
-            continue
-        words = ["git", "blame", "-s", "-l", "-w", "-M", "-C", f"{commit}..HEAD", "--", path]
-        lines = git(words).stdout.splitlines()
-        stood = sum(line.startswith("^") for line in lines)
-        found[path.removeprefix("recon_cli/")] = stood, len(lines) - stood
-    return found
-
-
-def capability(path: str) -> str:
-    """What a file is for, as `CAPABILITIES` says."""
-    fits = {part: name for name, parts in CAPABILITIES.items() for part in parts}
-    known = [part for part in fits if path.startswith(part)]
-    return fits[max(known, key=len)] if known else "elsewhere"
-
-
-def account(commit: str) -> dict[str, str]:
-    """Where the lines are, beside another commit."""
-    lines = origins(commit)
-    new = dict.fromkeys((*CAPABILITIES, "elsewhere"), 0)
-    for path, (_, since) in lines.items():
-        new[capability(path)] += since
-    stood = sum(stood for stood, _ in lines.values())
-    figures = {"still standing": stood, "new": sum(new.values())}
-    ranked = sorted(new.items(), key=lambda each: -each[1])
-    figures |= {f"  {name}": since for name, since in ranked}
-    return {name: f"{figure:,}" for name, figure in figures.items()}
-
-
 def beside(folder: Path, other: Path) -> dict[str, str]:
     """Where a version's walks have functions of names that the other's lack, by part."""
     figures = {}
@@ -242,15 +156,12 @@ def figures_of(folder: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Print the figures of one version, or where its lines are."""
+    """Print the figures of one version, or how its walks differ from another's."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT)
-    parser.add_argument("--since", metavar="COMMIT")
     parser.add_argument("--beside", metavar="FOLDER", type=Path)
     options = parser.parse_args()
-    if options.since:
-        figures = account(options.since)
-    elif options.beside:
+    if options.beside:
         figures = beside(options.folder.resolve(), options.beside.resolve())
     else:
         figures = figures_of(options.folder.resolve())

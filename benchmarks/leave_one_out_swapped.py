@@ -14,9 +14,9 @@ import polars as pl
 from rich.console import Console
 
 import recon_cli as recon
-from recon_cli.capabilities.synth import load_nation
 from recon_cli.capabilities.synth.county import generate_county
 from recon_cli.capabilities.synth.geography import plan_nation
+from recon_cli.capabilities.synth.parameters import load_nation
 from recon_cli.markdown import markdown_table
 
 SETTINGS = ("targeted", "lo", "hi")

@@ -20,11 +20,11 @@ import yaml
 
 import recon_cli as recon
 from benchmarks.areas import ZONINGS, grid, nearest, world
+from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.check.stage import GivenConfig, check
 from recon_cli.config import load_config
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import run_stage
-from recon_cli.pipeline.stages import AUDIT
 from recon_cli.schema import Release
 from recon_cli.store import INGEST
 

@@ -106,13 +106,13 @@ __all__ = [
 
 if TYPE_CHECKING:
     from recon_cli.api import *
-    from recon_cli.capabilities import risk
+    from recon_cli.api import risk as risk
 else:
 
     def __getattr__(name: str) -> object:
         """A name of the public API, imported when it is first asked for (PEP 562)."""
         if name == "risk":
-            return importlib.import_module("recon_cli.capabilities.risk")
+            return importlib.import_module("recon_cli.api.risk")
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value: object = getattr(importlib.import_module("recon_cli.api"), name)

@@ -1,8 +1,7 @@
-"""The protections, an entry each: what it publishes, and in which folders.
+"""What a protection declares: what it publishes, and in which folders.
 
-A new one is an entry here, its section in `recon_cli.config.sections` and its stage in
-`recon_cli.stages.protect`, each a module of its name. `recon protect NAME` and its key of `recon
-compare` follow.
+Each is declared in the folder of its name in `recon_cli.capabilities`; `recon protect NAME` and its
+key of `recon compare` follow.
 """
 
 from __future__ import annotations
@@ -57,46 +56,6 @@ class ProtectionMethod:
         return (*(("accuracy",) if has_accuracy else ()), *self.kept)
 
     @property
-    def stage(self) -> str:
-        """``module:class`` of its stage, a `recon_cli.capabilities.protect.stage.ProtectionStage`."""
-        return f"recon_cli.stages.protect.{self.name}:{self.name.capitalize()}Stage"
-
-
-_METHODS: Final = (
-    ProtectionMethod(
-        "swap", "records", ("hdf", "hdf_households"), "Swap households: the CEF becomes an HDF.",
-        kept=("swaps",), options=("setting",), reads=("persons", "households"),
-    ),
-    ProtectionMethod(
-        "round", "counts", ("rounded",), "Round the counts of records to multiples of a base.",
-        options=("to",),
-    ),
-    ProtectionMethod(
-        "cellkey", "counts", ("perturbed",), "Perturb the counts of records by cell keys.",
-        options=("to",),
-    ),
-    ProtectionMethod(
-        "suppress", "counts", ("suppressed",),
-        "Suppress small counts, and those that would give them away.",
-        options=("to",),
-    ),
-    ProtectionMethod(
-        "census1980", "counts", ("census1980",), "Suppress counts by the rules of the 1980 census.",
-        kept=("rates",), options=("to",),
-    ),
-    ProtectionMethod(
-        "noise", "measurements", ("noisy",), "Measure the counts of records with noise.",
-        options=("strategy",),
-    ),
-    ProtectionMethod(
-        "topdown", "records", ("mdf",), "Make records from noisy measurements, level by level."
-    ),
-    ProtectionMethod(
-        "randomize", "answers", ("randomized", "randomized_counts"),
-        "Replace answers of records by chance.",
-    ),
-)  # fmt: skip
-#: Name → protection, in the order of a run.
-PROTECTIONS: Final[Mapping[str, ProtectionMethod]] = MappingProxyType(
-    {each.name: each for each in _METHODS}
-)
+    def package(self) -> str:
+        """The folder of its capability, as a dotted name."""
+        return f"recon_cli.capabilities.{self.name}"

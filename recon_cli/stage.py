@@ -24,7 +24,8 @@ class Stage:
         reads: Folders of the work folder that it reads, where they are there.
         section: The config section that asks for it; what the section's own files are, it says
             itself (`recon_cli.config.model.Section.inputs`).
-        function: ``module:function``, so that only a stage that runs is imported.
+        package: The folder of its capability, as a dotted name: its module ``stage`` opens it
+            (``open_stage``), and is imported only when it runs.
         can_shard: Whether its pieces can be divided among processes with ``--shard``.
         called: What options call it; default the last word of its command.
         options: Keys of its section that its command has an option for.
@@ -38,7 +39,7 @@ class Stage:
     folders: tuple[str, ...]
     reads: tuple[str, ...] = ()
     section: str = ""
-    function: str = ""
+    package: str = ""
     can_shard: bool = False
     called: str = ""
     options: tuple[str, ...] = ()
@@ -59,6 +60,21 @@ class Stage:
     def moved(self) -> tuple[str, ...]:
         """What a publication puts into the work folder: the folders, and what is not told."""
         return (*self.folders, *([manifests_folder(self.name)] if self.public else ()))
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that is no stage: the module ``command`` of its capability has it.
+
+    Attributes:
+        words: What a user types, after ``recon``.
+        package: The folder of its capability, as a dotted name.
+        purpose: What it does, in a sentence, as its own help begins.
+    """
+
+    words: str
+    package: str
+    purpose: str
 
 
 def load(name: str) -> Any:
@@ -107,6 +123,6 @@ INGEST: Final = Stage(
     "ingest",
     folders=("tables", "geounits"),
     section="ingest",
-    function="recon_cli.capabilities.ingest.stage:ingest",
+    package="recon_cli.capabilities.ingest",
     purpose="Read published files into the work folder.",
 )

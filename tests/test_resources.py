@@ -37,7 +37,7 @@ def test_a_stage_without_memory_is_told_in_one_line(
     def starved(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.ingest", starved)
+    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.open_stage", starved)
     log = tmp_path / "log"
     done = recon("run", "-c", CLINIC, "--work", tmp_path / "work", "--log-json", log, code=11)
     assert done.stderr.startswith("error: memory ran out; finished partitions are kept")
@@ -56,7 +56,7 @@ def test_a_panic_of_a_library_at_the_cap_is_told_in_one_line(
     def starved(*_: object) -> None:
         raise PanicException("OS can't spawn worker thread")
 
-    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.ingest", starved)
+    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.open_stage", starved)
     monkeypatch.setattr("recon_cli.resources._is_at_cap", lambda: True)
     done = recon("run", "-c", CLINIC, "--work", tmp_path / "work", code=11)
     assert done.stderr.startswith("error: memory ran out; finished partitions are kept")

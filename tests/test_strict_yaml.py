@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from recon_cli.capabilities.synth.parameters import load_nation
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.strict_yaml import parse_yaml
-from tests.support.paths import SHARED, needs_shared
 
 TEXT = """\
 release: r
@@ -141,11 +141,21 @@ def test_aliases_are_counted_as_what_they_stand_for() -> None:
     assert line == 12  # where the alias leads to
 
 
-@needs_shared
-@pytest.mark.parametrize("case", ["bomb2", "deep", "deep2", "sexagesimal"])
-def test_a_hostile_config_is_refused_in_one_line(case: str) -> None:
-    path = SHARED / "cases" / "hostile" / f"{case}.yaml"
-    with pytest.raises(ConfigError, match=f"{case}.yaml:[0-9]+: ") as refusal:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x, x]\n"
+        + "".join(f"{c}: &{c} [*{b}, *{b}]\n" for b, c in pairwise("abcdefghijklmnopqrstuv")),
+        "work: " + "[" * 5000,
+        "work: " + "{a: " * 100 + "}" * 100,
+        "release: r\nwork: w\nseed: 1:30:00\n",
+    ],
+    ids=["doubled aliases", "open brackets", "nested mappings", "sexagesimal"],
+)
+def test_a_hostile_config_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "recon.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"recon\.yaml:[0-9]+: ") as refusal:
         load_config(path)
     assert "\n" not in str(refusal.value)
 

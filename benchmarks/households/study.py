@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 import recon_cli as recon
-from recon_cli.capabilities.synth import load_nation
 from recon_cli.capabilities.synth.county import generate_county
 from recon_cli.capabilities.synth.geography import plan_nation
+from recon_cli.capabilities.synth.parameters import load_nation
 from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Release, Table, load_release
 

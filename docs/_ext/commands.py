@@ -10,7 +10,7 @@ import click
 from mdtext import code, fence, table
 
 from recon_cli.cli import main
-from recon_cli.cli._options import ConfiguredCommand, run_options
+from recon_cli.console.options import ConfiguredCommand, run_options
 
 #: A paragraph that click leaves as it is.
 _RAW = "\b"

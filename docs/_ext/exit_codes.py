@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mdtext import first_line, table
 
 from recon_cli.capabilities.check import command as check
-from recon_cli.cli import _signals
+from recon_cli.console import signals
 from recon_cli.errors import ReconError
 
 #: 128 and SIGABRT, as shells count.
@@ -21,13 +21,13 @@ def describe_exit_codes() -> str:
         1: ("–", "A defect of the program; please report it."),
         check.BROKEN: ("–", "`recon check`: a rule is broken."),
         check.UNDECIDED: ("–", "`recon check`: no rule is broken, and one is undecided."),
-        _signals.INTERRUPTED: ("–", "Interrupted; the same command continues from there."),
+        signals.INTERRUPTED: ("–", "Interrupted; the same command continues from there."),
         _ABORTED: (
             "–",
             "A library ended the process because memory ran out; the same command continues.",
         ),
-        _signals.NO_READER: ("–", "Whoever read the output went away."),
-        _signals.TERMINATED: ("–", "Terminated; the same command continues from there."),
+        signals.NO_READER: ("–", "Whoever read the output went away."),
+        signals.TERMINATED: ("–", "Terminated; the same command continues from there."),
     }
     for error in _tree(ReconError):
         name, text = f"`{error.__name__}`", first_line(error.__doc__ or "")

@@ -14,7 +14,7 @@ from recon_cli.capabilities.leave_one_out import again
 from recon_cli.capabilities.leave_one_out import question as attack
 from recon_cli.capabilities.leave_one_out.again import Publish, SwappedPublication, attack_swapped
 from recon_cli.capabilities.link.key_encoding import require
-from recon_cli.capabilities.swap import load_swap
+from recon_cli.capabilities.swap.settings import load_swap
 from recon_cli.capabilities.swap.swap import apply_moves, draw_moves
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError

@@ -1,5 +1,43 @@
-"""The command line: options in, stage call out. One module a command; see `_group`."""
+"""The ``recon`` command, and those of no capability: ``run``, ``status``, ``purge``.
 
-from recon_cli.cli._group import main
+A module ``run.py`` of this package whose ``command`` is a click command is ``recon run``, one in
+its folder ``data/`` a command of ``recon data``.
+"""
 
-__all__ = ["main"]
+import click
+
+from recon_cli.console.group import Recon
+from recon_cli.version import __version__
+
+
+@click.group(
+    name="recon",
+    cls=Recon,
+    path="recon",
+    package=__package__,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="recon")
+def main() -> None:
+    """From published tables to the person records they imply, with proof.
+
+    Begin with published files: what they are is found out, and a first config is written.
+
+    \b
+      recon init tables.xlsx
+      recon run
+      recon show
+
+    A run is that one YAML file (`recon.yaml` in the current folder, or -c FILE). Each stage is also
+    a command, with a section of its own:
+
+    \b
+      release: sf1_2010
+      work: work/al
+      ingest:
+        source: sf1-legacy
+        paths: [al2010.sf1.zip]
+      reconstruct:
+        tables: block+tract
+
+    """  # noqa: D301 - click wants the character itself

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options
-from recon_cli.cli._output import Fact, readable_bytes, show
+from recon_cli.console.options import ConfiguredCommand, RunOptions, run_options
+from recon_cli.console.output import Fact, readable_bytes, show
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.store.purge import Purge, find_purge, purge
 

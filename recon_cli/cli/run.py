@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from recon_cli.cli._options import (
+from recon_cli.console.options import (
     MERGE,
     ConfiguredCommand,
     RunOptions,
     force_option,
     run_options,
 )
-from recon_cli.cli._run_log import RunLog, log_to
-from recon_cli.cli._stage import run_and_print
+from recon_cli.console.run_log import RunLog, log_to
+from recon_cli.console.stage_command import run_and_print
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import plan, run_stages
@@ -109,7 +109,7 @@ def command(
     configured = stages_of(run.config)
     chosen = select(configured, first, last, only)
     if dry_run:
-        load("recon_cli.cli._plan:print_plan")(
+        load("recon_cli.console.plan_table:print_plan")(
             plan(run, chosen, dependencies(configured, run.config)), force=force
         )
     elif log_json is None:

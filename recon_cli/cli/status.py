@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from recon_cli.capabilities.score.words import words_of_run
-from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options
-from recon_cli.cli._output import duration, readable_bytes, show_facts, terminal_width
+from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.config import DEFAULT_FILE
+from recon_cli.console.options import ConfiguredCommand, RunOptions, run_options
+from recon_cli.console.output import duration, readable_bytes, show_facts, terminal_width
 from recon_cli.errors import ReconError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.status import FolderStatus, status_of_folder, status_of_run

@@ -1,8 +1,5 @@
 """The configuration of a run: one YAML file, checked before anything is read or written."""
 
-from recon_cli.capabilities.ingest.options import Ingest
-from recon_cli.capabilities.reconstruct.options import Reconstruct
-from recon_cli.capabilities.tabulate.options import Tabulate
 from recon_cli.config.load import DEFAULT_FILE, load_config
 from recon_cli.config.model import RunConfig, Section
 from recon_cli.config.sections import SECTIONS
@@ -10,10 +7,7 @@ from recon_cli.config.sections import SECTIONS
 __all__ = [
     "DEFAULT_FILE",
     "SECTIONS",
-    "Ingest",
-    "Reconstruct",
     "RunConfig",
     "Section",
-    "Tabulate",
     "load_config",
 ]

@@ -176,6 +176,11 @@ class Section(ConfigModel):
         """Files that its stage writes outside its own folders."""
         return ()
 
+    @property
+    def compares_with_study(self) -> bool:
+        """Whether the run is compared with a published study, so that its words are used."""
+        return False
+
 
 def check_levels(names: Iterable[str] | None, release: Release, key: str = "levels") -> None:
     """Refuse levels that the release does not have.

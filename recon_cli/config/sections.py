@@ -1,28 +1,33 @@
-"""One module a section. A new stage adds a module here and nothing else.
-
-A module ``solvar`` defines the section ``solvar`` as its only public `Section` subclass. That of
-`recon check` is with its rules.
-"""
+"""The sections of the config: ``options.py`` of each capability that has one."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
+from recon_cli import capabilities
 from recon_cli.config.model import Section
+
+#: The section of the runner itself.
+_CLUSTER = {"cluster": "recon_cli.config.cluster"}
 
 
 class _Sections(Mapping[str, type[Section]]):
     """Section name → its model, which is imported when it is asked for: most runs need few."""
 
-    def __init__(self) -> None:
-        here = {
-            module.name: f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)
+    @cached_property
+    def _modules(self) -> dict[str, str]:
+        """Section name → the module that defines it as its only public `Section` subclass."""
+        (home,) = capabilities.__path__
+        found = {
+            name: f"{capabilities.__name__}.{name}.options"
+            for name in capabilities.CAPABILITIES
+            for module in pkgutil.iter_modules([f"{home}/{name}"])
+            if module.name == "options"
         }
-        self._modules = dict(
-            sorted({**here, "check": "recon_cli.capabilities.check.options"}.items())
-        )
+        return dict(sorted({**found, **_CLUSTER}.items()))
 
     def __getitem__(self, name: str) -> type[Section]:
         module = importlib.import_module(self._modules[name])

@@ -8,9 +8,9 @@ from typing import Final
 
 import polars as pl
 
-from recon_cli.capabilities.findings.fresh import Missing
 from recon_cli.markdown import markdown_table, markdown_text
 from recon_cli.page.charts import Chart
+from recon_cli.page.missing import Missing
 from recon_cli.page.words import Words, percentage, size_label
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,18 +13,17 @@ from recon_cli.pipeline.opened_stage import OpenedStage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.resources import require_room
-from recon_cli.stage import load
 from recon_cli.store import Manifest, Stage, StageStatus, State, stage_status
 from recon_cli.store.manifest import read_manifest
 
 
 def open_stage(stage: Stage, run: Run) -> OpenedStage:
-    """Open a stage's inputs by the function that it declares.
+    """Open a stage's inputs by ``open_stage`` of the module ``stage`` of its capability.
 
     Raises:
-        ReconError: See the stage's function.
+        ReconError: See that function.
     """
-    opened: OpenedStage = load(stage.function)(run)
+    opened: OpenedStage = importlib.import_module(f"{stage.package}.stage").open_stage(run)
     return opened
 
 

@@ -1,7 +1,7 @@
 """Bytes on disk: deterministic Parquet, digests, and writes that a power cut cannot halve.
 
 Every file and folder that the program makes is made here, for its owner alone whatever the umask;
-what libraries make by themselves is so by `recon_cli.cli._group`.
+what libraries make by themselves is so by `recon_cli.console.group`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from recon_cli.capabilities.leave_one_out.again import (
     SwappedPublication,
     attack_swapped,
 )
-from recon_cli.capabilities.swap import load_swap
+from recon_cli.capabilities.swap.settings import load_swap
 from recon_cli.capabilities.swap.swap import apply_moves, draw_moves
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.publication import Publication

@@ -36,7 +36,7 @@ def test_a_unit_that_is_wrongly_taken_to_be_empty_is_found() -> None:
         tiny = make_release(7, 134)
         assert tiny is not None
         kinds = {word.kind for word in words_of(tiny) if word.is_true is False}
-    assert kinds == {"places"}
+    assert kinds == {"places", "refusal"}
 
 
 def test_records_that_no_row_mentions_can_be_measured() -> None:

@@ -16,7 +16,7 @@ from recon_cli.capabilities.compare.dominance import (
 )
 from recon_cli.capabilities.compare.errors import TOTAL, error_table, sum_errors
 from recon_cli.capabilities.compare.page import compose_comparison
-from recon_cli.capabilities.compare.summary import ProtectionSummary
+from recon_cli.capabilities.compare.protection_summary import ProtectionSummary
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from tests.support import layouts

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from recon_cli.capabilities.compare.errors import DEVIATIONS, ERRORS, unit_errors
-from recon_cli.capabilities.compare.summary import ProtectionSummary
+from recon_cli.capabilities.compare.protection_summary import ProtectionSummary
 from recon_cli.capabilities.compare.sweep import (
     DIFFERENCES,
     SweptDraw,

@@ -6,14 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from recon_cli.config import (
-    SECTIONS,
-    Ingest,
-    Reconstruct,
-    RunConfig,
-    Tabulate,
-    load_config,
-)
+from recon_cli.capabilities.ingest.options import Ingest
+from recon_cli.capabilities.reconstruct.options import Reconstruct
+from recon_cli.capabilities.tabulate.options import Tabulate
+from recon_cli.config import SECTIONS, RunConfig, load_config
 from recon_cli.errors import ConfigError, SchemaError
 
 GOOD = """\

@@ -83,7 +83,8 @@ def test_docstrings_link_to_terms_of_the_glossary() -> None:
 
 
 #: From the bottom to the top, as docs/architecture.md has them.
-LAYERS = ("vocabulary", "core", "shell", "surface")
+LAYERS = ("vocabulary", "core", "shell", "capabilities", "faces")
+CAPABILITIES = "recon_cli.capabilities"
 #: All that the core may know of what is above it: who hears of progress.
 OF_PROGRESS = {
     f"recon_cli.progress.{name}"
@@ -159,16 +160,49 @@ def test_nothing_is_imported_from_above(layer: str) -> None:
     assert above == []
 
 
-def test_of_the_surface_stages_alone_know_the_report_alone() -> None:
+def capability_of(name: str) -> str:
+    """The folder that a module, or a name of one, is in; empty for the kernel and the faces."""
+    return name.split(".")[2] if name.startswith(f"{CAPABILITIES}.") else ""
+
+
+def named(path: Path) -> set[str]:
+    """What a module imports, or names as ``module:name``."""
+    text = path.read_text()
+    return imported(ast.walk(ast.parse(text))) | set(
+        re.findall(r'"(recon_cli(?:\.\w+)+):\w*"', text)
+    )
+
+
+#: The runner writes down the proof of a contradiction, where there is somebody to prove it.
+PROVING_RUNNER = ("recon_cli.pipeline.failure_log", {"prove", "reconstruct"})
+
+
+def test_the_kernel_imports_no_capability() -> None:
     layers = layer_of()
-    known = {
-        (module.split(".")[1], name.split(".")[1])
+    kernel = {
+        module: {capability_of(name) for name in named(path)} - {"", "CAPABILITIES"}
         for module, path in MODULES.items()
-        if layers.get(".".join(module.split(".")[1:2])) == "shell"
-        for name in imported(ast.walk(ast.parse(path.read_text())))
-        if layers[name.split(".")[1]] == "surface"
+        if layers.get(".".join(module.split(".")[1:2])) in LAYERS[:3]
     }
-    assert known == {("stages", "report")}, "see docs/architecture.md"
+    assert {module: known for module, known in kernel.items() if known} == dict([PROVING_RUNNER])
+
+
+def needs() -> dict[str, set[str]]:
+    """Capability → those that it names."""
+    found: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        if own := capability_of(module):
+            others = {capability_of(name) for name in named(path)} - {"", own}
+            found.setdefault(own, set()).update(others)
+    return found
+
+
+def test_capabilities_need_those_of_the_table_and_no_circle() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (`.*|–) \|$", ARCHITECTURE.read_text(), re.MULTILINE)
+    table = {name: set(re.findall(r"`(\w+)`", others)) for name, others in rows}
+    assert table == needs()
+    assert set(table) == set(importlib.import_module(CAPABILITIES).CAPABILITIES)
+    assert first_circle(needs()) == []
 
 
 def first_circle(depends: Mapping[str, set[str]]) -> list[str]:
@@ -193,7 +227,8 @@ def test_no_module_and_no_folder_imports_in_a_circle() -> None:
         depends[module] = {module_of(name) for name in names} - {module}
         if "." in module:
             part = module.split(".")[1]
-            others = {name.split(".")[1] for name in depends[module]} - {part}
+            known = depends[module] - {CAPABILITIES}  # the registry: names and nothing else
+            others = {name.split(".")[1] for name in known} - {part}
             folders.setdefault(part, set()).update(others)
     assert sum(map(len, depends.values())) > 1000
     assert first_circle(depends) == []
@@ -216,15 +251,3 @@ def test_only_the_solvers_import_ortools() -> None:
     for path in PACKAGE.rglob("*.py"):
         if path.parent.name != "solve":
             assert not re.search(r"^\s*(from|import) ortools", path.read_text(), re.MULTILINE), path
-
-
-def test_nothing_but_its_commands_leans_on_the_lab() -> None:
-    leaning = {
-        module
-        for module, path in MODULES.items()
-        if not module.startswith(("lab", "cli.lab", "recon_cli.lab", "recon_cli.cli.lab"))
-        for name in imported(ast.walk(ast.parse(path.read_text())))
-        if name.split(".")[1] == "lab"
-    }
-    assert leaning == set()
-    assert any(module.split(".")[-2:-1] == ["lab"] for module in MODULES)

@@ -9,13 +9,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.claims import CLAIMS
+from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import Proofs
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.verify.stage import verify
 from recon_cli.config import load_config
 from recon_cli.errors import StageError
+from recon_cli.page.missing import Missing
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT
 from tests.support.command_line import recon
 
 SCHEMA = """\

@@ -23,12 +23,13 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.config import load_config
 from recon_cli.errors import ConfigError, ContradictionError, WorkerError
 from recon_cli.execute import DaskWorkers, connection, remote, run_items
 from recon_cli.pipeline import question_worker
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import RECONSTRUCT, SOLVAR
 from tests.support import deadly_questions, shards
 from tests.support.paths import ROOT
 from tests.support.stages import ingest, reconstruct, solvar

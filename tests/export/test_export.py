@@ -23,7 +23,7 @@ from recon_cli.capabilities.export.findings import _EXACT
 from recon_cli.capabilities.export.records import records_workbook
 from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
 from recon_cli.capabilities.findings.checked import BY_ENGINES
-from recon_cli.capabilities.init import recognise
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.sources.addresses import locate_counts
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.formats import FileMapping

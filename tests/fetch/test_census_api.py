@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from recon_cli.capabilities.fetch import ApiOrder, ask, census_api, queries
-from recon_cli.capabilities.fetch.census_api import _request
+from recon_cli.capabilities.fetch import census_api
+from recon_cli.capabilities.fetch.census_api import ApiOrder, _request, ask, queries
 from recon_cli.capabilities.fetch.transfer import TransferError
 from recon_cli.errors import ConfigError, FetchError
 from recon_cli.schema import load_release

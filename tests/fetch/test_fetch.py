@@ -18,13 +18,9 @@ import pytest
 from filelock import FileLock
 from rich.console import Console
 
-from recon_cli.capabilities.fetch import (
-    Order,
-    catalogued_releases,
-    deliver,
-    load_catalogue,
-    transfer,
-)
+from recon_cli.capabilities.fetch import transfer
+from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
+from recon_cli.capabilities.fetch.delivery import Order, deliver
 from recon_cli.errors import FetchError, SourceError
 from recon_cli.progress import ConsoleReporter
 from recon_cli.schema import load_release
@@ -474,7 +470,8 @@ def test_the_catalogue_has_every_state_and_its_folder() -> None:
 
 
 def test_nothing_slow_is_imported_until_it_is_needed() -> None:
-    code = "import sys, recon_cli.capabilities.fetch; print({'pooch', 'requests', 'rich'} & set(sys.modules))"
+    loaded = "{'pooch', 'requests', 'rich'} & set(sys.modules)"
+    code = f"import sys, recon_cli.capabilities.fetch.delivery; print({loaded})"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.verify.stage import verify
-from recon_cli.cli._options import RunOptions
 from recon_cli.config import load_config
+from recon_cli.console.options import RunOptions
 from recon_cli.errors import ConfigError, StageError, Unpublished, WorkerError
 from recon_cli.execute import Results, WorkItem
 from recon_cli.pipeline import question_worker
 from recon_cli.pipeline.quarantine import QuarantineOnDeath
 from recon_cli.pipeline.run import ALL_PIECES, NO_PIECES, Run, Shard
-from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Level, load_release
 from recon_cli.store import Piece, Span
 from recon_cli.store.pieces import cut

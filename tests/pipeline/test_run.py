@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -18,13 +19,12 @@ import pytest
 from click.testing import Result
 
 from recon_cli import __version__
-from recon_cli.cli._stage import summary_of
 from recon_cli.config import SECTIONS, load_config
+from recon_cli.console.stage_command import summary_of
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline import question_worker
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.stages import STAGES
-from recon_cli.stage import load
 from recon_cli.store.manifest import read_manifest
 from tests.support import killing
 from tests.support.command_line import recon
@@ -140,7 +140,7 @@ def test_choosing_stages() -> None:
 
 def test_every_stage_has_its_function_its_section_and_its_summary() -> None:
     for each in STAGES:
-        assert callable(load(each.function))
+        assert callable(import_module(f"{each.package}.stage").open_stage)
         assert callable(summary_of(each))
         assert each.section in SECTIONS
     made = [folder for each in STAGES for folder in each.folders]
@@ -261,7 +261,7 @@ def test_an_interrupt_while_a_module_is_loaded_is_one(
     def loading(*_: object) -> None:
         raise ImportError("initialization failed") from KeyboardInterrupt()
 
-    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.ingest", loading)
+    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.open_stage", loading)
     log = tmp_path / "log.jsonl"
     said = clinic(tmp_path, "--until", "ingest", "--log-json", log, code=130).stderr
     assert said.startswith("interrupted; finished partitions are kept")
@@ -272,7 +272,7 @@ def test_an_interrupt_while_a_module_is_loaded_is_one(
     def missing(*_: object) -> None:
         raise ImportError("no such module")
 
-    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.ingest", missing)
+    monkeypatch.setattr("recon_cli.capabilities.ingest.stage.open_stage", missing)
     failed = recon("ingest", "-c", CLINIC, "--work", tmp_path, code=1)
     assert "ImportError" in failed.stderr, "what is broken is not hidden"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from recon_cli.capabilities.swap import Experimental, Targeted, load_swap, packaged_swaps
+from recon_cli.capabilities.swap.settings import Experimental, Targeted, load_swap, packaged_swaps
 from recon_cli.capabilities.swap.swap import (
     NEEDED,
     apply_moves,

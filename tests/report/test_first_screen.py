@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from recon_cli.capabilities.findings.findings import ClaimFindings, Findings, Rule
+from recon_cli.capabilities.report import REPORT
 from recon_cli.capabilities.report.compose import compose_report
 from recon_cli.capabilities.report.findings import gather_findings
 from recon_cli.capabilities.report.stage import reportable
@@ -18,7 +19,6 @@ from recon_cli.config import load_config
 from recon_cli.page.document import ReportDocument
 from recon_cli.page.markup import to_text
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import REPORT
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
 

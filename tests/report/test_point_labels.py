@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from recon_cli.page.charts import Chart, ChartRow, Panel
+from recon_cli.page.drawing import NOTHING, draw
 from recon_cli.page.svg import _box, _meet, place_labels
 
 
@@ -27,3 +29,8 @@ def test_names_of_near_points_do_not_overlap() -> None:
 def test_a_name_longer_than_the_plot_is_placed_all_the_same() -> None:
     (label,) = place_labels([(10.0, 10.0, "x" * 90)], (0, 0, 100, 100))
     assert (label.x, label.at_end) == (18.0, False)
+
+
+def test_a_chart_without_a_value_says_so() -> None:
+    chart = Chart((Panel("Links", "%", (ChartRow("all", ()),), is_bars=True),))
+    assert NOTHING in draw(chart, 720)

@@ -17,13 +17,13 @@ from recon_cli.capabilities.findings.findings import (
     ScoreFindings,
     VariabilityFindings,
 )
-from recon_cli.capabilities.findings.fresh import Missing
 from recon_cli.capabilities.findings.proven import (
     Mode,
     add_up_sizes,
     proven_units,
     uniqueness_by_size,
 )
+from recon_cli.capabilities.report import REPORT
 from recon_cli.capabilities.report.compose import compose_report
 from recon_cli.capabilities.report.findings import gather_findings
 from recon_cli.capabilities.report.headline import make_headline
@@ -31,10 +31,10 @@ from recon_cli.capabilities.report.stage import reportable
 from recon_cli.config import load_config
 from recon_cli.errors import StageError
 from recon_cli.page.markup import to_text
+from recon_cli.page.missing import Missing
 from recon_cli.page.sizes import Sizes
 from recon_cli.page.words import words_of
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import REPORT
 from tests.support import reported
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
@@ -391,7 +391,7 @@ def test_the_files(base: Path, tmp_path: Path) -> None:
     assert set(re.findall(r"(?:src|href)=[\"'](?!data:|#)(.*?)[\"']", html)) == set(worst)
 
     markdown = files["report.md"].decode()
-    assert markdown.startswith("# Two &lt;tables&gt;\n")
+    assert markdown.startswith("# Two &lt;tables>\n")
     for chart in re.findall(r"\]\((.*?)\)", markdown):
         assert chart in files
     tables = [line for line in markdown.splitlines() if line.startswith("|")]

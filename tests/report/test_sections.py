@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from recon_cli.capabilities.findings.findings import Findings, Rule
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.section import Section
 from recon_cli.capabilities.report.sections import SECTIONS
 from recon_cli.page.document import ReportSection
+from recon_cli.page.missing import Missing
 from recon_cli.page.words import words_of
 from recon_cli.schema import load_release
 from tests.support.paths import ROOT

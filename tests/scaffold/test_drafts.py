@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from recon_cli.capabilities.init import compose_protection
+from recon_cli.capabilities.init.document import compose_protection
 from recon_cli.schema import load_release
 from recon_cli.statement.laws import parse_law
 from tests.support.command_line import recon

@@ -11,10 +11,13 @@ import polars as pl
 import pytest
 import yaml
 
-from recon_cli.capabilities.init import compose, recognise, recognition
-from recon_cli.capabilities.init.document import descriptions
+from recon_cli.capabilities.ingest.options import Ingest
+from recon_cli.capabilities.init import recognition
+from recon_cli.capabilities.init.document import compose, descriptions
+from recon_cli.capabilities.init.recognition import recognise
+from recon_cli.capabilities.reconstruct.options import Reconstruct
 from recon_cli.capabilities.solvar.options import Solvar
-from recon_cli.config import SECTIONS, Ingest, Reconstruct, load_config
+from recon_cli.config import SECTIONS, load_config
 from recon_cli.config.model import ConfigModel, Top
 from tests.support.command_line import recon
 from tests.support.layouts import LAYOUTS, counts_of

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.cli import main
-from recon_cli.config import Ingest, load_config
+from recon_cli.config import load_config
 from recon_cli.schema import load_release
 from recon_cli.sources.formats.layout.words import is_all_places
 from recon_cli.sources.formats.vocabulary import is_total

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recon_cli.config import Ingest, load_config
+from recon_cli.capabilities.ingest.options import Ingest
+from recon_cli.config import load_config
 from tests.support.command_line import recon
 
 AREAS = ("Ashby", "Elm", "All areas")

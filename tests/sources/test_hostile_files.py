@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 import zipfile
 from collections.abc import Callable
@@ -15,13 +14,10 @@ from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import FileMapping, open_tables, open_tidy
 from recon_cli.sources.listing import read_geounit_list
-from tests.support.command_line import recon
 from tests.support.layouts import LAYOUTS, SCHEMA, counts_of
-from tests.support.paths import SHARED, needs_shared
 
 BLOCK = "340210001001000"
 ROWS = f"geoid,P99_001N,P99_002N\n{BLOCK},3,1\n340210001001001,2,2\n"
-MUTATED = SHARED / "cases" / "mutated-files"
 
 
 @pytest.fixture(scope="module")
@@ -39,26 +35,6 @@ def refusal(release: Release, source: str, path: Path) -> str:
     assert "\n" not in message
     assert time.process_time() - started < 20
     return message
-
-
-@needs_shared
-@pytest.mark.parametrize("case", sorted(each.name for each in MUTATED.glob("*")))
-def test_a_damaged_public_file_is_refused_in_one_line(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / case
-    shutil.copytree(MUTATED / case, folder)
-    monkeypatch.chdir(folder)
-    files = [path.name for path in sorted(folder.iterdir()) if path.suffix != ".yaml"]
-    if case.startswith("init"):
-        drafted = recon("init", files[-1], "--to", "drafted.yaml", code=4)
-        assert drafted.stderr.startswith(f"error: {files[-1]}: ")
-        assert drafted.stderr.count("\n") == 1
-    run = recon("run", "-c", "c.yaml", code=4)
-    errors = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1
-    assert files[-1] in errors[0]
-    assert "Traceback" not in run.stderr
 
 
 def test_columns_of_one_name_that_have_a_role_are_refused(release: Release, tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from functools import cache
 
 import polars as pl
 
-from recon_cli.capabilities.synth import Nation, load_nation
 from recon_cli.capabilities.synth.county import CountyRecords, generate_county
 from recon_cli.capabilities.synth.geography import County, plan_nation
+from recon_cli.capabilities.synth.parameters import Nation, load_nation
 
 PEOPLE = 120_000
 SEED = 11

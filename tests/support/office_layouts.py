@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from recon_cli.capabilities.init import RecognisedFiles, recognise
+from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
 from recon_cli.errors import ReconError
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.formats import FileMapping

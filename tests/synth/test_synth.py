@@ -11,7 +11,6 @@ import pytest
 
 from recon_cli.capabilities.attacker.stage import age_bins
 from recon_cli.capabilities.calibrate.measures import load_study
-from recon_cli.capabilities.synth import load_nation
 from recon_cli.capabilities.synth.county import HOUSEHOLDS, PERSONS, generate_county
 from recon_cli.capabilities.synth.geography import (
     FIRST_COUNTY,
@@ -23,6 +22,7 @@ from recon_cli.capabilities.synth.geography import (
 )
 from recon_cli.capabilities.synth.households import RELATIONSHIPS, RELATIVES, cumulative_sums
 from recon_cli.capabilities.synth.origins import vary
+from recon_cli.capabilities.synth.parameters import load_nation
 from recon_cli.capabilities.synth.units import FEATURES, HOLDER_AGES
 from recon_cli.errors import ConfigError
 from recon_cli.page.sizes import Sizes

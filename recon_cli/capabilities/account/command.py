@@ -13,8 +13,8 @@ import polars as pl
 from recon_cli.capabilities.account.account import Product, Spend, Total, grouped, tight_epsilon
 from recon_cli.capabilities.account.options import Account
 from recon_cli.capabilities.account.stage import account_of, other_accounts, uncounted
-from recon_cli.cli._options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
-from recon_cli.cli._output import Fact, show, show_table
+from recon_cli.console.options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
+from recon_cli.console.output import Fact, show, show_table
 from recon_cli.errors import ConfigError
 from recon_cli.plurals import plural
 from recon_cli.spreadsheet import csv_bytes

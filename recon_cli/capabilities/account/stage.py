@@ -13,25 +13,53 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from recon_cli.capabilities.account.account import Limit, Product, Spend, Total
 from recon_cli.capabilities.account.options import Account
 from recon_cli.errors import BudgetError, ConfigError, StageError
-from recon_cli.pipeline.stages import stage_named
-from recon_cli.protections import PROTECTIONS
-from recon_cli.stage import PRIVATE
+from recon_cli.pipeline.run import Run
+from recon_cli.pipeline.stages import PROTECTIONS, stage_named
+from recon_cli.stage import PRIVATE, Stage
 from recon_cli.store import files
 from recon_cli.store.manifest import MANIFEST, read_manifest
-
-if TYPE_CHECKING:
-    from recon_cli.capabilities.protect.stage import ProtectionStage
-
+from recon_cli.store.recipe import Recipe
 
 #: Where it lies in a work folder, unless the config says otherwise.
 ACCOUNT_FILE: Final = f"{PRIVATE}/account.jsonl"
 #: How long to wait for another process that reserves.
 _SECONDS: Final = 60.0
+
+
+class Spending(Protocol):
+    """A protection of a run that spends a budget."""
+
+    run: Run
+    config: Any
+
+    @property
+    def stage(self) -> Stage:
+        """Its declaration."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """Return what its product depends on."""
+
+    @property
+    def records_from(self) -> Path:
+        """Return the folder of its records or counts."""
+
+    @property
+    def protected_before(self) -> Sequence[str]:
+        """Return the protections that its records or counts had before."""
+
+    @property
+    def spends(self) -> Sequence[Spend]:
+        """Return what its queries spend."""
+
+    @property
+    def invariants(self) -> Sequence[str]:
+        """Return what it publishes without noise, in words."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +84,7 @@ class KeptAccount:
         """
         return _read_products(self.path, self.of)
 
-    def reserve(self, protection: ProtectionStage[Any, Any], id_: str) -> None:
+    def reserve(self, protection: Spending, id_: str) -> None:
         """Write down what a protection spends; once for each ``id_``.
 
         Raises:
@@ -84,7 +112,7 @@ def account_of(work: Path, section: Account) -> KeptAccount:
     return KeptAccount(section.file or work / ACCOUNT_FILE, section.of, allowed)
 
 
-def _records_digest(protection: ProtectionStage[Any, Any]) -> str:
+def _records_digest(protection: Spending) -> str:
     """A digest of the records or counts that a protection reads."""
     recipe = protection.recipe
     inputs = [value for each in recipe.partitions.values() for value in each.values()]

@@ -89,7 +89,7 @@ def commercial_file(
 
     Args:
         nation: The parameters.
-        persons: The county's persons, as `recon_cli.capabilities.synth.county.generate_county` makes them.
+        persons: The county's persons, as `capabilities.synth.county.generate_county` makes them.
         places: Its blocks, likewise.
         agebin: The number of the bin of each age, see `bins_of`.
         county: Its code as a number; keeps strangers of counties apart.

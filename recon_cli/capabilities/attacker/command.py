@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
-from recon_cli.cli._stage import run_and_print
+from recon_cli.console.options import ConfiguredCommand, RunOptions, force_option, run_options
+from recon_cli.console.stage_command import run_and_print
 
 
 @click.command(cls=ConfiguredCommand, sections=("synth",))

@@ -9,17 +9,18 @@ from pathlib import Path
 import numpy as np
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.attacker import ATTACKER
 from recon_cli.capabilities.attacker.attacker_files import bins_of, commercial_file, exact_columns
 from recon_cli.capabilities.reconstruct.stage import input_digests
-from recon_cli.capabilities.synth import Nation
+from recon_cli.capabilities.synth import SYNTH
 from recon_cli.capabilities.synth.ages import OLDEST
 from recon_cli.capabilities.synth.options import Synth
+from recon_cli.capabilities.synth.parameters import Nation
 from recon_cli.capabilities.synth.stage import nation_of
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run, pieces_of
-from recon_cli.pipeline.stages import ATTACKER, SYNTH
 from recon_cli.schema import Release
 from recon_cli.seeding import generator
 from recon_cli.store import Manifest, Piece, Staging, Transaction, open_folder
@@ -27,7 +28,7 @@ from recon_cli.store import Manifest, Piece, Staging, Transaction, open_folder
 _AGE, _BINS = "age", "agebin"
 
 
-def attacker(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Make the files that attackers hold of the nation.
 
     Raises:
@@ -65,7 +66,7 @@ def years_or_bins(release: Release) -> IntArray:
 
 
 def age_bins(release: Release) -> IntArray:
-    """The number of the bin of each age; see `recon_cli.capabilities.attacker.attacker_files.bins_of`.
+    """The number of the bin of each age; see `capabilities.attacker.attacker_files.bins_of`.
 
     Raises:
         ConfigError: The release knows no ages or no bins of them.

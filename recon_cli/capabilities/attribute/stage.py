@@ -10,13 +10,15 @@ from typing import Any
 import polars as pl
 
 from recon_cli.ask.unit_status import MISSING
+from recon_cli.capabilities.attribute import ATTRIBUTE
 from recon_cli.capabilities.attribute.options import Attribute
 from recon_cli.capabilities.claims.groups import claim_columns, unasked_features
 from recon_cli.capabilities.findings.disclosing import attributed, labelled, possible_cells
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import known_columns
 from recon_cli.capabilities.reconstruct.reconstructed import Reconstructed, open_reconstructed
 from recon_cli.capabilities.show.geounit_page import masks_of
+from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.capabilities.solvar.histogram import propagated_intervals
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.explain.counterexamples import Claim
@@ -30,10 +32,10 @@ from recon_cli.explain.facts import (
 )
 from recon_cli.explain.minimal_explanation import SearchEffort, find_exclusion, find_explanation
 from recon_cli.frames import OPEN
+from recon_cli.page.missing import Missing
 from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import ATTRIBUTE, SOLVAR
 from recon_cli.sources.records import RecordFile, Slice, Translation, open_records
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Manifest, Transaction
@@ -44,7 +46,7 @@ RESULT = "attributed"
 _NUMBERS = dict.fromkeys(("least", "most", "names"), pl.Int64)
 
 
-def attribute(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Say of the people of attackers' files which columns every solution settles.
 
     Raises:

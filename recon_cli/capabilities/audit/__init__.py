@@ -1,1 +1,14 @@
-"""The audit of protected counts: what the other published counts give away of each."""
+"""Bound every suppressed, rounded or omitted count, given all the other published numbers."""
+
+from recon_cli.stage import Stage
+
+#: It needs no reconstruction: it asks about all of them.
+AUDIT = Stage(
+    "audit",
+    reads=("tables", "geounits"),
+    folders=("audit",),
+    section="audit",
+    package=__name__,
+    can_shard=True,
+    purpose="Find what the published counts give away of each suppressed, rounded or left out one.",
+)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
 from recon_cli.coverage import select
 from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import AUDIT
 from recon_cli.store import Manifest, Transaction
 from recon_cli.store.published import open_published, read_coverage
 
@@ -16,7 +16,7 @@ from recon_cli.store.published import open_published, read_coverage
 _GRAIN = 3_000
 
 
-def audit(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Find the feasibility interval of every count that is not published exactly, or left out.
 
     Raises:

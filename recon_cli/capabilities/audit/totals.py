@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from recon_cli.capabilities import audit
 from recon_cli.capabilities.audit.question import AUDIT
 from recon_cli.capabilities.audit.statuses import (
     COMPLEMENTARY,
@@ -15,7 +16,6 @@ from recon_cli.capabilities.audit.statuses import (
     STATUSES,
     UNKNOWN,
 )
-from recon_cli.pipeline import stages
 from recon_cli.schema import Release
 from recon_cli.store import open_folder
 
@@ -42,7 +42,7 @@ class AuditSummary:
 
 def read_audit(work: Path, release: Release) -> AuditSummary:
     """Add up ``audit/``."""
-    folder = open_folder(work, stages.AUDIT, "audit")
+    folder = open_folder(work, audit.AUDIT, "audit")
     rows = pl.concat([AUDIT.to_frame(), *(folder.read(name) for name in folder.partitions)])
     levels = {level.name: at for at, level in enumerate(release.geography.levels)}
     tables = {table.name: at for at, table in enumerate(release.tables)}

@@ -1,1 +1,7 @@
 """A synthetic population beside the published one."""
+
+from recon_cli.stage import Command
+
+COMMAND = Command(
+    "lab calibrate", __name__, "Compare synthetic populations with the published one."
+)

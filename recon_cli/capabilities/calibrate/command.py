@@ -6,8 +6,8 @@ import click
 import polars as pl
 
 from recon_cli.capabilities.calibrate.populations import calibrate
-from recon_cli.cli._options import ConfiguredCommand, RunOptions, force_option, run_options
-from recon_cli.cli._output import show
+from recon_cli.console.options import ConfiguredCommand, RunOptions, force_option, run_options
+from recon_cli.console.output import show
 
 
 @click.command(cls=ConfiguredCommand, sections=("calibrate",))

@@ -15,7 +15,7 @@ from recon_cli.strict_yaml import parse_yaml
 
 #: Where the study's result tables are packaged, and what only the calibration needs.
 _TABLES = resources.files("recon_cli.capabilities.score") / "wp31995"
-_HERE = resources.files("recon_cli.capabilities.calibrate")
+_HERE = resources.files(__package__)
 _SIZES = "table07_uniques_by_block_size.csv"
 _OTHERS = "published.yaml"
 #: A measured value: ``bound`` is null where nothing was asked for.

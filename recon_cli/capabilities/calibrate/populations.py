@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from recon_cli.capabilities.attacker import ATTACKER
 from recon_cli.capabilities.attacker.stage import age_bins
 from recon_cli.capabilities.calibrate.blocks import (
     by_class,
@@ -21,12 +22,13 @@ from recon_cli.capabilities.calibrate.blocks import (
 from recon_cli.capabilities.calibrate.measures import judge, load_study, measure
 from recon_cli.capabilities.calibrate.options import Calibrate
 from recon_cli.capabilities.swap.options import Swap
+from recon_cli.capabilities.synth import SYNTH
 from recon_cli.capabilities.synth.options import Synth
 from recon_cli.execute import OnProgress
 from recon_cli.markdown import markdown_table
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.pipeline.run_stages import run_stage
-from recon_cli.pipeline.stages import ATTACKER, SYNTH, stage_named
+from recon_cli.pipeline.stages import stage_named
 from recon_cli.schema import Release
 from recon_cli.store import Piece, open_folder
 from recon_cli.store.files import write_named

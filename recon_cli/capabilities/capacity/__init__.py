@@ -1,1 +1,12 @@
 """What a release carries about its people, and how much noise it would need."""
+
+from recon_cli.stage import Stage
+
+CAPACITY = Stage(
+    "plan capacity",
+    reads=("tables", "geounits"),
+    folders=("capacity", "capacity_sums"),
+    section="capacity",
+    package=__name__,
+    purpose="State what the tables carry, and how much noise they would need, before any attack.",
+)

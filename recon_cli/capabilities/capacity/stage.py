@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from recon_cli.capabilities.capacity import CAPACITY
 from recon_cli.capabilities.capacity.options import Capacity
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
 from recon_cli.coverage import select
 from recon_cli.errors import SourceError
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import CAPACITY
 from recon_cli.stage import load
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
 PAGE = "capacity.html"
 
 
-def capacity(run: Run) -> QuestionStage:
+def open_stage(run: Run) -> QuestionStage:
     """Measure what the tables carry, and how much noise they would need.
 
     Raises:

@@ -6,6 +6,7 @@ from typing import Any
 
 from recon_cli.capabilities.cellkey.options import Cellkey
 from recon_cli.capabilities.protect.counts_stage import PerturbedCountsStage
+from recon_cli.pipeline.run import Run
 from recon_cli.statement import Law, parse_law
 from recon_cli.store import InputFile
 from recon_cli.store.files import file_digest
@@ -33,3 +34,8 @@ class CellkeyStage(PerturbedCountsStage[Cellkey]):
         if path is None:
             return ()
         return (InputFile(path.name, path.stat().st_size, file_digest(path)),)
+
+
+def open_stage(run: Run) -> CellkeyStage:
+    """Open the protection of a run."""
+    return CellkeyStage(run)

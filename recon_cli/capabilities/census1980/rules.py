@@ -187,7 +187,7 @@ def compare_rates(release: Release, rates: Iterable[pl.DataFrame]) -> pl.DataFra
 
 
 def _published() -> pl.DataFrame:
-    folder = resources.files("recon_cli.capabilities.swap") / "wp31995"
+    folder = resources.files(__package__) / "wp31995"
     frames = []
     for number in ("18", "19"):
         frame = pl.read_csv((folder / f"table{number}.csv").read_bytes())

@@ -19,6 +19,7 @@ from recon_cli.capabilities.protect.counts_stage import CountsStage
 from recon_cli.capabilities.protect.stage import Fact, Protected
 from recon_cli.chance import KeyedChance
 from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run
 from recon_cli.publication import Publication
 from recon_cli.statement import Protection
 from recon_cli.store import Manifest, Piece, open_folder
@@ -75,7 +76,7 @@ class Census1980Stage(CountsStage[Census1980, None]):
         }
 
     def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:  # noqa: ARG002
-        """Tables 18 and 19 beside the study's: see `recon_cli.capabilities.census1980.rules.compare_rates`.
+        """Tables 18 and 19 beside the study's: see `capabilities.census1980.rules.compare_rates`.
 
         Raises:
             StageError: The rates are missing or damaged.
@@ -92,3 +93,8 @@ class Census1980Stage(CountsStage[Census1980, None]):
         yield "  published as zero", (totals["zeroed"], totals["cells"])
         yield "cells withheld with their table", totals["suppressed"]
         yield "Panel C of Table 18", "cells of P3; the study's repeats Table 19, Panel A"
+
+
+def open_stage(run: Run) -> Census1980Stage:
+    """Open the protection of a run."""
+    return Census1980Stage(run)

@@ -12,7 +12,7 @@ from recon_cli.capabilities.check.stage import GivenConfig, check
 from recon_cli.capabilities.check.verdicts import check_json, check_junit, verdict_lines
 from recon_cli.capabilities.findings.checked import proven_by
 from recon_cli.capabilities.findings.fresh import WorkFolder
-from recon_cli.cli._options import (
+from recon_cli.console.options import (
     OUTPUT_FILE,
     ConfiguredCommand,
     GivenPath,

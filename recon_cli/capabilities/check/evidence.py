@@ -12,15 +12,19 @@ from functools import cached_property
 import polars as pl
 
 from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.left_out import with_left_out
 from recon_cli.capabilities.check.finding import Finding, Grounds
+from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.claims.groups import claim_columns
 from recon_cli.capabilities.findings.asked import coverage_gaps, left_out_gaps
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import Proofs
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.coverage import Coverage, LeftOut
 from recon_cli.frames import IS_AS_PUBLISHED
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT, SOLVAR
+from recon_cli.page.missing import Missing
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.store import Folder, Stage

@@ -13,6 +13,7 @@ from typing import Final
 
 import polars as pl
 
+from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.forcing import forcing_counts
 from recon_cli.capabilities.audit.left_out import with_left_out
 from recon_cli.capabilities.audit.question import AUDIT as AUDIT_ROWS
@@ -26,7 +27,6 @@ from recon_cli.capabilities.audit.statuses import (
 )
 from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.frames import IS_AS_PUBLISHED
-from recon_cli.pipeline.stages import AUDIT
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.schema.register import can_leave, tables_of

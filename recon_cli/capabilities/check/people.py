@@ -13,11 +13,13 @@ from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.capabilities.check.finding import Finding, difference, found_people
 from recon_cli.capabilities.check.subject import Subject
 from recon_cli.capabilities.check.tags import CATEGORY, PLACE, are_rare
+from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.findings.disclosing import alike_people, possible_cells
 from recon_cli.capabilities.findings.proven import Proofs, unasked_columns
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.config.model import ConfigPath, Names
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.schema import Release
 from recon_cli.store import Folder, Stage
 

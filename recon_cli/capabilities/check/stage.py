@@ -8,13 +8,17 @@ from functools import partial
 from pathlib import Path
 
 from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.capabilities.check.finding import Finding, Grounds
 from recon_cli.capabilities.check.options import AnyRule, Check, Judged
+from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.ingest.options import Ingest
+from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.capabilities.solvar.options import Solvar
-from recon_cli.config import Ingest, RunConfig, load_config
+from recon_cli.config import RunConfig, load_config
 from recon_cli.config.model import Section
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ContradictionError
@@ -22,7 +26,6 @@ from recon_cli.execute.limited import results_until
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import run_stage
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, SOLVAR
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
 from recon_cli.schema.files import load_register

@@ -1,1 +1,13 @@
 """Verified claims: what every solution says about some columns of some people."""
+
+from recon_cli.stage import Stage
+
+CLAIMS = Stage(
+    "claims",
+    reads=("tables", "geounits", "microdata", "blocks"),
+    folders=("claims", "claim_units", "disclosures"),
+    section="claims",
+    package=__name__,
+    can_shard=True,
+    purpose="Find what is true of people in every solution, on any of their columns.",
+)

@@ -91,7 +91,7 @@ class VerifiedClaims:
             published cell, or a sum of one table's cells; of at most four columns), ``proof``
             (``propagation``, ``rows``, ``lp``, ``solver``) and ``rests_on``: ``tables``, or
             ``tables and rules``, where it is proven only under structural zeros that are
-            assumptions. See `recon_cli.capabilities.claims.surprise.with_surprise` for the chances of
+            assumptions. See `capabilities.claims.surprise.with_surprise` for the chances of
             guessing.
         units: One row a unit: its geoid, ``population``, ``claims``, ``exact_claims``,
             ``undecided`` (groups of people for which effort ended first), ``status``

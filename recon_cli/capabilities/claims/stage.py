@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from recon_cli.ask.options import ClaimOptions
+from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.claims.groups import claim_columns, require_columns, unasked_features
 from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import CLAIMS
 from recon_cli.stage import load
 from recon_cli.store.published import has_statements
 
@@ -16,7 +16,7 @@ from recon_cli.store.published import has_statements
 _GRAIN = 3_000
 
 
-def claims(run: Run) -> QuestionStage:
+def open_stage(run: Run) -> QuestionStage:
     """Find the verified claims of every partition.
 
     Raises:

@@ -1,1 +1,13 @@
 """Several protections of one truth side by side: what each costs, and what it leaves to find."""
+
+from recon_cli.stage import Stage
+
+#: Its protections have work folders of their own, in ``compare/``.
+COMPARE = Stage(
+    "compare",
+    reads=("persons", "households"),
+    folders=("comparison",),
+    section="compare",
+    package=__name__,
+    purpose="Protect one truth in several ways, attack each, and show error and risk on one page.",
+)

@@ -41,7 +41,8 @@ from recon_cli.config.model import (
 )
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ConfigError
-from recon_cli.protections import ATTACKS, PROTECTIONS
+from recon_cli.pipeline.stages import PROTECTIONS
+from recon_cli.protections import ATTACKS
 from recon_cli.schema import Release
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)

@@ -15,7 +15,7 @@ from recon_cli.capabilities.compare.dominance import (
     undominated,
 )
 from recon_cli.capabilities.compare.errors import TOTAL
-from recon_cli.capabilities.compare.summary import Measure, ProtectionSummary
+from recon_cli.capabilities.compare.protection_summary import Measure, ProtectionSummary
 from recon_cli.capabilities.compare.sweep_page import (
     SweptTables,
     error_axis,
@@ -67,7 +67,7 @@ def compose_comparison(
 
     Args:
         errors: Name → columns of `recon_cli.capabilities.compare.errors.ERRORS`.
-        scores: Columns of `recon_cli.capabilities.compare.summary.SCORES`; None where nobody was linked.
+        scores: Columns of `SCORES` in `protection_summary`; None where nobody was linked.
         people: Of the truth.
         risk: What the text weighs error against; default the first measure that any has.
         weights: Table → how much its errors count.

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from recon_cli.capabilities.compare.options import Compare, Protected
+from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.link.options import FROM_CEF, Link
 from recon_cli.capabilities.link.specification import CEF, CEF_ATKR
 from recon_cli.capabilities.protect.sections import ProtectingByChance
+from recon_cli.capabilities.protect.stage import ProtectionStage
 from recon_cli.capabilities.score.options import Score
-from recon_cli.config import Ingest, RunConfig, Tabulate
+from recon_cli.capabilities.tabulate.options import Tabulate
+from recon_cli.config import RunConfig
 from recon_cli.config.model import Section, TableChoice, Top
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
-from recon_cli.protections import ATTACKS, PROTECTIONS, ProtectionMethod, Publishes
+from recon_cli.pipeline.run_stages import open_stage
+from recon_cli.pipeline.stages import PROTECTIONS, stage_named
+from recon_cli.protections import ATTACKS, ProtectionMethod, Publishes
 from recon_cli.schema import Release
 from recon_cli.sources.records import open_records
-from recon_cli.stage import load
 from recon_cli.store import Stage
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS
 from recon_cli.store.study import STUDY, is_for_study
@@ -35,6 +39,14 @@ TRUTH, LINKED = "_truth", "_linked"
 def methods_of(protection: Protected) -> list[ProtectionMethod]:
     """How it protects, in order; empty where nothing is done to the truth but to leave some out."""
     return [PROTECTIONS[kind] for kind in protection.sections]
+
+
+def open_protection(method: ProtectionMethod, run: Run) -> ProtectionStage[Any, Any]:
+    """Open the stage of a protection."""
+    opened = open_stage(stage_named(method.name), run)
+    if not isinstance(opened, ProtectionStage):
+        raise TypeError(f"{method.name} opens no protection")
+    return opened
 
 
 def published_by(protection: Protected) -> Publishes:
@@ -104,7 +116,7 @@ def protection_run(run: Run, name: str, protection: Protected) -> ProtectionRun:
     config = _protection_config(run, name, protection)
     if published_by(protection) != "measurements":
         return ProtectionRun(config, run.release)
-    release = load(methods_of(protection)[-1].stage)(replace(run, config=config)).release
+    release = open_protection(methods_of(protection)[-1], replace(run, config=config)).release
     if release is run.release:
         return ProtectionRun(config, release)
     sections = dict(config.sections)

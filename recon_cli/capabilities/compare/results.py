@@ -21,17 +21,22 @@ from recon_cli.capabilities.compare.errors import (
 )
 from recon_cli.capabilities.compare.options import Compare, Protected
 from recon_cli.capabilities.compare.page import compose_comparison
+from recon_cli.capabilities.compare.protection_summary import (
+    ProtectionSummary,
+    score_table,
+    summarise,
+)
 from recon_cli.capabilities.compare.protections import (
     EXACT,
     ComparedRuns,
     ProtectionRun,
     is_of_people,
     methods_of,
+    open_protection,
     published_by,
     truth_of,
 )
 from recon_cli.capabilities.compare.stage import PAGE
-from recon_cli.capabilities.compare.summary import ProtectionSummary, score_table, summarise
 from recon_cli.capabilities.compare.sweep import (
     SweptDraw,
     difference_table,
@@ -44,6 +49,7 @@ from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import Proofs
 from recon_cli.capabilities.findings.result_tables import read_disclosures
 from recon_cli.capabilities.protect.counts import count_records
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.score.stage import read_rates
 from recon_cli.capabilities.tabulate.stage import record_columns, typed_records
 from recon_cli.config import RunConfig
@@ -51,13 +57,12 @@ from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.page.document import NOT_FOR_PUBLICATION
 from recon_cli.page.html import report_files
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import RECONSTRUCT, stage_named
+from recon_cli.pipeline.stages import stage_named
 from recon_cli.progress import Task
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import open_records
 from recon_cli.spreadsheet import csv_bytes
-from recon_cli.stage import load
 from recon_cli.store import Manifest, Transaction, open_folder
 from recon_cli.store.files import parquet_bytes
 from recon_cli.store.folder import Folder
@@ -288,7 +293,7 @@ def _spends(run: Run, protection: Protected, made: ProtectionRun) -> tuple[Spend
     """What its first step with noise spends, query by query; empty without such a step."""
     first = replace(run, config=made.measuring or made.config)
     for method in methods_of(protection):
-        spends = tuple(load(method.stage)(first).spends)
+        spends = tuple(open_protection(method, first).spends)
         if spends and all(each.budget is not None for each in spends):
             return spends
     return ()

@@ -22,8 +22,8 @@ from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.run_stages import plan, run_stages
+from recon_cli.pipeline.stages import PROTECTIONS
 from recon_cli.progress import Reporter, SilentReporter, Task
-from recon_cli.protections import PROTECTIONS
 from recon_cli.resources import Usage
 from recon_cli.schema import Release
 from recon_cli.sources.records import open_records

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from recon_cli.capabilities.compare import COMPARE
 from recon_cli.capabilities.compare.options import Compare
 from recon_cli.capabilities.compare.protections import truth_of
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import OpenedStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import COMPARE
 from recon_cli.stage import load
 from recon_cli.store import Manifest, Recipe, Transaction
 from recon_cli.store.files import key_of
@@ -23,7 +23,7 @@ from recon_cli.store.files import key_of
 PAGE = "comparison.html"
 
 
-def compare(run: Run) -> ComparedStage:
+def open_stage(run: Run) -> ComparedStage:
     """Protect the truth in every way that the config names, attack each, and compare.
 
     Raises:

@@ -17,7 +17,7 @@ from scipy import stats
 
 from recon_cli.capabilities.account.account import concentrated_epsilon
 from recon_cli.capabilities.compare.errors import TOTAL
-from recon_cli.capabilities.compare.summary import ProtectionSummary
+from recon_cli.capabilities.compare.protection_summary import ProtectionSummary
 from recon_cli.page.sizes import ALL
 
 _MEANS: Final = {

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 
+from recon_cli.capabilities.confidence import CONFIDENCE
 from recon_cli.capabilities.findings.findings import Findings
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.section import Section, folder_of
+from recon_cli.capabilities.score import SCORE
 from recon_cli.capabilities.score.confidence import CALIBRATION, count_tenths
 from recon_cli.page.document import ReportSection, result_table
 from recon_cli.page.words import Words, count, percent
-from recon_cli.pipeline.stages import CONFIDENCE, SCORE
-from recon_cli.store import Folder
+from recon_cli.store import Folder, open_folder
 
 _KEY = "confidence"
 _TITLE = "Confidence of records that are not certain"
@@ -76,3 +79,9 @@ def _tenth(number: int) -> str:
 
 
 SECTION = Section(_KEY, _TITLE, folder_of(CONFIDENCE), _render)
+
+
+def read_tenths(work: Path) -> pl.DataFrame:
+    """Records that are not certain, by tenths of their confidence: ``tenth``, ``records``."""
+    folder = open_folder(work, CONFIDENCE, "confidence")
+    return count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from recon_cli.ask.options import ConfidenceOptions
+from recon_cli.capabilities.confidence import CONFIDENCE
 from recon_cli.capabilities.confidence.options import Confidence
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import CONFIDENCE
 
 
-def confidence(run: Run) -> QuestionStage:
+def open_stage(run: Run) -> QuestionStage:
     """See how often each record appears among sampled solutions.
 
     Raises:

@@ -1,1 +1,15 @@
 """Contributions: what each part of a publication adds to what an attack proves."""
+
+from recon_cli.stage import Stage
+
+#: It attacks anew what is left of the tables.
+CONTRIBUTIONS = Stage(
+    "contributions",
+    reads=("tables", "geounits"),
+    folders=("contributions",),
+    section="contributions",
+    package=__name__,
+    options=("parts", "orders"),
+    purpose="Leave each table, level or feature's detail out of the publication, and attack the "
+    "rest.",
+)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.capabilities.contributions import CONTRIBUTIONS
 from recon_cli.capabilities.contributions.ranking import MEASURES, NOTHING, WHOLE
 from recon_cli.capabilities.findings.findings import Findings
 from recon_cli.capabilities.findings.section import Section, folder_of
 from recon_cli.page.document import ReportSection, ResultTable, result_table
 from recon_cli.page.words import Words, count
-from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.store import Folder
 
 _KEY = "contributions"
@@ -39,7 +39,7 @@ def _render(folder: Folder, _: Findings, words: Words) -> tuple[ReportSection, .
 
 
 def _sheet(ranked: pl.DataFrame, words: Words, *, has_values: bool) -> ResultTable:
-    """A row a part, as `recon_cli.capabilities.contributions.ranking.rank_contributions` ranks them."""
+    """A row a part, as `capabilities.contributions.ranking.rank_contributions` ranks them."""
     people = {name: f"{name} {words.people}" for name in ("certain", "disclosed")}
     names = [people.get(name, name) for name in MEASURES]
     header = ["left out", *(f"{name} without" for name in names)]

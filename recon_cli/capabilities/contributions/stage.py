@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recon_cli.ask.options import ClaimOptions
+from recon_cli.capabilities.contributions import CONTRIBUTIONS
 from recon_cli.capabilities.contributions.leaving_out import LeavingOut
 from recon_cli.capabilities.contributions.options import Contributions
 from recon_cli.capabilities.contributions.parts import Part
@@ -16,7 +17,6 @@ from recon_cli.coverage import select
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.progress import Task
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stage import load
@@ -27,7 +27,7 @@ from recon_cli.store.published import has_statements, open_published, read_cover
 RESULT = "contributions"
 
 
-def contributions(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Attack the publication without each of its parts.
 
     Raises:

@@ -13,8 +13,8 @@ from recon_cli.capabilities.dinur_nissim import presets
 from recon_cli.capabilities.dinur_nissim.page import compose_experiment, compose_one_sum
 from recon_cli.capabilities.dinur_nissim.presets import Experiment, Setting
 from recon_cli.capabilities.dinur_nissim.subset_sums import AnswerNoise, Kind
-from recon_cli.cli._options import GivenPath
-from recon_cli.cli._output import show, show_table
+from recon_cli.console.options import GivenPath
+from recon_cli.console.output import show, show_table
 from recon_cli.errors import ConfigError
 from recon_cli.page.document import ReportDocument
 from recon_cli.page.html import report_files

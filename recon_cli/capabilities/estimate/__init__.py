@@ -1,1 +1,12 @@
-"""What noisy measurements leave an attacker: likely records, and intervals at a stated level."""
+"""Estimate noisy counts from all levels together."""
+
+from recon_cli.stage import Stage
+
+ESTIMATE = Stage(
+    "estimate",
+    reads=("tables", "geounits"),
+    folders=("estimates",),
+    section="estimate",
+    package=__name__,
+    purpose="Estimate noisy counts from all levels together, with intervals.",
+)

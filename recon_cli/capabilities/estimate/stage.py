@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from recon_cli.capabilities.estimate import ESTIMATE
 from recon_cli.capabilities.estimate.options import Estimate
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
-from recon_cli.pipeline.stages import ESTIMATE
 from recon_cli.store.published import open_published
 
 
-def estimate(run: Run) -> QuestionStage:
+def open_stage(run: Run) -> QuestionStage:
     """Estimate all noisy counts from all measurements together."""
     config = run.config.section(Estimate)
     tables, geounits = open_published(run.work, run.release)

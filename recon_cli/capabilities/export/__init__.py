@@ -1,6 +1,9 @@
 """An office's own workbooks and tables again: with what follows from them, or with stars."""
 
-from recon_cli.capabilities.export.copies import Exported, export_marked, export_suppressed
-from recon_cli.capabilities.export.records import export_records
+from recon_cli.stage import Command
 
-__all__ = ["Exported", "export_marked", "export_records", "export_suppressed"]
+COMMAND = Command(
+    "export",
+    __name__,
+    "Write the published workbooks and tables again: marked, or with suppressed counts.",
+)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from recon_cli.capabilities.export import export_marked, export_records, export_suppressed
-from recon_cli.cli._options import ConfiguredCommand, GivenPath, RunOptions, run_options
-from recon_cli.cli._output import show
+from recon_cli.capabilities.export.copies import export_marked, export_suppressed
+from recon_cli.capabilities.export.records import export_records
+from recon_cli.console.options import ConfiguredCommand, GivenPath, RunOptions, run_options
+from recon_cli.console.output import show
 
 _FOLDER, _FILE = GivenPath(file_okay=False), GivenPath(dir_okay=False)
 

@@ -19,10 +19,10 @@ from recon_cli.capabilities.export.findings import (
     proven_findings,
 )
 from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
+from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.ingest.partitions import file_mapping
 from recon_cli.capabilities.ingest.stage import input_files, protection_path
 from recon_cli.capabilities.protect.true_counts import SUPPRESSED
-from recon_cli.config import Ingest
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import stage_named

@@ -8,14 +8,17 @@ from typing import Any, Final
 
 import polars as pl
 
+from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.statuses import RECOVERED, SAFE
+from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.findings.checked import proof_basis
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import Proofs, proof_conditions
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.show.geounit_page import claim_sentence
+from recon_cli.page.missing import Missing
 from recon_cli.page.words import Words, of_people, words_of
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, RECONSTRUCT
 from recon_cli.schema import Release
 from recon_cli.store.protection import laws_of
 from recon_cli.store.published import open_published

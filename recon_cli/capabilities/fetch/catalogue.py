@@ -15,8 +15,8 @@ from recon_cli.schema.spec import Spec
 from recon_cli.schema.validation import describe
 from recon_cli.strict_yaml import parse_yaml
 
-_FOLDER = resources.files("recon_cli.capabilities.fetch") / "catalogues"
-_STATES = resources.files("recon_cli.capabilities.fetch") / "states.yaml"
+_FOLDER = resources.files(__package__) / "catalogues"
+_STATES = resources.files(__package__) / "states.yaml"
 _SUFFIX = ".yaml"
 #: What is downloaded where no release is named.
 DEFAULT_RELEASE = "sf1_2010"

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import click
 
-from recon_cli.capabilities.fetch import DEFAULT_RELEASE, Delivery, Order, deliver, load_catalogue
+from recon_cli.capabilities.fetch.catalogue import DEFAULT_RELEASE, load_catalogue
 from recon_cli.capabilities.fetch.census_api import SITE, ApiOrder, ask, queries
+from recon_cli.capabilities.fetch.delivery import Delivery, Order, deliver
 from recon_cli.capabilities.fetch.options import Fetch
-from recon_cli.cli._options import ConfiguredCommand, GivenPath, RunOptions, run_options
-from recon_cli.cli._output import show
 from recon_cli.config import DEFAULT_FILE
+from recon_cli.console.options import ConfiguredCommand, GivenPath, RunOptions, run_options
+from recon_cli.console.output import show
 from recon_cli.pipeline.run import Run
 
 

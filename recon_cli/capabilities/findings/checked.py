@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder, made_from
+from recon_cli.capabilities.findings.fresh import WorkFolder, made_from
+from recon_cli.capabilities.findings.stages import AUDIT, CLAIMS, PROVE, SOLVAR
+from recon_cli.page.missing import Missing
 from recon_cli.page.wording import CONFIRMED
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, SOLVAR
 from recon_cli.store import Folder, Manifest
 
 #: Where nobody else can check.

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.joint_findings import JointFindings
+from recon_cli.capabilities.findings.kinds import Disclosure
 from recon_cli.capabilities.findings.proven import Mode
-from recon_cli.capabilities.report.options import Disclosure
+from recon_cli.page.missing import Missing
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
 

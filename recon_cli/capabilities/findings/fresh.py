@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recon_cli.pipeline.stages import (
+from recon_cli.capabilities.findings.stages import (
     AUDIT,
     CLAIMS,
     CONFIDENCE,
@@ -18,6 +18,7 @@ from recon_cli.pipeline.stages import (
     SLIVERS,
     SOLVAR,
 )
+from recon_cli.page.missing import Missing
 from recon_cli.store import INGEST, Folder, Manifest, Stage, open_folder
 
 #: Stage → the stages whose first folders it was made from. Records alone are not enough: the same
@@ -26,27 +27,6 @@ _SOURCES = {
     **dict.fromkeys((RECONSTRUCT, AUDIT, SLIVERS, JOINT, CONTRIBUTIONS), (INGEST,)),
     **dict.fromkeys((SOLVAR, CLAIMS, CONFIDENCE, LEAVE_ONE_OUT, PROVE), (RECONSTRUCT, INGEST)),
 }
-
-
-@dataclass(frozen=True)
-class Missing:
-    """A part that the work folder does not hold.
-
-    Attributes:
-        why: Half a sentence: what is not there, or does not fit.
-        commands: What makes it, in this order.
-        change: What has to be added to the input before, where commands alone do not make it.
-    """
-
-    why: str
-    commands: tuple[str, ...]
-    change: str = ""
-
-    @property
-    def remedy(self) -> str:
-        """What to do, as the end of a sentence."""
-        steps = _enumerate_commands(self.commands)
-        return f"{self.change}, then {steps}" if self.change else steps
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from recon_cli.pipeline.stages import JOINT
+from recon_cli.capabilities.findings.stages import JOINT
 from recon_cli.store import Manifest
 
 #: The folder with a row a place.

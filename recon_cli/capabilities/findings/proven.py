@@ -11,10 +11,11 @@ from typing import Literal
 
 import polars as pl
 
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.findings.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.frames import is_place
+from recon_cli.page.missing import Missing
 from recon_cli.page.sizes import ALL, Sizes
-from recon_cli.pipeline.stages import CLAIMS, RECONSTRUCT, SOLVAR
 from recon_cli.schema import Release
 from recon_cli.store import Folder, Manifest, Span
 from recon_cli.store.piece import EVERYWHERE

@@ -7,8 +7,7 @@ from pathlib import Path
 import polars as pl
 from polars import selectors
 
-from recon_cli.capabilities.score.confidence import count_tenths
-from recon_cli.pipeline.stages import CLAIMS, CONFIDENCE, SOLVAR
+from recon_cli.capabilities.findings.stages import CLAIMS, SOLVAR
 from recon_cli.stage import Stage
 from recon_cli.store import open_folder
 
@@ -16,12 +15,6 @@ from recon_cli.store import open_folder
 def read_table(work: Path, stage: Stage, name: str) -> pl.DataFrame:
     """A result table that a stage has written as Parquet beside its data."""
     return pl.read_parquet(open_folder(work, stage, stage.folders[0]).read_extra(f"{name}.parquet"))
-
-
-def read_tenths(work: Path) -> pl.DataFrame:
-    """Records that are not certain, by tenths of their confidence: ``tenth``, ``records``."""
-    folder = open_folder(work, CONFIDENCE, "confidence")
-    return count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions)
 
 
 def read_disclosures(work: Path) -> pl.DataFrame:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from recon_cli.capabilities.findings.findings import Findings
-from recon_cli.capabilities.findings.fresh import Missing
 from recon_cli.page.document import ReportSection
+from recon_cli.page.missing import Missing
 from recon_cli.page.words import Words
 from recon_cli.stage import Stage
 from recon_cli.store import Folder

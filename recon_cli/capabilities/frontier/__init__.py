@@ -1,1 +1,12 @@
 """What noise costs the users of tables, against the privacy that it gives."""
+
+from recon_cli.stage import Stage
+
+#: It reads the release's schema alone.
+FRONTIER = Stage(
+    "plan frontier",
+    folders=("frontier",),
+    section="frontier",
+    package=__name__,
+    purpose="State what noise would cost the users of each table, against the privacy loss.",
+)

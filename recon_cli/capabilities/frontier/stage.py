@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from recon_cli.capabilities.frontier import FRONTIER
 from recon_cli.capabilities.frontier.options import Frontier
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import FRONTIER
 from recon_cli.stage import load
 from recon_cli.store import Manifest, Transaction
 
 PAGE = "frontier.html"
 
 
-def frontier(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Measure what noise would cost the users of each table.
 
     Raises:

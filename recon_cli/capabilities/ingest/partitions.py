@@ -12,8 +12,8 @@ from dataclasses import asdict, replace
 import polars as pl
 
 from recon_cli import sources
+from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.ingest.stage import protection_path, unit_list_path
-from recon_cli.config import Ingest
 from recon_cli.coverage import UNLISTED
 from recon_cli.errors import SourceError
 from recon_cli.frames import partition_runs

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from recon_cli.config import Ingest
+from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.coverage import PROTECTION, UNIT_LIST
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import MadeStage
@@ -24,7 +24,7 @@ from recon_cli.store.study import NOT_FOR_PUBLICATION, has_study_name
 from recon_cli.strict_yaml import parse_yaml, read_text
 
 
-def ingest(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Read the published files that the config names.
 
     Raises:

@@ -11,18 +11,17 @@ from pathlib import Path
 import click
 import polars as pl
 
-from recon_cli.capabilities.init import (
-    RecognisedFiles,
+from recon_cli.capabilities.init.document import (
     compose,
     compose_protection,
     grid_lines,
     names_file,
     protection_file,
-    recognise,
     schema_file,
 )
-from recon_cli.cli._options import OUTPUT_FILE, GivenPath
-from recon_cli.cli._output import Fact, show
+from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
+from recon_cli.console.options import OUTPUT_FILE, GivenPath
+from recon_cli.console.output import Fact, show
 from recon_cli.errors import ConfigError
 from recon_cli.sources import FileMapping
 from recon_cli.spreadsheet import csv_bytes

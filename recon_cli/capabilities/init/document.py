@@ -309,7 +309,7 @@ def grid_lines(mapping: Mapping[str, object], release: Release) -> Iterator[str]
     """The first columns of each file and the last, and what they were taken for."""
     said = meanings(release)
     by_file = mapping.get("columns_of", {"": mapping.get("columns", {})})
-    assert isinstance(by_file, Mapping)  # noqa: S101 - `recon_cli.capabilities.init.drafting` wrote it
+    assert isinstance(by_file, Mapping)  # noqa: S101 - `capabilities.init.drafting` wrote it
     for name, columns in by_file.items():
         read = {header: code for header, code in columns.items() if code is not None}
         ends = list(read.items())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from recon_cli.capabilities.fetch import catalogued_releases, load_catalogue
+from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
 from recon_cli.capabilities.init.drafting import draft_release, release_name
 from recon_cli.capabilities.init.survey import rounding_base, survey_rows
 from recon_cli.capabilities.init.tables import (

@@ -1,1 +1,14 @@
 """Two kinds of records in one program: what both releases together prove of either."""
+
+from recon_cli.stage import Stage
+
+#: Its partner is a run of its own.
+JOINT = Stage(
+    "joint",
+    reads=("tables", "geounits"),
+    folders=("joint", "joint_partner", "joint_units", "joint_compositions", "joint_members"),
+    section="joint",
+    package=__name__,
+    can_shard=True,
+    purpose="Find who is in every solution of two releases together, of people and of households.",
+)

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from recon_cli.ask.options import JointOptions
+from recon_cli.capabilities.joint import JOINT
 from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
 from recon_cli.config import load_config
@@ -13,7 +14,6 @@ from recon_cli.coverage import select
 from recon_cli.errors import StageError
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import JOINT
 from recon_cli.schema import Release, Table
 from recon_cli.schema.joint import load_joint
 from recon_cli.stage import load
@@ -24,7 +24,7 @@ from recon_cli.store.published import open_published, read_coverage
 _GRAIN = 500
 
 
-def joint(run: Run) -> QuestionStage:
+def open_stage(run: Run) -> QuestionStage:
     """Ask what releases of the same places prove together.
 
     Raises:

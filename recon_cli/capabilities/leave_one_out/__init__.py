@@ -1,1 +1,15 @@
 """Leave-one-out: what the counts tell of a person, with that person in them and without."""
+
+from recon_cli.stage import Stage
+
+LEAVE_ONE_OUT = Stage(
+    "leave-one-out",
+    reads=("hdf", "cef", "persons", "tables", "geounits", "microdata", "blocks"),
+    folders=("leave_one_out",),
+    section="leave_one_out",
+    package=__name__,
+    can_shard=True,
+    options=("people", "within"),
+    purpose="Leave each of some people out of the counts, and compare what is then concluded "
+    "about them.",
+)

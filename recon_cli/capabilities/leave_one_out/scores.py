@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from recon_cli.capabilities.leave_one_out import LEAVE_ONE_OUT
 from recon_cli.capabilities.score.control import Control
 from recon_cli.capabilities.score.leave_one_out import (
     DIFFERENCE,
@@ -18,7 +19,6 @@ from recon_cli.capabilities.score.options import Score
 from recon_cli.capabilities.score.rates import Rules
 from recon_cli.capabilities.score.sums import concat
 from recon_cli.page.sizes import Sizes
-from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.schema import Release
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Staging, open_folder
@@ -52,6 +52,6 @@ def write_differences(
 
 
 def read_differences(work: Path) -> pl.DataFrame:
-    """The published differences; see `recon_cli.capabilities.score.leave_one_out.left_out_differences`."""
+    """The published differences; see `capabilities.score.leave_one_out.left_out_differences`."""
     folder = open_folder(work, LEAVE_ONE_OUT, "leave_one_out")
     return pl.read_csv(folder.read_extra(DIFFERENCES), schema=DIFFERENCE)

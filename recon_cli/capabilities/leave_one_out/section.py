@@ -6,11 +6,11 @@ import polars as pl
 
 from recon_cli.capabilities.findings.findings import Findings
 from recon_cli.capabilities.findings.section import Section, folder_of
+from recon_cli.capabilities.leave_one_out import LEAVE_ONE_OUT
 from recon_cli.capabilities.score.leave_one_out import DIFFERENCE
 from recon_cli.page.document import ReportSection, ResultTable, result_table
 from recon_cli.page.sizes import ALL
 from recon_cli.page.words import Words, capitalized, count, percent, size_label
-from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.store import Folder
 
 _KEY = "leave-one-out"

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from recon_cli.ask.options import LeaveOneOutOptions
+from recon_cli.capabilities.leave_one_out import LEAVE_ONE_OUT
 from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
 from recon_cli.capabilities.score.options import Score
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import LEAVE_ONE_OUT
 from recon_cli.schema import Release
 from recon_cli.sources.records import RecordFile, Slice, open_records
 from recon_cli.stage import load
@@ -30,7 +30,7 @@ _PIECE = 5_000
 _RECORDS = ("hdf", "cef", "persons")
 
 
-def leave_one_out(run: Run) -> QuestionStage:
+def open_stage(run: Run) -> QuestionStage:
     """Attack the counts without each of some people, and compare what is concluded about them.
 
     Raises:

@@ -1,1 +1,15 @@
 """Linking records with attackers' files, and guessing without."""
+
+from recon_cli.stage import Stage
+
+#: ``links`` holds one row per link; the others one row per geounit and group, for `recon score`.
+LINK = Stage(
+    "link",
+    reads=("cef", "persons", "hdf", "comrcl", "tables", "geounits", "microdata"),
+    folders=("links", "tallies", "targets", "agreement", "truth"),
+    section="link",
+    package=__name__,
+    can_shard=True,
+    options=("draws",),
+    purpose="Match sources with attacker files, and confirm on the truth.",
+)

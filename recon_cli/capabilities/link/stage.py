@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.capabilities.link import baselines
+from recon_cli.capabilities.link import LINK, baselines
 from recon_cli.capabilities.link.files import AttackerUsage, add_up_usage, count_usage
 from recon_cli.capabilities.link.inputs import LinkageInputs, open_linkage_inputs
 from recon_cli.capabilities.link.options import Link
@@ -23,7 +23,6 @@ from recon_cli.errors import SourceError, UnknownValueError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import LINK
 from recon_cli.seeding import digest_seed
 from recon_cli.sources.records import Slice
 from recon_cli.store import Manifest, Piece, Staging, Transaction
@@ -35,7 +34,7 @@ from recon_cli.store.published import open_published
 LIGHT = 1_000_000
 
 
-def link(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Match every source with every attacker file, and confirm the links on the truth.
 
     Raises:

@@ -93,7 +93,7 @@ def packaged_strategies() -> tuple[str, ...]:
     >>> packaged_strategies()
     ('dhc_2020', 'pl94_2020')
     """
-    folder = resources.files("recon_cli.capabilities.noise") / _FOLDER
+    folder = resources.files(__package__) / _FOLDER
     names = (entry.name for entry in folder.iterdir())
     return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
 
@@ -111,7 +111,7 @@ def read_strategy(name_or_path: str) -> tuple[str, str]:
         raise ConfigError(
             f"no strategy {name_or_path!r} (packaged: {known}; or the path of a .yaml file)"
         )
-    packaged = resources.files("recon_cli.capabilities.noise") / _FOLDER / f"{name_or_path}.yaml"
+    packaged = resources.files(__package__) / _FOLDER / f"{name_or_path}.yaml"
     return packaged.read_text(encoding="utf-8"), f"{name_or_path}.yaml"
 
 

@@ -159,7 +159,7 @@ def measure_counts(
         truth: The exact counts of the queries' tables.
 
     Returns:
-        Columns of `recon_cli.capabilities.protect.counts.PROTECTED`, by level, geoid, table and cell.
+        Columns of `capabilities.protect.counts.PROTECTED`, by level, geoid, table and cell.
     """
     frames = [PROTECTED.to_frame()]
     for number, pattern in enumerate(truth.coverage):

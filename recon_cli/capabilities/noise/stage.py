@@ -31,6 +31,7 @@ from recon_cli.capabilities.protect.unit_lists import all_units
 from recon_cli.chance import KeyedChance
 from recon_cli.execute import OnProgress
 from recon_cli.frames import COUNTS
+from recon_cli.pipeline.run import Run
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, parse_release
 from recon_cli.statement import Protection
@@ -252,3 +253,8 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         yield self.people, totals["people"]
         yield "measurements", totals["cells"]
         yield "  below zero", (totals["negative"], totals["cells"])
+
+
+def open_stage(run: Run) -> NoiseStage:
+    """Open the protection of a run."""
+    return NoiseStage(run)

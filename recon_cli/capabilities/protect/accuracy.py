@@ -112,8 +112,8 @@ def sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) ->
 
     Args:
         truth: Has the geounits, their populations and what is published for them.
-        protected: Columns of `recon_cli.capabilities.protect.counts.PROTECTED`, maybe with ``primary``: whether
-            a count is suppressed for its own sake. Cells without a row are published zeros.
+        protected: Columns of `capabilities.protect.counts.PROTECTED`, maybe with ``primary``:
+            whether a count is suppressed for its own sake. Cells without a row are published zeros.
 
     Returns:
         Columns of `SUMS`, in order of `_KEYS`.

@@ -315,7 +315,7 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         records: pl.DataFrame | None,
         on_progress: OnProgress,  # noqa: ARG002
     ) -> pl.DataFrame:
-        """Publish every count by the law; see `recon_cli.capabilities.protect.counts.protect_counts`."""
+        """Publish every count by the law; see `capabilities.protect.counts.protect_counts`."""
         return protect_counts(
             self.release,
             truth,

@@ -176,8 +176,8 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def name(self) -> str:
-        """That of its module, its section and its command."""
-        return type(self).__module__.rpartition(".")[2]
+        """Return the name of its capability, its section and its command."""
+        return type(self).__module__.split(".")[-2]
 
     @property
     def stage(self) -> Stage:

@@ -1,1 +1,17 @@
 """Proofs about published tables that `recon_cli.reconcheck` checks without the rest of us."""
+
+from recon_cli.stage import Stage
+
+#: ``proofs`` has a row a statement, and beside it the texts that anybody can check.
+PROVE = Stage(
+    "prove",
+    reads=(
+        *("tables", "geounits", "microdata", "blocks"),
+        *("audit", "solvar", "intervals", "claims"),
+    ),
+    folders=("proofs", "proof_texts"),
+    section="prove",
+    package=__name__,
+    can_shard=True,
+    purpose="Write proofs of what was found that anybody can check with Python alone.",
+)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from recon_cli.capabilities.audit import AUDIT
+from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.prove import PROVE
 from recon_cli.capabilities.prove.options import Prove
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
 from recon_cli.capabilities.reconstruct.stage import input_digests
+from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, PROVE, SOLVAR
 from recon_cli.stage import load
 from recon_cli.store import Folder
 from recon_cli.store.published import has_statements
@@ -20,7 +23,7 @@ from recon_cli.store.published import has_statements
 _GRAIN = 2_000
 
 
-def prove(run: Run) -> QuestionStage:
+def open_stage(run: Run) -> QuestionStage:
     """Prove what the stages found, as far as they were made from what is there now.
 
     Raises:

@@ -20,6 +20,7 @@ from recon_cli.capabilities.randomize.options import Randomize
 from recon_cli.capabilities.tabulate.stage import record_columns, typed_records
 from recon_cli.chance import KeyedChance
 from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run
 from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.store import Manifest, Piece
 
@@ -132,3 +133,8 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         yield self.people, totals["people"]
         yield "answers replaced", (totals["changed"], totals["people"] * len(found))
         yield "counts estimated", totals["cells"]
+
+
+def open_stage(run: Run) -> RandomizeStage:
+    """Open the protection of a run."""
+    return RandomizeStage(run)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
 from recon_cli.coverage import Coverage, select
 from recon_cli.errors import SourceError, StageError
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Release, Table
 from recon_cli.stage import load
 from recon_cli.store import Folder, Manifest, Recipe, Stage, open_folder

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recon_cli.config import Reconstruct
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.capabilities.reconstruct.options import Reconstruct
 from recon_cli.coverage import Coverage, select
 from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
-from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Table
 from recon_cli.stage import load
 from recon_cli.store import Folder
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
 
-def reconstruct(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Reconstruct the person records of every partition, and verify them.
 
     Raises:

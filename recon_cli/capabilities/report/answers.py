@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from recon_cli.capabilities.contributions import CONTRIBUTIONS
 from recon_cli.capabilities.findings.checked import proof_basis
 from recon_cli.capabilities.findings.findings import (
     AuditFindings,
@@ -14,11 +15,10 @@ from recon_cli.capabilities.findings.findings import (
     Place,
     ReconstructionFindings,
 )
-from recon_cli.capabilities.findings.fresh import Missing
 from recon_cli.capabilities.report.verdict import rule_in_words
 from recon_cli.page.document import Hyperlink, KeyAnswer
+from recon_cli.page.missing import Missing
 from recon_cli.page.words import Words, enumerate_words, of_people, of_units, percentage
-from recon_cli.pipeline.stages import CONTRIBUTIONS
 from recon_cli.plurals import counted
 from recon_cli.schema.description import describe_cell
 from recon_cli.store import Manifest

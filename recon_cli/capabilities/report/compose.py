@@ -11,11 +11,11 @@ from recon_cli.capabilities.findings.findings import (
     ScoreFindings,
     VariabilityFindings,
 )
-from recon_cli.capabilities.findings.fresh import Missing
 from recon_cli.capabilities.report.answers import make_answers
 from recon_cli.capabilities.report.headline import make_headline
 from recon_cli.capabilities.report.sections import SECTIONS
 from recon_cli.page.document import KeyFigure, ReportDocument, ReportSection, Term
+from recon_cli.page.missing import Missing
 from recon_cli.page.words import Words, agreement_of, percentage, words_of
 
 

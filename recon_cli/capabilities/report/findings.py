@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import polars as pl
 
+from recon_cli.capabilities.audit import AUDIT
+from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.findings.asked import coverage_gaps, left_out_gaps
 from recon_cli.capabilities.findings.findings import (
     AuditFindings,
@@ -20,7 +22,7 @@ from recon_cli.capabilities.findings.findings import (
     UniqueFindings,
     VariabilityFindings,
 )
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder, own_source
+from recon_cli.capabilities.findings.fresh import WorkFolder, own_source
 from recon_cli.capabilities.findings.joint_findings import (
     COUNTED,
     JOINT_UNITS,
@@ -29,22 +31,19 @@ from recon_cli.capabilities.findings.joint_findings import (
     shown_parts,
 )
 from recon_cli.capabilities.findings.proven import Proofs, add_up_sizes, uniqueness_by_size
+from recon_cli.capabilities.joint import JOINT
+from recon_cli.capabilities.link import LINK
+from recon_cli.capabilities.link.labels import file_labels
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.reconstruct.reconstructed import release_of_records
 from recon_cli.capabilities.report.options import Report
+from recon_cli.capabilities.score import SCORE
 from recon_cli.capabilities.score.options import Score
-from recon_cli.capabilities.score.words import file_labels
+from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.frames import is_place
+from recon_cli.page.missing import Missing
 from recon_cli.page.sizes import ALL, Sizes
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import (
-    AUDIT,
-    CLAIMS,
-    JOINT,
-    LINK,
-    RECONSTRUCT,
-    SCORE,
-    SOLVAR,
-)
 from recon_cli.plurals import plural
 from recon_cli.progress import Task
 from recon_cli.schema import Release

@@ -13,7 +13,6 @@ from recon_cli.capabilities.findings.findings import (
     ScoreFindings,
     VariabilityFindings,
 )
-from recon_cli.capabilities.findings.fresh import Missing
 from recon_cli.capabilities.findings.joint_findings import JointFindings
 from recon_cli.capabilities.findings.proven import proof_conditions
 from recon_cli.capabilities.report.verdict import (
@@ -22,7 +21,9 @@ from recon_cli.capabilities.report.verdict import (
     joint_verdict,
     records_verdict,
 )
+from recon_cli.capabilities.risk import RISK
 from recon_cli.page.document import Headline
+from recon_cli.page.missing import Missing
 from recon_cli.page.words import (
     Words,
     capitalized,
@@ -33,7 +34,6 @@ from recon_cli.page.words import (
     percentage,
     stopped_words,
 )
-from recon_cli.pipeline.stages import RISK
 from recon_cli.plurals import plural
 
 #: Begin a verdict that alarms, and one that does not.

@@ -14,13 +14,12 @@ Example:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from recon_cli.capabilities.findings.kinds import Disclosure
 from recon_cli.config.model import ConfigPath, Section
-
-Disclosure = Literal["attribute", "identity", "record"]
 
 
 class Report(Section):

@@ -7,9 +7,10 @@ import json
 from recon_cli.capabilities.findings.checked import checked_sentence
 from recon_cli.capabilities.findings.findings import Findings
 from recon_cli.capabilities.findings.section import Section, folder_of
+from recon_cli.capabilities.prove import PROVE
 from recon_cli.page.document import ReportSection, ResultTable, result_table
 from recon_cli.page.words import Words, count
-from recon_cli.pipeline.stages import OF_PUBLISHED, PROVE
+from recon_cli.pipeline.stages import OF_PUBLISHED
 from recon_cli.plurals import plural
 from recon_cli.store import Folder, Manifest
 from recon_cli.store.files import key_of

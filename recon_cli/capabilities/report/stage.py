@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+from recon_cli.capabilities.report import REPORT
 from recon_cli.capabilities.report.options import Report
 from recon_cli.capabilities.score.options import Score
 from recon_cli.errors import StageError
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import REPORT
 from recon_cli.pipeline.status import manifests_in
 from recon_cli.stage import load
 from recon_cli.store import INGEST, Manifest, Stage, Transaction, open_folder
@@ -22,7 +22,7 @@ from recon_cli.store.manifest import MANIFEST
 PAGE = "report.html"
 
 
-def report(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Write the report of whatever the work folder holds.
 
     Raises:

@@ -13,15 +13,15 @@ from recon_cli.capabilities.risk import expectation
 from recon_cli.capabilities.risk.expectation import ExpectedRisk
 from recon_cli.capabilities.risk.kazan_reiter import FIGURES, TABLES
 from recon_cli.capabilities.risk.two_levels import Flat, TwoLevels
-from recon_cli.cli._options import (
+from recon_cli.console.options import (
     ConfiguredCommand,
     GivenPath,
     RunOptions,
     force_option,
     run_options,
 )
-from recon_cli.cli._output import show, show_table
-from recon_cli.cli._stage import run_and_print
+from recon_cli.console.output import show, show_table
+from recon_cli.console.stage_command import run_and_print
 from recon_cli.errors import ConfigError
 from recon_cli.page.charts import Scale, line_chart
 from recon_cli.page.drawing import svg_file

@@ -6,10 +6,10 @@ import polars as pl
 
 from recon_cli.capabilities.findings.findings import Findings
 from recon_cli.capabilities.findings.section import Section
+from recon_cli.capabilities.risk import RISK
 from recon_cli.page.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.words import Words, count
-from recon_cli.pipeline.stages import RISK
 from recon_cli.store import Folder
 
 _KEY = "risk"

@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli.budget import exact, prior_of
+from recon_cli.capabilities.risk import RISK
 from recon_cli.capabilities.risk.options import UNIFORM, Upper
 from recon_cli.capabilities.risk.options import Risk as RiskSection
 from recon_cli.capabilities.risk.release import (
@@ -32,7 +33,6 @@ from recon_cli.execute import OnProgress
 from recon_cli.frames import UNREADABLE
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import RISK
 from recon_cli.schema import Level, Release
 from recon_cli.sources.damage import columns_found, why_unreadable
 from recon_cli.spreadsheet import csv_bytes
@@ -44,7 +44,7 @@ _COUNTS = {"geoid": pl.String, "table": pl.String, "cell": pl.Int32, "count": pl
 _NOISY = {"geoid": pl.String, "table": pl.String, "cell": pl.Int32, "noisy": pl.Int64}
 
 
-def risk(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Find what noisy counts let an adversary believe about each person.
 
     Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from recon_cli.capabilities.protect.counts import Keys
 from recon_cli.capabilities.protect.counts_stage import PerturbedCountsStage
 from recon_cli.capabilities.round.options import Round
+from recon_cli.pipeline.run import Run
 from recon_cli.statement import Law, parse_law
 
 
@@ -22,3 +23,8 @@ class RoundStage(PerturbedCountsStage[Round]):
     def keys(self) -> Keys:
         """Those of the config, where chance decides."""
         return self.config.keys if self.config.how == "random" else "records"
+
+
+def open_stage(run: Run) -> RoundStage:
+    """Open the protection of a run."""
+    return RoundStage(run)

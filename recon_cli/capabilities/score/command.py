@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from recon_cli.capabilities.score import SCORE
 from recon_cli.capabilities.score.comparison_page import write_page
 from recon_cli.capabilities.score.stage import read_rates
-from recon_cli.cli._options import (
+from recon_cli.capabilities.score.summary import print_facts, print_tables
+from recon_cli.console.options import (
     OUTPUT_FILE,
     ConfiguredCommand,
     GivenPath,
@@ -16,9 +18,7 @@ from recon_cli.cli._options import (
     force_option,
     run_options,
 )
-from recon_cli.cli._summaries.scores import print_facts, print_tables
 from recon_cli.pipeline.run_stages import run_stage
-from recon_cli.pipeline.stages import SCORE
 
 
 @click.command(cls=ConfiguredCommand, sections=("score",))

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from recon_cli.capabilities.findings.words import words_of_run
+from recon_cli.capabilities.link import LINK
+from recon_cli.capabilities.score import SCORE
 from recon_cli.capabilities.score.rates_page import lay_out, table_title
-from recon_cli.capabilities.score.words import words_of_run
 from recon_cli.errors import ConfigError
 from recon_cli.markdown import markdown_table, markdown_text
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import LINK, SCORE
 from recon_cli.store import open_folder
 from recon_cli.store.files import write_named
 

@@ -51,7 +51,7 @@ def sum_confidence(
     matches first, so that a truth never counts twice.
 
     Args:
-        rows: As from `recon_cli.capabilities.confidence.question.measure_confidence`, the geoid first.
+        rows: As from `capabilities.confidence.question.measure_confidence`, the geoid first.
         truth: The same columns but ``certain`` and ``confidence``, one row a person.
         partition: Its name; its resamples depend on it alone.
         resamples: How many (Poisson bootstrap).

@@ -39,7 +39,7 @@ def sum_left_out(
     """Sums of one partition by size class and modal status, with resamples of geounits.
 
     Args:
-        rows: As from `recon_cli.capabilities.leave_one_out.question.leave_out`; those of which nothing
+        rows: As from `capabilities.leave_one_out.question.leave_out`; those of which nothing
             is known are passed over.
         place: The geoid column.
         partition: Its name; its resamples depend on it alone.

@@ -37,3 +37,8 @@ class Score(Section):
     digits: Annotated[int, Field(ge=1)] | None = None
     threshold: Annotated[int, Field(ge=0)] = 10
     small: Literal["merge", "withhold"] = "withhold"
+
+    @property
+    def compares_with_study(self) -> bool:
+        """Whether values of a published study are put beside ours."""
+        return self.compare is not None

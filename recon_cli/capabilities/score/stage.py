@@ -10,9 +10,14 @@ from typing import Any
 import polars as pl
 
 from recon_cli.capabilities.findings.fresh import made_from, own_source
+from recon_cli.capabilities.findings.stages import CONFIDENCE, SOLVAR
+from recon_cli.capabilities.findings.words import words_of_run
+from recon_cli.capabilities.link import LINK
 from recon_cli.capabilities.link.inputs import open_linkage_inputs
 from recon_cli.capabilities.link.key_encoding import column_codes
 from recon_cli.capabilities.link.specification import CEF, HDF
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.capabilities.score import SCORE
 from recon_cli.capabilities.score.collect import Collected, Partition, add_up, collect
 from recon_cli.capabilities.score.confidence import CALIBRATION, calibration, sum_confidence
 from recon_cli.capabilities.score.control import Control
@@ -22,13 +27,11 @@ from recon_cli.capabilities.score.rates import Rules
 from recon_cli.capabilities.score.rates_page import lay_out, table_title
 from recon_cli.capabilities.score.sums import concat
 from recon_cli.capabilities.score.tables import Sources, make_rates
-from recon_cli.capabilities.score.words import words_of_run
 from recon_cli.errors import ConfigError
 from recon_cli.page.document import ResultTable
 from recon_cli.page.sizes import Sizes
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import CONFIDENCE, LINK, RECONSTRUCT, SCORE, SOLVAR
 from recon_cli.progress import Task
 from recon_cli.schema import Release
 from recon_cli.sources.records import RecordFile
@@ -66,7 +69,7 @@ class Zero:
         return self.folder if is_solvar else None
 
 
-def score(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Make every result table.
 
     Raises:

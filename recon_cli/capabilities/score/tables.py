@@ -221,7 +221,7 @@ def published(study: str) -> pl.DataFrame:
     Raises:
         ConfigError: There is no such study.
     """
-    folder = resources.files("recon_cli.capabilities.score") / study
+    folder = resources.files(__package__) / study
     if not folder.is_dir():
         raise ConfigError(f"score.compare: no study {study!r} (there is wp31995)")
     tables = {

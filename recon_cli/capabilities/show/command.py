@@ -14,8 +14,8 @@ from rich.text import Text
 
 from recon_cli.capabilities.show.geounit import Why
 from recon_cli.capabilities.show.stage import view_geounit, view_release
-from recon_cli.cli._options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
-from recon_cli.cli._output import TableColumn, console, fitted_table
+from recon_cli.console.options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
+from recon_cli.console.output import TableColumn, console, fitted_table
 from recon_cli.page.markup import to_text
 from recon_cli.page.view import GeounitView, Reason, RecordKind, TableView
 from recon_cli.stage import load

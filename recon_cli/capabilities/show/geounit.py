@@ -14,16 +14,23 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from recon_cli.capabilities.audit import AUDIT
+from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.findings.checked import UNCHECKED
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import Proofs
 from recon_cli.capabilities.ingest.options import PART_OF
+from recon_cli.capabilities.joint import JOINT
+from recon_cli.capabilities.prove import PROVE
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.reconstruct.reconstructed import release_of_records
 from recon_cli.capabilities.show.geounit_page import GeounitTables, published_tables
+from recon_cli.capabilities.slivers import SLIVERS
+from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.frames import OPEN
+from recon_cli.page.missing import Missing
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import AUDIT, CLAIMS, JOINT, PROVE, RECONSTRUCT, SLIVERS, SOLVAR
 from recon_cli.plurals import plural
 from recon_cli.schema import Geography, Level, Release, Table
 from recon_cli.stage import load

@@ -11,7 +11,7 @@ import polars as pl
 from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.findings.checked import UNCHECKED, proof_basis
 from recon_cli.capabilities.findings.proven import proof_conditions
-from recon_cli.capabilities.score.words import words_of_run
+from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.show.geounit import Located, Reconstructed
 from recon_cli.capabilities.show.joint_details import joint_details
 from recon_cli.coverage import UNLISTED

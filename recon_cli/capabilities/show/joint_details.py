@@ -11,10 +11,10 @@ from recon_cli.capabilities.findings.joint_findings import (
     JOINT_UNITS,
     shown_parts,
 )
+from recon_cli.capabilities.joint import JOINT
 from recon_cli.capabilities.show.geounit import Located
 from recon_cli.page.view import Detail
 from recon_cli.page.words import percentage
-from recon_cli.pipeline.stages import JOINT
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
 from recon_cli.stage import load

@@ -11,7 +11,8 @@ from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.findings.checked import proof_basis
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import known_columns, proof_conditions
-from recon_cli.capabilities.score.words import words_of_run
+from recon_cli.capabilities.findings.words import words_of_run
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.show.geounit import Located, Reconstructed, Why, locate
 from recon_cli.capabilities.show.geounit_facts import (
     area_details,
@@ -35,7 +36,6 @@ from recon_cli.page.view import GeounitName, GeounitView, Member, Reason
 from recon_cli.page.wording import claim_text
 from recon_cli.page.words import Words, of_units
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.plurals import plural
 from recon_cli.schema import Level
 from recon_cli.schema.areas import ALL

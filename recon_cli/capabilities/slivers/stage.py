@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
+from recon_cli.capabilities.slivers import SLIVERS
 from recon_cli.capabilities.slivers.options import Slivers
 from recon_cli.coverage import select
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import SLIVERS
 from recon_cli.store.published import open_published, read_coverage
 
 
-def slivers(run: Run) -> QuestionStage:
+def open_stage(run: Run) -> QuestionStage:
     """Find the small groups of people that sums and differences of areas give away.
 
     Raises:

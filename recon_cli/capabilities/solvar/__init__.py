@@ -1,1 +1,14 @@
 """How far other solutions could be, and which records are common to all of them."""
+
+from recon_cli.stage import Stage
+
+SOLVAR = Stage(
+    "solvar",
+    reads=("tables", "geounits", "microdata", "blocks"),
+    folders=("solvar", "intervals", "certainty", "regions"),
+    section="solvar",
+    package=__name__,
+    can_shard=True,
+    options=("mode",),
+    purpose="Measure how far any other solution could differ, and who is in all of them.",
+)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.capabilities.findings.findings import Findings, ReconstructionFindings
-from recon_cli.capabilities.findings.fresh import Missing
 from recon_cli.capabilities.findings.section import Section
 from recon_cli.page.charts import BLUE, GREY, Chart, Look, Panel, bars
 from recon_cli.page.document import (
@@ -15,6 +14,7 @@ from recon_cli.page.document import (
     by_size_words,
     result_table,
 )
+from recon_cli.page.missing import Missing
 from recon_cli.page.words import (
     Words,
     count,

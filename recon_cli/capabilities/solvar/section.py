@@ -13,7 +13,6 @@ from recon_cli.capabilities.findings.findings import (
     UniqueFindings,
     VariabilityFindings,
 )
-from recon_cli.capabilities.findings.fresh import Missing
 from recon_cli.capabilities.findings.section import Section
 from recon_cli.page.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel, bars
 from recon_cli.page.document import (
@@ -23,6 +22,7 @@ from recon_cli.page.document import (
     by_size_words,
     result_table,
 )
+from recon_cli.page.missing import Missing
 from recon_cli.page.words import (
     Words,
     capitalized,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from recon_cli.ask.options import VariabilityOptions
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
+from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import SOLVAR
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import has_statements
 
@@ -15,7 +15,7 @@ from recon_cli.store.published import has_statements
 _GRAINS = {"relaxed": 20_000, "exact": 2_000}
 
 
-def solvar(run: Run) -> QuestionStage:
+def open_stage(run: Run) -> QuestionStage:
     """Measure the solution variability of every partition.
 
     Raises:

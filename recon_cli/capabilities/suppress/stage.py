@@ -21,6 +21,7 @@ from recon_cli.capabilities.suppress.suppression import (
 )
 from recon_cli.chance import KeyedChance
 from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run
 from recon_cli.publication import Publication
 from recon_cli.statement import Protection
 from recon_cli.store import Manifest, Piece
@@ -80,7 +81,7 @@ class SuppressStage(CountsStage[Suppress, None]):
         records: pl.DataFrame | None,
         on_progress: OnProgress,
     ) -> pl.DataFrame:
-        """Suppress, region by region; see `recon_cli.capabilities.suppress.suppression.suppress_counts`."""
+        """Suppress, region by region; see `capabilities.suppress.suppression.suppress_counts`."""
         require_one_pattern(truth)
         options = SuppressionOptions(
             self.rules, self.config.safety, self.seed, effort=self.config.region_seconds
@@ -122,3 +123,8 @@ class SuppressStage(CountsStage[Suppress, None]):
         yield "  complementary", (suppressed - primary, suppressed)
         if notes["zeros"] == "publish":
             yield "warning", "zeros are published, so every flag says at least 1"
+
+
+def open_stage(run: Run) -> SuppressStage:
+    """Open the protection of a run."""
+    return SuppressStage(run)

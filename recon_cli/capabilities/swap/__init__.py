@@ -1,11 +1,13 @@
-"""Protections of records and of their counts, before they are published."""
+"""Swap households between places."""
 
-from recon_cli.capabilities.swap.settings import (
-    Experimental,
-    Swap,
-    Targeted,
-    load_swap,
-    packaged_swaps,
+from recon_cli.protections import ProtectionMethod
+
+SWAP = ProtectionMethod(
+    "swap",
+    "records",
+    ("hdf", "hdf_households"),
+    "Swap households: the CEF becomes an HDF.",
+    kept=("swaps",),
+    options=("setting",),
+    reads=("persons", "households"),
 )
-
-__all__ = ["Experimental", "Swap", "Targeted", "load_swap", "packaged_swaps"]

@@ -19,15 +19,15 @@ from recon_cli.capabilities.protect.stage import (
     ProtectionStage,
     protect_piece,
 )
-from recon_cli.capabilities.swap import Swap as Settings
-from recon_cli.capabilities.swap import Targeted, load_swap
 from recon_cli.capabilities.swap import swap as core
 from recon_cli.capabilities.swap.options import Swap
+from recon_cli.capabilities.swap.settings import Swap as Settings
+from recon_cli.capabilities.swap.settings import Targeted, load_swap
+from recon_cli.capabilities.synth import SYNTH
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress, Results
-from recon_cli.pipeline.run import pieces_of
-from recon_cli.pipeline.stages import SYNTH
+from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.schema import Level
 from recon_cli.store import Folder, Manifest, Piece, Transaction, open_folder
 
@@ -193,3 +193,8 @@ def _split(frame: pl.DataFrame, county: Level) -> dict[str, pl.DataFrame]:
     )
     parts = prefixed.partition_by("_county", include_key=False, as_dict=True)
     return {str(county): rows for (county,), rows in parts.items()}
+
+
+def open_stage(run: Run) -> SwapStage:
+    """Open the protection of a run."""
+    return SwapStage(run)

@@ -1,5 +1,11 @@
 """A synthetic population: places, households and persons whose true values are known."""
 
-from recon_cli.capabilities.synth.parameters import Nation, load_nation
+from recon_cli.stage import Stage
 
-__all__ = ["Nation", "load_nation"]
+SYNTH = Stage(
+    "data synth",
+    folders=("persons", "households", "places"),
+    section="synth",
+    package=__name__,
+    purpose="Generate a synthetic population like that of the 2010 Census.",
+)

@@ -90,10 +90,10 @@ def generate_county(nation: Nation, county: County, seed: int) -> CountyRecords:
 
     Returns:
         ``places``: one row per block (``geoid_block``, ``population``, ``units``). ``households``:
-        one row per housing unit, columns of `HOUSEHOLDS`, see `recon_cli.capabilities.synth.units`. ``persons``:
-        one row per person, columns of `PERSONS`, in order of block and household; ``household`` is
-        null in group quarters, ``pik`` is null without a person key, ``data_defined`` is true when
-        the record has a key and stands for it in its block.
+        one row per housing unit, columns of `HOUSEHOLDS`, see `capabilities.synth.units`.
+        ``persons``: one row per person, columns of `PERSONS`, in order of block and household;
+        ``household`` is null in group quarters, ``pik`` is null without a person key,
+        ``data_defined`` is true when the record has a key and stands for it in its block.
     """
     return _CountyGenerator(nation, county, seed).generate()
 

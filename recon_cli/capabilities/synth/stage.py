@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from recon_cli.capabilities.synth import Nation, load_nation
+from recon_cli.capabilities.synth import SYNTH
 from recon_cli.capabilities.synth.county import generate_county
 from recon_cli.capabilities.synth.geography import County, plan_nation
 from recon_cli.capabilities.synth.options import Synth
+from recon_cli.capabilities.synth.parameters import Nation, load_nation
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import SYNTH
 from recon_cli.store import Manifest, Piece, Staging, Transaction
 
 
-def synth(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Generate a population, county by county.
 
     Raises:

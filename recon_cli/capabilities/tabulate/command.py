@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from recon_cli.capabilities.tabulate.stage import write_tables
-from recon_cli.cli._options import (
+from recon_cli.capabilities.tabulate.summary import print_written
+from recon_cli.console.options import (
     ConfiguredCommand,
     GivenPath,
     RunOptions,
@@ -15,8 +16,7 @@ from recon_cli.cli._options import (
     run_options,
     tables_value,
 )
-from recon_cli.cli._stage import print_for_study, run_and_print
-from recon_cli.cli._summaries.data import print_written
+from recon_cli.console.stage_command import print_for_study, run_and_print
 from recon_cli.store.study import has_study_name
 
 

@@ -13,12 +13,13 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import sources, tabulation
-from recon_cli.config import Tabulate
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.capabilities.tabulate import TABULATE
+from recon_cli.capabilities.tabulate.options import Tabulate
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.frames import UNREADABLE
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.pipeline.stages import RECONSTRUCT, TABULATE
 from recon_cli.progress import Task
 from recon_cli.schema import Release, Table, column_dtype
 from recon_cli.sources.damage import columns_found, why_unreadable
@@ -47,7 +48,7 @@ class Tabulated:
     seconds: float
 
 
-def tabulate(run: Run) -> MadeStage:
+def open_stage(run: Run) -> MadeStage:
     """Count records in every published cell, write the counts, and publish ``tabulated/``.
 
     Raises:

@@ -34,6 +34,7 @@ from recon_cli.capabilities.topdown.topdown import Fixed, Invariant, Product, es
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
+from recon_cli.pipeline.run import Run
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
 from recon_cli.sources.records import RecordFile, open_records
@@ -371,3 +372,8 @@ def records_of(product: Product, geoids: pl.Series, made: Sequence[Histogram]) -
     cells = np.concatenate([each.cells for each in made])
     people = np.concatenate([each.people for each in made])
     return product.domain.records(geoids.gather(unit), cells, people)
+
+
+def open_stage(run: Run) -> TopdownStage:
+    """Open the protection of a run."""
+    return TopdownStage(run)

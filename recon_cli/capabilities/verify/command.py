@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from recon_cli.capabilities.verify.stage import verify
-from recon_cli.cli._options import ConfiguredCommand, RunOptions, run_options, tables_value
-from recon_cli.cli._output import seconds, show
+from recon_cli.console.options import ConfiguredCommand, RunOptions, run_options, tables_value
+from recon_cli.console.output import seconds, show
 from recon_cli.errors import VerificationError
 from recon_cli.page.words import agreement
 from recon_cli.plurals import plural

@@ -9,12 +9,13 @@ from pathlib import Path
 import polars as pl
 
 from recon_cli import verification
-from recon_cli.capabilities.findings.fresh import Missing, WorkFolder
+from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.coverage import select
 from recon_cli.errors import StageError
 from recon_cli.execute import OnProgress
+from recon_cli.page.missing import Missing
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.stages import RECONSTRUCT
 from recon_cli.schema import Release, Table
 from recon_cli.store import Piece, open_folder
 from recon_cli.store.pieces import read_pieces

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import click
 
-from recon_cli.cli._output import show
+from recon_cli.console.output import show
 from recon_cli.plurals import counted
 from recon_cli.schema import (
     AreaLevel,

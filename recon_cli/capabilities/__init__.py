@@ -1,0 +1,69 @@
+"""Capabilities: a folder for each thing that a person gets by typing a command.
+
+A folder holds all of it, by one convention, and each file only where there is something to say:
+
+``__init__.py``
+    Declares its `recon_cli.stage.Stage`, or its `recon_cli.protections.ProtectionMethod`; light.
+``options.py``
+    Its section of the config, whose module's docstring is the help of the command.
+``stage.py``
+    Opens its inputs, states its recipe, and publishes: ``open_stage(run)``.
+``command.py``
+    Its command, where the one that follows from the declaration is not enough.
+``summary.py``
+    What its finished stage prints: ``print_summary(run, outcome)``.
+``section.py``
+    Its section of the report.
+
+The kernel imports none of them; one imports others only where it needs what they compute. A new
+one is a folder and a word here.
+"""
+
+from typing import Final
+
+#: Folders, those of stages in the order of a run.
+CAPABILITIES: Final = (
+    "synth",
+    "attacker",
+    "swap",
+    "round",
+    "cellkey",
+    "suppress",
+    "census1980",
+    "noise",
+    "topdown",
+    "randomize",
+    "tabulate",
+    "ingest",
+    "capacity",
+    "audit",
+    "slivers",
+    "frontier",
+    "reconstruct",
+    "estimate",
+    "solvar",
+    "claims",
+    "joint",
+    "prove",
+    "contributions",
+    "confidence",
+    "leave_one_out",
+    "attribute",
+    "link",
+    "risk",
+    "score",
+    "compare",
+    "report",
+    "account",
+    "check",
+    "export",
+    "fetch",
+    "init",
+    "calibrate",
+    "dinur_nissim",
+    "protect",
+    "show",
+    "verify",
+    "measurements",
+    "findings",
+)

@@ -1,0 +1,5 @@
+"""Add up the privacy loss of all noisy products about the same people."""
+
+from recon_cli.stage import Command
+
+COMMAND = Command("account", __name__, "Add up what all products of the same people spend.")

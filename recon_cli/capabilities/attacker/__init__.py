@@ -1,0 +1,12 @@
+"""Make the files that attackers hold of a synthetic population."""
+
+from recon_cli.stage import Stage
+
+ATTACKER = Stage(
+    "data attacker",
+    reads=("persons", "places"),
+    folders=("comrcl", "cef_atkr"),
+    section="synth",
+    package=__name__,
+    purpose="Make the files that attackers hold of a synthetic population.",
+)

@@ -1,0 +1,13 @@
+"""Find which values the tables prove of people whom somebody knows."""
+
+from recon_cli.stage import Stage, private_folder
+
+#: People whom somebody knows are nobody else's business: all that it makes is private.
+ATTRIBUTE = Stage(
+    "attribute",
+    reads=("tables", "geounits", "microdata", "blocks", "solvar", "intervals"),
+    folders=(f"{private_folder('attribute')}/attributed",),
+    section="attribute",
+    package=__name__,
+    purpose="Find what the tables prove of people whom somebody knows.",
+)

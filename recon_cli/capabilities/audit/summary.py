@@ -1,0 +1,37 @@
+"""Print the summary of `recon audit`."""
+
+from __future__ import annotations
+
+from recon_cli.capabilities.audit.totals import read_audit
+from recon_cli.capabilities.findings.checked import proven_by
+from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.console.output import seconds, share, show, show_table, title_of
+from recon_cli.pipeline.run import Run, StageOutcome
+
+
+def print_summary(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
+    manifest = outcome.manifest
+    cells, statuses = manifest.totals["cells"], manifest.statuses
+    left_out = manifest.totals.get("left_out", 0)
+    found = read_audit(run.work, run.release)
+    zeros = int(found.by_table["zeros"].sum())
+    show(
+        title_of(outcome),
+        [
+            ("counts not published exactly", f"{cells:,}"),
+            *([("  left out of tables", share(left_out, cells))] if left_out else []),
+            ("  recovered", share(statuses.get("recovered", 0), cells)),
+            *([("    0: nobody is there", f"{zeros:,}")] if zeros else []),
+            ("  narrowed", share(statuses.get("narrowed", 0), cells)),
+            ("  safe", share(statuses.get("safe", 0), cells)),
+            ("  undecided", share(statuses.get("undecided", 0), cells)),
+            ("proven by", proven_by(WorkFolder(run.work))),
+            ("interval known exactly", share(manifest.totals["exact"], cells)),
+            ("seconds", seconds(manifest.run.wall_seconds)),
+        ],
+    )
+    outcomes = ["counts", "recovered", "narrowed", "safe", "undecided", "smallest width"]
+    show_table(found.by_table.drop("small", "zeros"), ["level", "table", *outcomes])
+    if not found.by_suppression.is_empty():
+        show_table(found.by_suppression, ["suppression", *outcomes])

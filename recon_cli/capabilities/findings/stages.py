@@ -1,0 +1,18 @@
+"""The stages whose folders findings are read from, by name: none of their code is imported."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from recon_cli.pipeline.stages import stage_named
+
+AUDIT: Final = stage_named("audit")
+CLAIMS: Final = stage_named("claims")
+CONFIDENCE: Final = stage_named("confidence")
+CONTRIBUTIONS: Final = stage_named("contributions")
+JOINT: Final = stage_named("joint")
+LEAVE_ONE_OUT: Final = stage_named("leave-one-out")
+PROVE: Final = stage_named("prove")
+RECONSTRUCT: Final = stage_named("reconstruct")
+SLIVERS: Final = stage_named("slivers")
+SOLVAR: Final = stage_named("solvar")

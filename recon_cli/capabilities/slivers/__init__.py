@@ -1,0 +1,12 @@
+"""Find small groups of people that overlapping areas give away."""
+
+from recon_cli.stage import Stage
+
+SLIVERS = Stage(
+    "slivers",
+    reads=("tables", "geounits"),
+    folders=("slivers", "sliver_counts"),
+    section="slivers",
+    package=__name__,
+    purpose="Find the small groups of people that areas give away where they overlap.",
+)

@@ -1,0 +1,53 @@
+"""Print the summary of `recon solvar`."""
+
+from __future__ import annotations
+
+from recon_cli.capabilities.findings.checked import proven_by
+from recon_cli.capabilities.findings.fresh import WorkFolder
+from recon_cli.capabilities.findings.proven import known_columns
+from recon_cli.capabilities.findings.result_tables import read_variability_by_size
+from recon_cli.capabilities.findings.words import words_of_run
+from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.console.output import (
+    Fact,
+    people_of,
+    seconds,
+    share,
+    show,
+    show_table,
+    title_of,
+)
+from recon_cli.pipeline.run import Run, StageOutcome
+
+#: What each mode looks at; 0 is the release's unit, 1 its region.
+_MODES = {
+    "relaxed": "relaxed: each {0} alone, so it proves less",
+    "exact": "exact: with every count of the {1}",
+}
+
+
+def print_summary(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage."""
+    manifest, words = outcome.manifest, words_of_run(run)
+    totals, statuses, people = manifest.totals, manifest.statuses, words.people
+    inhabited = totals.get("inhabited", totals["units"])
+    reconstructed = WorkFolder(run.work).open(RECONSTRUCT)
+    known = words.listed(known_columns(run.release, reconstructed))
+    uncounted = bool(reconstructed.manifest.totals["uncounted"])
+    counted = 0 if uncounted else totals["people"]
+    places = run.release.geography.unit.name, run.release.region.name
+    facts: list[Fact] = [
+        ("mode", _MODES[manifest.notes["mode"]].format(*places).replace("_", " ")),
+        (people, people_of(totals, is_counted=not uncounted)),
+        (words.units, f"{totals['units']:,}, {inhabited:,} with {people}"),
+        (words.zero, share(totals["zero"], inhabited)),
+        (f"  {people} in them", share(totals["people_in_zero"], counted)),
+        ("certain", f"at least {share(totals['certain'], counted)}, with {known}"),
+        ("proven by", proven_by(WorkFolder(run.work))),
+        ("proven", share(statuses.get("proven", 0), totals["units"])),
+        ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
+    ]
+    show(title_of(outcome), facts)
+    columns = ["size", "units", "zero_solvar_units_pct", "certain_pct"]
+    by_size = read_variability_by_size(run.work).select(columns)
+    show_table(by_size, [people, words.units, f"{words.zero} %", "certain %"])

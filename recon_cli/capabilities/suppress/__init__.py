@@ -1,0 +1,11 @@
+"""Suppress small counts, and further ones that would give them away."""
+
+from recon_cli.protections import ProtectionMethod
+
+SUPPRESS = ProtectionMethod(
+    "suppress",
+    "counts",
+    ("suppressed",),
+    "Suppress small counts, and those that would give them away.",
+    options=("to",),
+)

@@ -1,0 +1,13 @@
+"""Count records in every published cell."""
+
+from recon_cli.stage import Stage
+
+#: It reads and writes what its section names.
+TABULATE = Stage(
+    "data tabulate",
+    folders=("tabulated",),
+    public=("tabulated",),
+    section="tabulate",
+    package=__name__,
+    purpose="Count records in every published cell.",
+)

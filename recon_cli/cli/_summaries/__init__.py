@@ -1,1 +1,0 @@
-"""What finished stages print: a function a stage, called as `--only` calls it."""

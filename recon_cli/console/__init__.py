@@ -1,0 +1,1 @@
+"""What commands share: their options, their groups, what they print, and how they end."""

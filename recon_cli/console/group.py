@@ -1,0 +1,272 @@
+"""Groups of commands: find them, and turn their failures into messages and exit codes.
+
+Those of most stages are made from what `recon_cli.pipeline.stages` declares. ``--help`` imports
+none of them: what a command does is said here, or where its stage is declared.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from recon_cli.console.signals import (
+    INTERRUPTED,
+    NO_READER,
+    TERMINATED,
+    Terminated,
+    drop_output,
+    end_at_once,
+    fill_streams,
+    stoppable,
+)
+from recon_cli.errors import ReconError, Unpublished
+from recon_cli.pipeline.stages import COMMANDS, STAGES
+from recon_cli.resources import as_shortage, collect_seldom
+from recon_cli.stage import load
+
+
+@contextmanager
+def private_umask() -> Iterator[None]:
+    """Let what libraries make in this process and its children be for their owner alone, too."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+#: Where a subcommand leaves its verbosity for the error handler.
+VERBOSITY = "recon_cli.verbosity"
+#: Where it says that only programs read stderr, and have been told.
+MACHINE = "recon_cli.machine"
+
+#: What a person wants → the commands for it, in the order in which they are used.
+HEADINGS: Mapping[str, Sequence[str]] = {
+    "Begin": ("init", "fetch"),
+    "Run": ("run", "status", "purge"),
+    "Stages": ("ingest", "reconstruct", "solvar", "link", "score", "report"),
+    "Ask": (
+        *("show", "verify", "audit", "slivers", "claims", "joint", "check", "prove"),
+        *("contributions", "leave-one-out", "attribute", "confidence", "estimate"),
+    ),
+    "Protect": ("protect", "compare", "account", "export"),
+    "More": ("plan", "data", "lab"),
+}
+#: Command of no capability → what it does, as its own help begins.
+_PURPOSES: Mapping[str, str] = {
+    "recon run": "Run every stage that the config has a section for, in order.",
+    "recon status": "Show the status of every stage of a work folder.",
+    "recon purge": "Remove what a run made from its work folder.",
+    "recon plan": "Judge tables before any attack: what they carry, what noise costs, what it "
+    "leaves.",
+    "recon data": "Make records and tables to try things on, and list the packaged release "
+    "schemas.",
+    "recon data releases": "List the packaged release schemas, or show one.",
+    "recon lab": "Measure the tool itself, and show why it works.",
+}
+
+
+class Commands(click.Group):
+    """Commands of this group: its own modules, and those that capabilities declare.
+
+    A public module of the package is a command, and so is the module ``command`` of a capability.
+    Where a stage's capability has none, its command is made from the stage's declaration.
+    """
+
+    def __init__(self, *args: Any, path: str, package: str = "", **settings: Any) -> None:
+        """Make a group.
+
+        Args:
+            path: What a user types, as ``recon plan``.
+            package: Where its modules are; without, all its commands are of stages.
+        """
+        super().__init__(*args, **settings)
+        self.path = path
+        self.modules = _command_names(package) if package else ()
+        self.package = package
+        self.stages = {
+            name: stage
+            for stage in STAGES
+            for group, _, name in [stage.command.rpartition(" ")]
+            if group == path
+        }
+        self.declared = {
+            name: command
+            for command in COMMANDS
+            for group, _, name in [f"recon {command.words}".rpartition(" ")]
+            if group == path
+        }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Those of stages in the order of a run, then those of other modules."""
+        return [*self.stages, *self.declared, *self.modules]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of one module, or of a stage that has none."""
+        if cmd_name in self.modules:
+            return _command_of(f"{self.package}.{cmd_name}")
+        if cmd_name in self.declared:
+            return _command_of(f"{self.declared[cmd_name].package}.command")
+        stage = self.stages.get(cmd_name)
+        if stage is None:
+            return None
+        if find_spec(f"{stage.package}.command"):
+            return _command_of(f"{stage.package}.command")
+        made: click.Command = load("recon_cli.console.stage_command:stage_command")(stage)
+        return made
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the first word.
+
+        Raises:
+            UsageError: There is none; with what may have been meant, in whatever group it is.
+        """
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            near = _near(ctx.find_root().command, error.command_name)
+            raise click.UsageError(error.message + near, ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, first sentences whole; click cuts them off to fit one line."""
+        for title, names in self.sections(self.list_commands(ctx)).items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.purpose(name)) for name in names])
+
+    def purpose(self, name: str) -> str:
+        """Return the first sentence of a command's help, for which nothing is imported."""
+        found = self.stages.get(name) or self.declared.get(name)
+        return _PURPOSES[f"{self.path} {name}"] if found is None else found.purpose
+
+    def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Heading → the commands below it."""
+        return {"Commands": list(names)}
+
+
+class Recon(Commands):
+    """The whole: turns failures of its subcommands into messages and exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All of them, by name."""
+        return sorted(super().list_commands(ctx))
+
+    def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """By what a person wants, in this order; what is in no list comes last."""
+        known = {name for listed in HEADINGS.values() for name in listed}
+        found = {title: [n for n in listed if n in names] for title, listed in HEADINGS.items()}
+        found["Other"] = [name for name in names if name not in known]
+        return {title: listed for title, listed in found.items() if listed}
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """The whole process, as click runs it."""
+        collect_seldom()
+        fill_streams()
+        # Ours are no plugins' models: to look for some is to read of every installed package.
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+        # Threads of numpy's linear algebra wait for each other: arrays are small.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        # polars ends the process where memory runs out: in one line, without its own frames.
+        os.environ["RUST_BACKTRACE"] = "0"
+        try:
+            return super().main(*args, **settings)
+        except SystemExit as end:
+            if load("recon_cli.solve.interruption:is_engine_left")():
+                end_at_once(end)
+            raise
+        except OSError as error:
+            shortage = as_shortage(error)  # of --help or --version: no subcommand ran
+            if shortage is None:
+                raise
+            click.echo(f"error: {shortage}", err=True)
+            drop_output()
+            sys.exit(shortage.exit_code)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand; an expected failure becomes one message and its exit code."""
+        try:
+            with private_umask(), stoppable():
+                value = super().invoke(ctx)
+                sys.stdout.flush()  # or a reader that is gone would be noticed too late
+                return value
+        except ReconError as refusal:
+            error = as_shortage(refusal) or refusal
+            if ctx.meta.get(VERBOSITY, 0) > 1:
+                traceback_text = load("recon_cli.tracebacks:traceback_text")
+                click.echo(traceback_text(error), err=True, nl=False)
+            _say(ctx, f"error: {error}")
+            ctx.exit(error.exit_code)
+        except Unpublished as done:
+            _say(ctx, str(done))
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except BrokenPipeError:
+            drop_output()
+            ctx.exit(NO_READER)
+        except KeyboardInterrupt as stopped:
+            terminated = isinstance(stopped, Terminated)
+            word = "terminated" if terminated else "interrupted"
+            _say(ctx, f"{word}; finished partitions are kept, the same command resumes")
+            ctx.exit(TERMINATED if terminated else INTERRUPTED)
+        except SystemExit:
+            raise
+        except BaseException as defect:  # noqa: BLE001 - a panic of polars is no Exception
+            shortage = as_shortage(defect)
+            if shortage is not None:
+                _say(ctx, f"error: {shortage}")
+                drop_output()
+                ctx.exit(shortage.exit_code)
+            traceback_text = load("recon_cli.tracebacks:traceback_text")
+            click.echo(traceback_text(defect), err=True, nl=False)
+            ctx.exit(1)
+
+
+def _command_of(module: str) -> click.Command:
+    """Import the command of a module."""
+    command: click.Command = importlib.import_module(module).command
+    return command
+
+
+@cache
+def _command_names(package: str) -> tuple[str, ...]:
+    modules = pkgutil.iter_modules(importlib.import_module(package).__path__)
+    names = (module.name for module in modules if not module.name.startswith("_"))
+    return tuple(sorted(name.replace("_", "-") for name in names))
+
+
+def _near(root: click.Command, name: str) -> str:
+    """What to type in place of a name that is no command here."""
+    longest_first = sorted(_typed(root), key=lambda words: -len(words.split()))
+    typed = {words.split()[-1]: words for words in longest_first}
+    close = [name] if name in typed else get_close_matches(name, typed, n=1)
+    return f" Did you mean `recon {typed[close[0]]}`?" if close else ""
+
+
+def _typed(group: click.Command, path: str = "") -> Iterator[str]:
+    """What is typed after ``recon`` for every command, those of groups included."""
+    if not isinstance(group, click.Group):
+        return
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        words = f"{path} {name}".strip()
+        yield words
+        command = group.get_command(context, name)
+        if command is not None:
+            yield from _typed(command, words)
+
+
+def _say(ctx: click.Context, text: str) -> None:
+    """Tell people, unless stderr is for programs."""
+    if not ctx.meta.get(MACHINE, False):
+        click.echo(text, err=True)

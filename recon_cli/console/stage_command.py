@@ -1,0 +1,100 @@
+"""The command of a stage, made from its declaration: its options, its help, its summary."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from recon_cli.config import SECTIONS
+from recon_cli.config.keys import meanings_of
+from recon_cli.console.options import (
+    OUTPUT_FILE,
+    ConfiguredCommand,
+    RunOptions,
+    force_option,
+    run_options,
+    shard_option,
+    tables_value,
+)
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.pipeline.run_stages import run_stage
+from recon_cli.pipeline.stages import PROTECTIONS, stage_named
+from recon_cli.stage import Stage, load
+
+Summary = Callable[[Run, StageOutcome], None]
+
+#: Its summary is that of every protection.
+PROTECT: Final = "recon_cli.capabilities.protect"
+
+
+def stage_command(stage: Stage) -> click.Command:
+    """The command that runs a stage and prints its summary."""
+    section = SECTIONS[stage.section]
+    meanings = meanings_of(section)
+    kinds = section.model_json_schema()["properties"] if stage.options else {}
+
+    def run(options: RunOptions, *, force: bool, shard: str | None = None, **given: Any) -> None:
+        if "tables" in given:
+            given["tables"] = tables_value(given["tables"])
+        settings = {f"{stage.section}__{key}": value for key, value in given.items()}
+        options = options.sharded(shard, force=force).setting(**settings)
+        run_and_print(stage.short_name, options, force=force)
+
+    command = force_option(run)
+    if stage.can_shard:
+        command = shard_option(command)
+    for key in reversed(stage.options):
+        meaning = meanings[key].replace("``", "")
+        command = click.option(f"--{key}", type=_kind(kinds[key]), help=meaning)(command)
+    text = f"{stage.purpose}\n\n{_about(section)}"
+    name = stage.name.rpartition(" ")[2]
+    made = click.command(name, cls=ConfiguredCommand, sections=(stage.section,), help=text)
+    return made(run_options(command))
+
+
+def _about(section: type) -> str:
+    """What the module of a section says after its first paragraph."""
+    return (sys.modules[section.__module__].__doc__ or "").partition("\n\n")[2]
+
+
+def _kind(schema: dict[str, Any]) -> click.ParamType[Any] | None:
+    """The type of an option, from the JSON schema of its key."""
+    for each in schema.get("anyOf", [schema]):
+        match each:
+            case {"enum": list(values)}:
+                return click.Choice(values)
+            case {"type": "integer"}:
+                return click.IntRange(min=each.get("minimum"))
+            case {"format": "path"}:
+                return OUTPUT_FILE
+    return None
+
+
+def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
+    """Run a stage and print its summary."""
+    run = options.run(force=force)
+    outcome = run_stage(stage_named(short_name), run)
+    if options.verbosity >= 0:
+        print_outcome(run, outcome)
+
+
+def print_outcome(run: Run, outcome: StageOutcome) -> None:
+    """Print the summary of a finished stage, and last that it is not for publication if so."""
+    summary_of(outcome.stage)(run, outcome)
+    if outcome.manifest.publishable is False:
+        print_for_study()
+
+
+def print_for_study() -> None:
+    """Print that what was made is not for publication."""
+    click.secho("  not for publication: chance follows from a study_seed", bold=True)
+
+
+def summary_of(stage: Stage) -> Summary:
+    """Import what prints a stage's summary: ``print_summary`` of its capability."""
+    package = PROTECT if stage.short_name in PROTECTIONS else stage.package
+    summary: Summary = load(f"{package}.summary:print_summary")
+    return summary

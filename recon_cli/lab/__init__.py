@@ -1,1 +1,0 @@
-"""What measures the tool, or teaches: nothing else leans on it."""

@@ -1,1 +1,0 @@
-"""The protections, a module each: its section, and the stage that the rest follows from."""
