@@ -7,6 +7,7 @@ import click
 from recon_cli.console.options import ConfiguredCommand, RunOptions, run_options
 from recon_cli.console.output import Fact, readable_bytes, show
 from recon_cli.pipeline.stages import STAGES
+from recon_cli.sources.unpacked import remove_abandoned
 from recon_cli.store.purge import Purge, find_purge, purge
 
 
@@ -33,7 +34,9 @@ def command(options: RunOptions, *, yes: bool) -> None:
     if yes:
         size = _size(found)
         purge(found)
-        done = [*_facts(found, "removed"), ("together", size)]
+        left = "\n".join(map(str, remove_abandoned()))
+        done = [*_facts(found, "removed"), *([("of killed runs", left)] if left else [])]
+        done += [("together", size)]
         title = "purge: done"
     else:
         done = [*_facts(found, "to remove"), ("together", _size(found))]

@@ -7,8 +7,6 @@ on the group, not on the files.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,6 +36,7 @@ from recon_cli.sources.tidy import (
     tables_without_zeros,
 )
 from recon_cli.sources.tidy_file import TidyFile
+from recon_cli.sources.unpacked import UnpackedFolder
 from recon_cli.statement import EXACT, Protection
 
 TablesSource = DenseSource | TidySource
@@ -173,7 +172,8 @@ def open_tables(
     sheets = open_sheets(source, paths, mapping)
     unread = tuple(_sheets_left_out(paths, mapping))
     opened: TablesSource
-    folder = Path(tempfile.mkdtemp(prefix="recon-tables-"))
+    unpacked = UnpackedFolder()
+    folder = unpacked.path
     try:
         readers = [
             SheetReader(sheet, release, said, has_statements=protection is not None)
@@ -186,9 +186,9 @@ def open_tables(
             left_out = (*_left_out(readers), *unread)
             opened = TidySource(release, files, unpublished, protection or EXACT, left_out=left_out)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        unpacked.remove()
         raise
-    weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)
+    weakref.finalize(opened, unpacked.remove)
     return opened
 
 

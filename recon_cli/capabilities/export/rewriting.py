@@ -20,6 +20,7 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.sources.documents import DAMAGE, Document
 from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.tabular import whole_text
+from recon_cli.sources.tabular.package import read_indents
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
@@ -124,6 +125,7 @@ class WrittenWorkbook:
             ) from error
         self.label = document.label
         data = document.read()
+        read_indents(data, self.label)  # refuses what would fill memory, or is read in two ways
         try:
             with warnings.catch_warnings():  # of what is not carried over; the docs say so
                 warnings.simplefilter("ignore", UserWarning)

@@ -88,6 +88,8 @@ class _Package:
             if roots.get(name) in _OTHER_SHEETS:
                 continue
             if roots.get(name) != _SHEET:
+                if name in self._parts:
+                    self._parse(name, _Part())  # says what is wrong with its XML
                 raise _Refused(f"the part of sheet {sheet!r} is missing, or no sheet")
             read = _Cells(texts.lengths, styles.indents)
             try:

@@ -1,0 +1,68 @@
+"""The folder in which counts are kept while files are read, which is gone when its source is.
+
+A process that is killed leaves it. Each holds a lock on its folder, which the system releases when
+the process ends: a folder of this user without a lock is nobody's any more.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing tells that a folder is nobody's
+    fcntl = None  # type: ignore[assignment]
+
+_PREFIX = "recon-tables-"
+
+
+class UnpackedFolder:
+    """A new folder, locked until it is removed."""
+
+    def __init__(self) -> None:
+        remove_abandoned()
+        while True:
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            self._lock = None if fcntl is None else os.open(self.path, os.O_RDONLY)
+            if self._lock is not None:
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+            if self.path.is_dir():  # else another process took it for abandoned
+                return
+            self.remove()
+
+    def remove(self) -> None:
+        """Remove it with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def remove_abandoned() -> list[Path]:
+    """Remove the folders that killed processes of this user left; give their paths."""
+    removed = []
+    for path in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")) if fcntl else ():
+        handle = _lock(path)
+        if handle is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(handle)
+            removed.append(path)
+    return removed
+
+
+def _lock(path: Path) -> int | None:
+    """Lock a folder of this user; the handle that holds the lock, None if a process has it."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:  # gone, a link, or another user's
+        return None
+    with suppress(BlockingIOError):
+        if os.fstat(handle).st_uid == os.getuid():
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+    os.close(handle)
+    return None
