@@ -4,7 +4,7 @@ A fault swaps a comparison or an operator, moves a whole number by one, turns a 
 statement, and so on, in one place of one file of the core. The command works in a temporary copy of
 the tree. It runs the tests of the core once to learn which of them execute which line, then each
 fault's tests, the quickest first, until one fails. Same seed, same faults. Exits with 1 where more
-faults survive than `_SURVIVORS` in 60, those judged to change nothing apart.
+faults survive than `_SURVIVORS` in 60, those judged to change nothing apart, or pytest itself fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,11 +31,23 @@ from typing import Final
 import coverage
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-CORE: Final = ("model", "solve", "statement", "attack", "score", "proofs", "verification")
-#: Tests beside those in the folders named as in `CORE`, and copied files beside the package.
-_MORE_TESTS: Final = ("explain", "rules", "test_verification.py", "test_tabulation.py")
+CORE: Final = (
+    *("model", "solve", "statement", "ask", "explain", "verification"),
+    *(
+        f"capabilities/{name}"
+        for name in (
+            *("audit", "claims", "confidence", "contributions", "joint", "leave_one_out"),
+            *("link", "prove", "reconstruct", "score", "slivers", "solvar"),
+        )
+    ),
+)
+#: Tests of the core, and copied files beside the package.
+_TESTS: Final = (
+    *("model", "solve", "statement", "attack", "score", "proofs", "explain", "rules"),
+    *("test_verification.py", "test_tabulation.py"),
+)
 _COPIED: Final = ("recon_cli", "tests", "benchmarks", "configs", "fixtures", "docs")
-#: Seconds for the tests of one fault; a fault that makes them take longer is noticed.
+#: Seconds for the tests of one fault; one that makes them take longer is endless, counted apart.
 _SECONDS: Final = 240.0
 #: Survivors allowed in 60.
 _SURVIVORS: Final = 3
@@ -211,7 +223,7 @@ class Reach:
         """Run the tests of the core with coverage, in a copy of the tree."""
         data_file = tree / ".coverage"
         (tree / ".coveragerc").write_text("[run]\nsource = recon_cli\n")
-        there = [f"tests/{name}" for name in (*CORE, *_MORE_TESTS)]
+        there = [f"tests/{name}" for name in _TESTS]
         there += [f"recon_cli/{name}" for name in CORE]
         covered = ("--cov", "--cov-config=.coveragerc", "--cov-context=test", "--cov-report=")
         timed = ("--durations=0", "-vv", f"-n{workers}", "--dist=loadfile")
@@ -231,24 +243,24 @@ class Reach:
         """Write all, for further seeds."""
         path.write_text(json.dumps({"lines": self.lines, "seconds": self.seconds}))
 
-    def tests_of(self, fault: Fault) -> list[str]:
-        """List the tests that execute a fault's line: of its own folder first, then the quickest.
+    def tests_of(self, fault: Fault) -> tuple[list[str], int]:
+        """List the tests that execute a fault's line, the quickest first.
 
         Slow ones are left out where all together would take longer than `_SECONDS` / 4.
+
+        Returns:
+            The tests, and how many are left out.
         """
         reached = self.lines.get(fault.path, {}).get(str(fault.line), ())
-        own = fault.path.split("/")[1]
         took = self.seconds
-        ordered = sorted(
-            set(reached),
-            key=lambda test: (own not in test.split("/")[1], took.get(test, 0.0), test),
-        )
+        ordered = sorted(set(reached), key=lambda test: (took.get(test, 0.0), test))
         chosen, left = [], _SECONDS / 4
         for test in ordered:
             left -= took.get(test, 0.0)
             if left >= 0:
                 chosen.append(test)
-        return chosen or ordered[:1]
+        chosen = chosen or ordered[:1]
+        return chosen, len(ordered) - len(chosen)
 
 
 def _lines(tree: Path, data_file: Path) -> dict[str, dict[str, list[str]]]:
@@ -262,7 +274,7 @@ def _lines(tree: Path, data_file: Path) -> dict[str, dict[str, list[str]]]:
     lines: dict[str, dict[str, list[str]]] = {}
     for measured in data.measured_files():
         at = Path(measured).relative_to(tree.resolve()).as_posix()
-        if at.split("/")[1] not in CORE:
+        if not at.startswith(tuple(f"recon_cli/{name}/" for name in CORE)):
             continue
         lines[at] = {}
         for line, contexts in data.contexts_by_lineno(measured).items():
@@ -308,7 +320,8 @@ def outcome(tree: Path, fault: Fault, tests: Sequence[str]) -> str:
     """Put a fault into a copy of the tree, run tests until one fails, and take it out again.
 
     Returns:
-        ``noticed``, ``endless`` where the tests do not end in time, or ``SURVIVES``.
+        ``noticed`` where a test fails, ``endless`` where they do not end in time, ``SURVIVES``, or
+        ``ERROR`` where pytest ends for another reason, which tells nothing of the tests.
     """
     if not tests:
         return "SURVIVES"
@@ -324,7 +337,7 @@ def outcome(tree: Path, fault: Fault, tests: Sequence[str]) -> str:
         return "endless"
     finally:
         path.write_bytes(source)
-    return "noticed" if ran.returncode else "SURVIVES"
+    return {0: "SURVIVES", 1: "noticed"}.get(ran.returncode, "ERROR")
 
 
 def draw(seed: int, judged: Mapping[str, str]) -> Iterator[Fault]:
@@ -385,30 +398,44 @@ def main() -> int:
         for number in range(1, options.workers):
             trees.put(_copy(first, Path(scratch).resolve() / str(number)))
 
-        def ask(drawn: tuple[int, Fault]) -> tuple[int, Fault, int, str, float]:
+        def ask(drawn: tuple[int, Fault]) -> tuple[int, Fault, int, int, str, float]:
             seed, fault = drawn
-            tests, started = reach.tests_of(fault), time.monotonic()
+            (tests, slow), started = reach.tests_of(fault), time.monotonic()
             tree = trees.get()
             try:
                 came = outcome(tree, fault, tests)
             finally:
                 trees.put(tree)
-            return seed, fault, len(tests), came, time.monotonic() - started
+            return seed, fault, len(tests), slow, came, time.monotonic() - started
 
-        survivors: dict[int, int] = defaultdict(int)
+        came_of: dict[int, Counter[str]] = defaultdict(Counter)
         with ThreadPoolExecutor(options.workers) as pool:
-            for at, (seed, fault, tests, came, took) in enumerate(pool.map(ask, faults), 1):
-                survivors[seed] += came == "SURVIVES"
+            asked = enumerate(pool.map(ask, faults), 1)
+            for at, (seed, fault, tests, slow, came, took) in asked:
+                came_of[seed].update([came, *(["untried"] if came == "SURVIVES" and slow else [])])
                 line = (
-                    f"{at}/{len(faults)} seed {seed}: {came} ({tests} tests, {took:.0f} s): {fault}"
+                    f"{at}/{len(faults)} seed {seed}: {came} ({tests} tests, {slow} slow ones left "
+                    f"out, {took:.0f} s): {fault}"
                 )
                 print(line, flush=True)  # noqa: T201
                 if came == "SURVIVES":
                     print(f"    {_key(fault)}", flush=True)  # noqa: T201
-    for seed in options.seed:
-        print(f"seed {seed}: {options.n - survivors[seed]} of {options.n} noticed")  # noqa: T201
+    for seed, came_to in came_of.items():
+        print(f"seed {seed}: {_said(came_to)}")  # noqa: T201
     allowed = _SURVIVORS * options.n / 60
-    return int(any(survivors[seed] > allowed for seed in options.seed))
+    return int(any(each["SURVIVES"] > allowed or each["ERROR"] for each in came_of.values()))
+
+
+def _said(came: Mapping[str, int]) -> str:
+    """Say what became of all faults of a seed.
+
+    >>> _said(Counter(noticed=50, SURVIVES=3, untried=1, endless=7))
+    '50 noticed, 3 survive (1 with slow tests untried), 7 endless, 0 errors of the run'
+    """
+    return (
+        f"{came['noticed']} noticed, {came['SURVIVES']} survive ({came['untried']} with slow tests "
+        f"untried), {came['endless']} endless, {came['ERROR']} errors of the run"
+    )
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ HOSTILE: Final[dict[str, tuple[Change, str]]] = {
     ),
     "document_type": (
         _within(_SHEET, "<worksheet", '<!DOCTYPE x [<!ENTITY a "1">]><worksheet'),
-        "the part of sheet 'Data' is missing, or no sheet",
+        "a document type, which no workbook has",
     ),
     "shared_text": (_shared, "characters"),
     "missing_text": (_missing, "has text number -1"),
