@@ -3,8 +3,9 @@
 A fault swaps a comparison or an operator, moves a whole number by one, turns a sign, drops a
 statement, and so on, in one place of one file of the core. The command works in a temporary copy of
 the tree. It runs the tests of the core once to learn which of them execute which line, then each
-fault's tests, the quickest first, until one fails. Same seed, same faults. Exits with 1 where more
-faults survive than `_SURVIVORS` in 60, those judged to change nothing apart, or pytest itself fails.
+fault's tests, the quickest first, until one fails. Same seed, same faults. Exits with 1 where
+more faults survive than `_SURVIVORS` in 60, those judged to change nothing apart, or pytest itself
+fails.
 """
 
 from __future__ import annotations
