@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-try:
+if sys.platform != "win32":  # where nothing tells that a folder is nobody's
     import fcntl
-except ImportError:  # Windows: nothing tells that a folder is nobody's
-    fcntl = None  # type: ignore[assignment]
 
 _PREFIX = "recon-tables-"
 
@@ -27,8 +26,9 @@ class UnpackedFolder:
         remove_abandoned()
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-            self._lock = None if fcntl is None else os.open(self.path, os.O_RDONLY)
-            if self._lock is not None:
+            self._lock: int | None = None
+            if sys.platform != "win32":
+                self._lock = os.open(self.path, os.O_RDONLY)
                 fcntl.flock(self._lock, fcntl.LOCK_EX)
             if self.path.is_dir():  # else another process took it for abandoned
                 return
@@ -45,7 +45,7 @@ class UnpackedFolder:
 def remove_abandoned() -> list[Path]:
     """Remove the folders that killed processes of this user left; give their paths."""
     removed = []
-    for path in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")) if fcntl else ():
+    for path in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):
         handle = _lock(path)
         if handle is not None:
             shutil.rmtree(path, ignore_errors=True)
@@ -56,6 +56,8 @@ def remove_abandoned() -> list[Path]:
 
 def _lock(path: Path) -> int | None:
     """Lock a folder of this user; the handle that holds the lock, None if a process has it."""
+    if sys.platform == "win32":
+        return None
     try:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:  # gone, a link, or another user's
