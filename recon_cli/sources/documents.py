@@ -34,8 +34,11 @@ DAMAGE: Final = (
 )
 _ZIP: Final = b"PK\x03\x04"
 _GZIP: Final = b"\x1f\x8b"
-#: The member that makes a zip a workbook.
+#: The members that make a zip a workbook: of Excel, and of OpenDocument.
 _WORKBOOK: Final = "[Content_Types].xml"
+OPEN_DOCUMENT: Final = "content.xml"
+#: What a workbook of Excel before 2007 begins with.
+_OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0"
 #: What is told of a file is told by so many bytes.
 START: Final = 1 << 18
 #: A zip with more members is unpacked sooner than read: each is opened by itself.
@@ -100,11 +103,13 @@ class Document:
 
     @property
     def is_workbook(self) -> bool:
-        """Whether it is an xlsx file."""
-        if not self.start().startswith(_ZIP):
-            return False
+        """Whether it is a workbook: xlsx, xlsm, xlsb, xls or ods."""
+        start = self.start()
+        if not start.startswith(_ZIP):
+            return start.startswith(_OLD_WORKBOOK)
         with self.open() as file, zipfile.ZipFile(file) as archive:
-            return _WORKBOOK in archive.namelist()
+            names = archive.namelist()
+            return _WORKBOOK in names or {"mimetype", OPEN_DOCUMENT} <= set(names)
 
 
 def open_documents(path: Path) -> tuple[Document, ...]:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recon_cli.read.reading import Choices, Reading, Role, TableReading
 from recon_cli.sources.documents import document_of
+from recon_cli.sources.read.reading import Choices, Reading, Role, TableReading
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import sheet_of_rows
 from tests.support.paths import ROOT

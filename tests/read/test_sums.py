@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recon_cli.read.intervals import Intervals
-from recon_cli.read.ratios import find_ratios, implied_counts
-from recon_cli.read.sums import find_sums
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.ratios import find_ratios, implied_counts
+from recon_cli.sources.read.sums import find_sums
 
 
 def people(seed: int, rows: int, kinds: tuple[int, int] = (2, 4)) -> np.ndarray:

@@ -20,7 +20,7 @@ from recon_cli.errors import ConfigError, SourceError
 from recon_cli.sources.documents import DAMAGE, Document
 from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.tabular import whole_text
-from recon_cli.sources.tabular.package import read_indents
+from recon_cli.sources.tabular.package import read_looks
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
@@ -114,9 +114,14 @@ class WrittenWorkbook:
         """Load it.
 
         Raises:
-            ConfigError: The package that writes workbooks is not installed.
+            ConfigError: It is no xlsx file, or the package that writes workbooks is not installed.
             SourceError: It cannot be read.
         """
+        if not document.label.lower().endswith(".xlsx"):
+            raise ConfigError(
+                f"{document.label}: only .xlsx workbooks are written; save it as one, and write a "
+                "config for that"
+            )
         try:
             import openpyxl  # noqa: PLC0415 - optional
         except ImportError as error:
@@ -125,7 +130,7 @@ class WrittenWorkbook:
             ) from error
         self.label = document.label
         data = document.read()
-        read_indents(data, self.label)  # refuses what would fill memory, or is read in two ways
+        read_looks(data, self.label)  # refuses what would fill memory, or is read in two ways
         try:
             with warnings.catch_warnings():  # of what is not carried over; the docs say so
                 warnings.simplefilter("ignore", UserWarning)

@@ -37,11 +37,14 @@ _LEGACY: Final = "legacy"
 _TIDY_SUFFIXES: Final = (".csv", ".parquet")
 _READABLE: Final = (
     "state zips (al2010.sf1.zip), a folder of their members, .csv or .parquet files, or tables as "
-    "they are downloaded (.csv, .tsv, .xlsx, .json, or zips of them)"
+    "they are downloaded (.csv, .tsv, .xlsx, .xls, .ods, .json, or zips of them)"
 )
 #: Tables of any other format; which, is told from what is in them.
 _TABLES: Final = "tables"
-_TABLE_SUFFIXES: Final = (".csv", ".tsv", ".tab", ".xlsx", ".json", ".gz", ".zip")
+_TABLE_SUFFIXES: Final = (
+    *(".csv", ".tsv", ".tab", ".txt", ".json", ".gz", ".zip"),
+    *(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+)
 #: Rows of a tidy file that are looked at.
 _SAMPLE: Final = 10_000
 

@@ -12,12 +12,13 @@ import re
 import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import IO, Final
 from xml.parsers import expat
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.documents import DAMAGE, check_members
+from recon_cli.sources.documents import DAMAGE, OPEN_DOCUMENT, check_members
 from recon_cli.sources.tabular.sheet import MOST_COLUMNS
 
 #: Of a workbook, which is held in memory: cells up to the last row and column, bytes unpacked, and
@@ -32,6 +33,7 @@ _LETTERS: Final = re.compile(r"[A-Za-z]{1,3}")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}")
 #: Names of parts, in small letters: readers differ in whether they tell large ones apart.
 _BOOK: Final = "xl/workbook.xml"
+_BINARY_BOOK: Final = "xl/workbook.bin"
 _RELATIONS: Final = "xl/_rels/workbook.xml.rels"
 _STYLES: Final = "xl/styles.xml"
 #: Element → the one that it may stand in, and those in which none may stand.
@@ -44,17 +46,42 @@ _TEXTS: Final = "sst"
 
 #: Row and column of a cell, from 0 → its indent.
 Indents = Mapping[tuple[int, int], int]
+#: First row and column, last row and column of merged cells, from 0.
+Spans = list[tuple[tuple[int, int], tuple[int, int]]]
 
 
-def read_indents(data: bytes, label: str) -> dict[str, Indents]:
-    """Check a workbook; give the indents of the cells of each sheet, by its name.
+@dataclass(frozen=True)
+class Looks:
+    """What the parts of a workbook say beside the values of its cells, by the names of its sheets.
+
+    Attributes:
+        spans: Merged cells, where the reader of values does not tell them.
+    """
+
+    indents: Mapping[str, Indents] = field(default_factory=dict)
+    spans: Mapping[str, Spans] = field(default_factory=dict)
+
+
+def read_looks(data: bytes, label: str) -> Looks:
+    """Check a workbook; give the indents and spans of its cells.
+
+    Files of Excel before 2007 are no packages, and binary ones have no XML: of these nothing is
+    told.
 
     Raises:
         SourceError: It is damaged, says a cell twice or in two ways, or is too large.
     """
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return Looks()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _Package(archive, label).indents()
+            names = {name.lower() for name in archive.namelist()}
+            if OPEN_DOCUMENT in names:
+                return Looks(spans=_open_spans(archive, label))
+            if _BINARY_BOOK in names:
+                check_members(label, archive.infolist())
+                return Looks()
+            return Looks(_Package(archive, label).indents())
     except (*DAMAGE, expat.ExpatError, _Refused) as error:
         raise SourceError(f"{label}: damaged workbook: {error}") from error
 
@@ -72,7 +99,7 @@ class _Package:
             raise ValueError("two of its parts have one name")
         # If a part is larger in truth, its checksum is wrong.
         if sum(info.file_size for info in infos) > _MOST_UNPACKED:
-            raise self._too_large()
+            raise _too_large(label)
 
     def indents(self) -> dict[str, Indents]:
         roots = {name: self._root(name) for name in self._parts}
@@ -102,15 +129,9 @@ class _Package:
             cells += read.extent
             characters += read.characters
             if cells > _MOST_CELLS or characters > _MOST_CHARACTERS:
-                raise self._too_large()
+                raise _too_large(self._label)
             found[sheet] = read.indents
         return found
-
-    def _too_large(self) -> SourceError:
-        return SourceError(
-            f"{self._label}: larger than {_MOST_CELLS:,} cells, {_MOST_UNPACKED:,} bytes unpacked "
-            f"or {_MOST_CHARACTERS:,} characters; save the sheet with the counts as CSV"
-        )
 
     def _sheets(self) -> dict[str, str]:
         """Name of a sheet → its part, of which no other is made."""
@@ -144,6 +165,28 @@ class _Package:
             raise ValueError(f"the part {name} is missing")
         with self._archive.open(self._parts[name]) as file:
             part.read(file)
+
+
+def _too_large(label: str) -> SourceError:
+    return SourceError(
+        f"{label}: larger than {_MOST_CELLS:,} cells, {_MOST_UNPACKED:,} bytes unpacked "
+        f"or {_MOST_CHARACTERS:,} characters; save the sheet with the counts as CSV"
+    )
+
+
+def _open_spans(archive: zipfile.ZipFile, label: str) -> dict[str, Spans]:
+    """The merged cells of the sheets of an OpenDocument workbook.
+
+    Raises:
+        SourceError: It has too many cells; a few bytes can repeat a cell a million times.
+    """
+    check_members(label, archive.infolist())
+    if archive.getinfo(OPEN_DOCUMENT).file_size > _MOST_UNPACKED:
+        raise _too_large(label)
+    found = _OpenCells(label)
+    with archive.open(OPEN_DOCUMENT) as file:
+        found.read(file)
+    return found.spans
 
 
 class _Refused(Exception):  # noqa: N818 - it also ends the reading of a part that is in order
@@ -349,6 +392,54 @@ class _Cells(_Part):
             number, letter = divmod(number - 1, 26)
             letters = chr(ord("A") + letter) + letters
         return f"{letters}{self._row}"
+
+
+class _OpenCells(_Part):
+    """The cells of all sheets of an OpenDocument workbook: how far they go, and which span more."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self._label = label
+        self._sheet = ""
+        self._row = self._column = self._width = self._height = self._repeat = 0
+        self._filled = False
+        self.spans: dict[str, Spans] = {}
+
+    def start(self, name: str, attributes: dict[str, str], /) -> None:
+        own = {key.rpartition(":")[2]: text for key, text in attributes.items()}
+        if name == "table":
+            self._sheet = own.get("name", "")
+            self.spans[self._sheet] = []
+            self._row = self._width = self._height = 0
+        elif name == "table-row":
+            self._repeat = _times(own.get("number-rows-repeated"))
+            self._column, self._filled = 0, False
+        elif name in ("table-cell", "covered-table-cell"):
+            self._cell(own)
+
+    def _cell(self, own: Mapping[str, str]) -> None:
+        wide = _times(own.get("number-columns-repeated"))
+        across, down = (_times(own.get(f"number-{each}-spanned")) for each in ("columns", "rows"))
+        if "value-type" in own:
+            self._filled = True
+            self._width = max(self._width, self._column + wide)
+        if across * down > 1:
+            first = self._row, self._column
+            self.spans[self._sheet].append((first, (first[0] + down - 1, first[1] + across - 1)))
+        self._column += wide
+
+    def end(self, name: str) -> None:
+        if name != "table-row":
+            return
+        self._row += self._repeat
+        if self._filled:
+            self._height = self._row
+        if self._height * self._width > _MOST_CELLS:
+            raise _too_large(self._label)
+
+
+def _times(text: str | None) -> int:
+    return int(text) if text and _NUMBER.fullmatch(text) else 1
 
 
 @lru_cache(maxsize=MOST_COLUMNS)

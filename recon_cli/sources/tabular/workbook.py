@@ -1,18 +1,22 @@
-"""A document as sheets: of an xlsx workbook what its cells hold, which are merged or indented."""
+"""A document as sheets: of a workbook what its cells hold, which are merged or indented."""
 
 from __future__ import annotations
 
 import datetime
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.sources.documents import Document
-from recon_cli.sources.tabular.package import Indents, read_indents
+from recon_cli.sources.tabular.package import Indents, Spans, read_looks
 from recon_cli.sources.tabular.sheet import Merge, Sheet, sheet_of_rows
 from recon_cli.sources.tabular.text import text_sheet
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet
 
 
 @dataclass(frozen=True)
@@ -119,22 +123,27 @@ def _read(data: bytes, label: str) -> Workbook:
         raise ConfigError(
             f"{label}: workbooks need `pip install recon-cli[xlsx]`; or save it as CSV"
         ) from error
-    indents = read_indents(data, label)
+    looks = read_looks(data, label)
     try:
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         about = [each for each in book.sheets_metadata if each.name in book.sheet_names]
         opened = {each.name: book.get_sheet_by_name(each.name) for each in about}
         values = {name: each.to_python(skip_empty_area=False) for name, each in opened.items()}
-        merges = {name: each.merged_cell_ranges or [] for name, each in opened.items()}
+        merges = {name: looks.spans.get(name) or _merged(each) for name, each in opened.items()}
     except (calamine.CalamineError, OSError) as error:
         raise SourceError(f"{label}: damaged workbook: {error}") from error
     hidden = [each for each in about if each.visible != calamine.SheetVisibleEnum.Visible]
     filled = {name: rows for name, rows in values.items() if any(any(row) for row in rows)}
     return Workbook(
-        {name: _texts(rows, indents.get(name, {})) for name, rows in filled.items()},
+        {name: _texts(rows, looks.indents.get(name, {})) for name, rows in filled.items()},
         {name: _merges(rows, merges[name], label) for name, rows in filled.items()},
         frozenset(each.name for each in hidden),
     )
+
+
+def _merged(sheet: CalamineSheet) -> Spans:
+    """The merged ranges of a sheet; formats that do not tell them have none."""
+    return list(sheet.merged_cell_ranges or [])
 
 
 def _texts(rows: Sequence[Sequence[object]], indents: Indents) -> list[list[str]]:
@@ -146,7 +155,7 @@ def _texts(rows: Sequence[Sequence[object]], indents: Indents) -> list[list[str]
 
 def _merges(
     rows: Sequence[Sequence[object]],
-    merges: Iterable[tuple[tuple[int, int], tuple[int, int]]],
+    merges: Spans,
     label: str,
 ) -> tuple[Merge, ...]:
     """Ranges of merged cells, as far as the sheet goes.

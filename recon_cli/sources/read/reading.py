@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Final
@@ -12,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
-from recon_cli.read.crossed import ValueSum, value_sums
-from recon_cli.read.grid import Grid
-from recon_cli.read.headers import header_paths
-from recon_cli.read.lattice import Lattice
-from recon_cli.read.places import Names
-from recon_cli.read.regions import Region, Regions
-from recon_cli.read.relations import Axis, Kind, Relations, intervals_of
-from recon_cli.read.sums import possible_whole
-from recon_cli.read.words import Sense, says
+from recon_cli.sources.read.crossed import ValueSum, value_sums
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.headers import header_paths
+from recon_cli.sources.read.lattice import Lattice
+from recon_cli.sources.read.places import Names
+from recon_cli.sources.read.regions import Region, Regions
+from recon_cli.sources.read.relations import Axis, Kind, Relations, intervals_of
+from recon_cli.sources.read.sums import possible_whole
+from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.tabular.sheet import Sheet
 
 
@@ -290,11 +291,22 @@ class _Draft:
         names = Names.of(self.grid, self.region)
         if self.choices.count:
             said = set(self._said(self.choices.count))
-            keys = tuple(at for at in names.keys if at not in said)
-            names = Names(
-                keys, names.parents, names.twins, names.constants, names.flags, names.is_long
-            )
-        return names
+            names = replace(names, keys=tuple(at for at in names.keys if at not in said))
+        return self._parents(names)
+
+    def _parents(self, names: Names) -> Names:
+        """The names with the parents that are said, the largest first."""
+        said = [at for header in self.choices.parent for at in self._said((header,))]
+        place = self._said((self.choices.place,)) if self.choices.place else names.keys[-1:]
+        if not said or not place:
+            return names
+        chain = [place[0], *reversed(said)]
+        return replace(
+            names,
+            keys=tuple(at for at in names.keys if at not in said) or place,
+            parents=dict(itertools.pairwise(chain)),
+            is_long=names.is_long and len(set(names.keys) - set(said)) > 1,
+        )
 
     def _withheld(self, names: Names) -> BoolArray:
         """Numbers that a flag beside them takes back: a zero with a flag is no zero."""

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
-from recon_cli.read.grid import Grid
-from recon_cli.read.intervals import Intervals
-from recon_cli.read.markers import bounds
-from recon_cli.read.ratios import find_ratios
-from recon_cli.read.regions import Region
-from recon_cli.read.sums import Sum, Support, find_sums
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.markers import bounds
+from recon_cli.sources.read.ratios import find_ratios
+from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.sums import Sum, Support, find_sums
 
 #: A column with a larger share of numbers that are not whole has statistics.
 _FRACTIONAL: Final = 0.1
@@ -289,6 +289,8 @@ class _Table:
         rows: NDArray[np.intp],
         axis: Axis,
         base: int,
+        *,
+        beside_only: bool = False,
     ) -> list[Relation]:
         """Sums among columns, or rows; first of numbers as printed, then within rounding."""
         block = self.block.take(rows, columns)
@@ -299,12 +301,16 @@ class _Table:
             block = block.transposed
         elif len(rows) > _MOST_ROWS:
             return []
-        exact = find_sums(block)
+        exact = find_sums(block, beside_only=beside_only)
         found = list(exact)
         units = self._units(block, base)
         if units is not None:
             told = {each.total for each in exact}
-            found += [each for each in find_sums(block, units) if each.total not in told]
+            found += [
+                each
+                for each in find_sums(block, units, beside_only=beside_only)
+                if each.total not in told
+            ]
         return [self._relation(each, axis, lines, places) for each in found]
 
     def _units(self, block: Intervals, base: int) -> FloatArray | None:
@@ -339,7 +345,8 @@ class _Table:
             return found
         votes: dict[tuple[int, tuple[int, ...]], list[Relation]] = {}
         for column in columns.tolist():
-            for each in self._sums(np.array([column], dtype=np.intp), rows, Axis.ROWS, 1):
+            own = np.array([column], dtype=np.intp)
+            for each in self._sums(own, rows, Axis.ROWS, 1, beside_only=True):
                 votes.setdefault((each.line, each.of), []).append(each)
         return [self._joined(each) for each in votes.values() if len(each) > 1]
 

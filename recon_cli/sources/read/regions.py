@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
-from recon_cli.read.grid import Grid
-from recon_cli.read.markers import looks_like_marker
-from recon_cli.read.numbers import ENGLISH, is_year
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.markers import looks_like_marker
+from recon_cli.sources.read.numbers import ENGLISH, is_year
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from recon_cli.read.grid import Grid
-from recon_cli.read.regions import Region
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.regions import Region
 
 
 def header_paths(grid: Grid, region: Region) -> dict[int, tuple[str, ...]]:
@@ -38,4 +38,4 @@ def header_paths(grid: Grid, region: Region) -> dict[int, tuple[str, ...]]:
             carried = own or ("" if is_last or at in covered else word)
             if carried and (not paths[at] or paths[at][-1] != carried):
                 paths[at].append(carried)
-    return {at: tuple(words) for at, words in paths.items()}
+    return {at: tuple(" ".join(word.split()) for word in words) for at, words in paths.items()}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
 from recon_cli.errors import SourceError
-from recon_cli.read.numbers import Convention, Number, conventions
+from recon_cli.sources.read.numbers import Convention, Number, conventions
 from recon_cli.sources.tabular.sheet import Merge, Sheet
 
 #: Cells that a reading is proposed from: the first rows of a longer file.

@@ -48,7 +48,7 @@ _ENTRIES: Final = TypeAdapter(dict[Sense, tuple[Entry, ...]])
 @cache
 def dictionary() -> Mapping[Sense, tuple[Entry, ...]]:
     """All words by what they stand for."""
-    text = files("recon_cli.read").joinpath("words.yaml").read_text(encoding="utf-8")
+    text = files("recon_cli.sources.read").joinpath("words.yaml").read_text(encoding="utf-8")
     return _ENTRIES.validate_python(parse_yaml(text, source="words.yaml").data)
 
 

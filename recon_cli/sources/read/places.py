@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.read.grid import Grid
-from recon_cli.read.markers import looks_like_marker
-from recon_cli.read.regions import Region
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.markers import looks_like_marker
+from recon_cli.sources.read.regions import Region
 
 #: Of values of a column that occur with one value of another, so that it is nested in that.
 _NESTED: Final = 0.6
@@ -58,9 +58,12 @@ class _Columns:
 
     def _codes(self, at: int) -> IntArray:
         """The values of a column, numbered."""
-        return np.unique(self.grid.texts[self.body, at].astype(str), return_inverse=True)[1].astype(
-            np.int64
-        )
+        texts = self.grid.texts[:, at].copy()
+        for (top, left), (bottom, right) in self.grid.spans().items():
+            if left <= at <= right and at not in self.region.numeric:
+                texts[top : bottom + 1] = self.grid.texts[top, left]
+        own = texts[self.body].astype(str)
+        return np.unique(own, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
     def codes(self) -> dict[int, IntArray]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from recon_cli.plurals import plural
-from recon_cli.read.reading import Reading, Role, TableReading
-from recon_cli.read.relations import Axis, Relation
-from recon_cli.read.sums import Support
+from recon_cli.sources.documents import open_documents
+from recon_cli.sources.read.reading import NO_CHOICES, Choices, Reading, Role, TableReading
+from recon_cli.sources.read.relations import Axis, Relation
+from recon_cli.sources.read.sums import Support
+from recon_cli.sources.tabular import documents_of_sheets, read_sheet
 
 #: Relations of one kind that are shown; further ones are counted.
 _MOST: Final = 8
@@ -23,10 +26,29 @@ _WORDS: Final = {
 }
 
 
+def describe(
+    paths: Iterable[Path], sheets: Sequence[str], choices: Choices = NO_CHOICES
+) -> Iterator[str]:
+    """The lines for every sheet of some files, as `lines` gives them.
+
+    Args:
+        sheets: Of workbooks: the sheets to read; all that are not hidden if empty.
+
+    Raises:
+        SourceError: A file is damaged, or has nothing in it.
+    """
+    for path in paths:
+        for document in open_documents(path):
+            for each in documents_of_sheets(document, sheets):
+                sheet = read_sheet(each)
+                yield sheet.label
+                yield from lines(Reading.of(sheet, choices))
+
+
 def lines(reading: Reading) -> Iterator[str]:
     """The lines for one sheet: each table with its questions, its relations, and its cells."""
     if not reading.tables:
-        yield f"{reading.grid.label}   no table of numbers"
+        yield "  no table of numbers"
         return
     for number, table in enumerate(reading.tables, start=1):
         shape = "a row a count" if table.names.is_long else "a row a place or a category"

@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
-from recon_cli.read.grid import Grid
-from recon_cli.read.intervals import Intervals
-from recon_cli.read.markers import bounds
-from recon_cli.read.regions import Region
-from recon_cli.read.sums import Support, find_sums
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.markers import bounds
+from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.sums import Support, find_sums
 
 #: A larger block of values by combinations is not looked at.
 _MOST_CELLS: Final = 8_000_000

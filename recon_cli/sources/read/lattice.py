@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from recon_cli.read.relations import Relation
+from recon_cli.sources.read.relations import Relation
 
 
 @dataclass(frozen=True)

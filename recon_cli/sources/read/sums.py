@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
-from recon_cli.read.intervals import Intervals
+from recon_cli.sources.read.intervals import Intervals
 
 #: Relative error of sums of printed decimals in binary.
 _BINARY: Final = 1e-9
@@ -27,6 +27,10 @@ _MOST_PARTS: Final = 400
 _POSITIONS: Final = 24
 #: More lines are searched side by side only, not for totals that stand elsewhere.
 _MOST_FREE: Final = 600
+#: Of rounded numbers, longer runs are not looked for elsewhere: rounding allows too many.
+_MOST_ROUNDED: Final = 12
+#: Where more runs are possible, the numbers say too little to choose among them.
+_MOST_RUNS: Final = 20_000
 #: A coincidence among all that were tried is less likely than one in two to this power.
 MARGIN_BITS: Final = 3.0
 #: Shown positions of a relation that needs no question.
@@ -79,10 +83,13 @@ class Sum:
     is_rounded: bool = False
 
 
-def find_sums(block: Intervals, units: FloatArray | None = None) -> list[Sum]:
+def find_sums(
+    block: Intervals, units: FloatArray | None = None, *, beside_only: bool = False
+) -> list[Sum]:
     """The sums among the lines of a block.
 
     Args:
+        beside_only: Whether only totals beside their parts are looked for.
         units: For each position the unit to which its numbers are rounded, where sums need hold
             only as far as rounding allows; None for numbers that are as they were counted.
 
@@ -95,7 +102,8 @@ def find_sums(block: Intervals, units: FloatArray | None = None) -> list[Sum]:
         return []
     search = _Search(block, units)
     beside = search.beside(range(block.low.shape[0]))
-    found = [*beside, *search.strided(), *search.elsewhere(beside)]
+    rest = [] if beside_only else [*search.strided(), *search.elsewhere(beside)]
+    found = [*beside, *rest]
     return _settled(found, block)
 
 
@@ -263,8 +271,9 @@ class _Search:
         last = np.full((self.count, size), size, dtype=np.int64)
         room = self._tolerance(2)
         for at in self._telling(lines):
-            least = block.low[:, at, None] - self.slack - room[at] * size / 2
-            most = block.high[:, at, None] + self.slack + room[at] * size / 2
+            allowed = self.slack + room[at] * min(size, _MOST_ROUNDED) / 3
+            least = block.low[:, at, None] - allowed
+            most = block.high[:, at, None] + allowed
             # A run that ends behind the next open cell may be as large as one likes.
             starts = high[:-1, at]
             reach = np.searchsorted(high[:, at], starts + least, side="left")
@@ -274,9 +283,10 @@ class _Search:
             last = np.minimum(last, ends)
         starts = np.arange(size)
         first = np.maximum(first, starts[None, :] + 2)
-        for total, start in np.argwhere(first <= last).tolist():
-            if not (block.known[total] & (block.low[total] != 0)).any():
-                continue
+        possible = (first <= last) & self._may_tell()[:, None]
+        if np.where(possible, last - first + 1, 0).sum() > _MOST_RUNS:
+            return
+        for total, start in np.argwhere(possible).tolist():
             if start and not nonzero[start].any():  # begins with a line of nothing
                 continue
             best: Sum | None = None
@@ -296,6 +306,16 @@ class _Search:
                     best = Sum(total, tuple(parts.tolist()), 1, support, self._is_rounded)
             if best is not None:
                 yield best
+
+    def _may_tell(self) -> BoolArray:
+        """Totals of which a sum would be told from chance, if all their numbers showed it."""
+        block = self.block
+        room = self._tolerance(2)
+        sizes = np.abs(block.low) / block.unit
+        bits = np.log2((1 + sizes) / (1 + 2 * room / block.unit))
+        most = np.where(block.known, np.maximum(bits, 0.0), 0.0).sum(axis=1)
+        found: BoolArray = most >= self._tried_elsewhere + MARGIN_BITS
+        return found
 
     def _telling(self, lines: NDArray[np.intp]) -> list[int]:
         """The positions that rule out most: those with most numbers, and large ones."""
