@@ -19,7 +19,7 @@ STAGES := synth attacker swap round cellkey suppress census1980 noise topdown ra
   ingest capacity audit slivers frontier reconstruct estimate solvar claims joint prove contributions \
   confidence leave-one-out attribute link risk score compare report
 
-.PHONY: help env dev demo nation state run status verify $(STAGES) \
+.PHONY: help env dev demo nation study state run status verify $(STAGES) \
   test lint types check format fixtures bench smoke docs linkcheck wheel lock \
   licences sbom vulnerabilities clean
 
@@ -51,6 +51,10 @@ demo: env            ## audit the shipped toy county
 
 nation: env          ## attack a synthetic population whose truth is known
 	@$(BIN)/recon run -c configs/synthetic.yaml $(ARGS)
+
+study: env           ## attack with the study's own program, solved by CP-SAT
+	@$(BIN)/recon run -c configs/toy.yaml --set work=work/study_toy --set reconstruct.engine=cp-sat
+	@$(BIN)/recon run -c configs/study.yaml $(ARGS)
 
 state: env           ## fetch one state and run it: make state STATE=al
 	@test -n "$(STATE)" || { echo "name a state: make state STATE=al"; exit 2; }

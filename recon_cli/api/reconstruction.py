@@ -17,7 +17,8 @@ from recon_cli.capabilities.claims.groups import require_columns
 from recon_cli.capabilities.claims.question import VerifiedClaims
 from recon_cli.capabilities.claims.surprise import count_records, with_surprise
 from recon_cli.capabilities.reconstruct import question as attack
-from recon_cli.capabilities.reconstruct.question import Objective, Reconstruction
+from recon_cli.capabilities.reconstruct.person_records import Within
+from recon_cli.capabilities.reconstruct.question import EngineChoice, Objective, Reconstruction
 from recon_cli.capabilities.solvar import question as solvar
 from recon_cli.capabilities.solvar.question import Variability
 from recon_cli.coverage import select
@@ -25,6 +26,7 @@ from recon_cli.errors import SourceError
 from recon_cli.frames import require_polars
 from recon_cli.publication import GeounitBatch, Publication, Source, describe_geounits
 from recon_cli.schema import Release, Table
+from recon_cli.solve.engines import Engine
 from recon_cli.sources import NO_MAPPING, AbsentCells, FileMapping
 from recon_cli.statement import EXACT, Protection
 from recon_cli.verification import Verification
@@ -108,6 +110,8 @@ def reconstruct(
     tables: Choice = None,
     seed: int = 0,
     objective: Objective | None = None,
+    engine: EngineChoice = "auto",
+    within: Within = "lowest",
 ) -> Reconstruction:
     """Records that have exactly the published counts.
 
@@ -116,6 +120,8 @@ def reconstruct(
         seed: Which of several solutions.
         objective: ``any`` solution, or the ``likely`` one that makes the published counts
             likeliest; default ``likely`` where a law says that some counts are likelier.
+        engine: ``auto``, or an engine that finds a solution of the study's program by itself.
+        within: Which single value where the tables tell only a group of values.
 
     Returns:
         ``microdata``, one row per person, and ``blocks``, how each geounit was solved.
@@ -128,8 +134,11 @@ def reconstruct(
     used = chosen_tables(release, published, tables)
     coverage, is_exact = published.coverage, published.is_exact
     plan = attack.plan_for(release, used, coverage, is_exact=is_exact)
+    study = attack.study_program(release, used, coverage, engine, is_exact=is_exact)
     parts = [
-        attack.reconstruct_plan(plan, part, seed=seed, objective=objective)
+        attack.reconstruct_plan(
+            plan, part, seed=seed, objective=objective, study=study, within=within
+        )
         for part in split(release, published)
     ]
     return Reconstruction(
@@ -168,6 +177,7 @@ def measure_variability(
     mode: Mode = "relaxed",
     intervals: Intervals = "exact",
     diameter: bool = False,
+    engine: Engine = "cp-sat",
     unit_seconds: float = 0.5,
     seed: int = 0,
 ) -> Variability:
@@ -180,6 +190,7 @@ def measure_variability(
         mode: ``relaxed`` (Eq. 4.9) or ``exact`` (Eq. 4.6).
         intervals: ``exact`` or ``propagation``: the least and most people of each cell.
         diameter: Measure the largest distance of any two solutions, too.
+        engine: ``highs`` or ``scip`` look for the farthest solution beside CP-SAT, as a check.
         unit_seconds: Budget of each question about a geounit, in deterministic seconds.
         seed: For the solver's own choices.
 
@@ -192,7 +203,9 @@ def measure_variability(
         SolverError: Two engines disagree.
     """
     require_polars(microdata)
-    options = VariabilityOptions(mode, seed, unit_seconds, diameter=diameter, intervals=intervals)
+    options = VariabilityOptions(
+        mode, seed, unit_seconds, diameter=diameter, intervals=intervals, engine=engine
+    )
     used = chosen_tables(release, published, tables)
     parts = [
         solvar.measure_variability(release, part, used, microdata, options)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     import polars as pl
 
+    from recon_cli.solve.engines import Engine
+
 Mode = Literal["relaxed", "exact"]
 Intervals = Literal["exact", "propagation"]
 
@@ -24,6 +26,7 @@ class VariabilityOptions:
         person_seconds: Deterministic seconds that a region may take in all, for each of its
             people; None for no such limit.
         intervals: ``exact``, or what ``propagation`` and the solutions found on the way give.
+        engine: Who looks for farthest solutions; CP-SAT proves that none is farther.
     """
 
     mode: Mode
@@ -32,6 +35,7 @@ class VariabilityOptions:
     diameter: bool = False
     person_seconds: float | None = None
     intervals: Intervals = "exact"
+    engine: Engine = "cp-sat"
 
 
 @dataclass(frozen=True)

@@ -30,15 +30,17 @@ class Lift:
         fine: Indices of the fine rows among the pattern's rows.
         sums: For each fine row the coarse row that it is part of.
         masks: Predicates of the coarse rows, unions of histogram cells of the working grain.
-        values: For each lifted feature (fine rows × atoms): the lowest value that is in both,
-            −1 where none is.
+        groups: For each lifted feature masks of the groups of values that it is put back into.
+        of_row: For each lifted feature (fine rows × atoms) the place in `groups` of the values that
+            are in both, −1 where none is.
     """
 
     features: tuple[int, ...]
     fine: IntArray
     sums: IntArray
     masks: tuple[Masks, ...]
-    values: tuple[IntArray, ...]
+    groups: tuple[tuple[int, ...], ...]
+    of_row: tuple[IntArray, ...]
 
     @property
     def combine(self) -> sparse.csr_array:
@@ -50,7 +52,7 @@ class Lift:
 
 _NONE: Final = np.empty(0, dtype=np.int64)
 #: The lift of a pattern whose rows the grain resolves: of nothing.
-NO_LIFT: Final = Lift(features=(), fine=_NONE, sums=_NONE, masks=(), values=())
+NO_LIFT: Final = Lift(features=(), fine=_NONE, sums=_NONE, masks=(), groups=(), of_row=())
 
 
 def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
@@ -80,12 +82,14 @@ def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
         return None
     order = [i for whole in sums for i in parts[whole]]
     sizes = np.array([len(parts[whole]) for whole in sums], dtype=np.int64)
+    meetings = [_meetings(grain.atoms[f], [rows[i][f] for i in order]) for f in features]
     return Lift(
         features=features,
         fine=np.array(order, dtype=np.int64),
         sums=np.repeat(np.arange(len(sums)), sizes),
         masks=tuple(sums),
-        values=tuple(_lowest_values(grain, f, [rows[i][f] for i in order]) for f in features),
+        groups=tuple(groups for groups, _ in meetings),
+        of_row=tuple(of_row for _, of_row in meetings),
     )
 
 
@@ -98,13 +102,15 @@ def _hulls(grain: Grain, rows: Sequence[Masks]) -> list[Masks]:
     return list(zip(*columns, strict=True))
 
 
-def _lowest_values(grain: Grain, f: int, masks: list[int]) -> IntArray:
-    lowest = {
-        # the lowest bit alone has its place as length; of no bits, −1 is left
-        mask: [(both & -both).bit_length() - 1 for both in (atom & mask for atom in grain.atoms[f])]
+def _meetings(atoms: Sequence[int], masks: Sequence[int]) -> tuple[tuple[int, ...], IntArray]:
+    """Which groups of values atoms and masks have in common, and where each pair has its own."""
+    found: dict[int, int] = {0: -1}
+    of_mask = {
+        mask: [found.setdefault(atom & mask, len(found) - 1) for atom in atoms]
         for mask in dict.fromkeys(masks)
     }
-    return np.array([lowest[mask] for mask in masks], dtype=np.int64)
+    of_row = np.array([of_mask[mask] for mask in masks], dtype=np.int64)
+    return tuple(found)[1:], of_row
 
 
 def _is_partition(whole: Masks, parts: list[Masks], features: tuple[int, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -81,6 +81,40 @@ def make_relaxed_plan(
     grain = refine(release, [*cells, *resolved], close.tallied())
     fine = [_published_pattern(close, p, grain) for p in close.patterns]
     return Plan(release, close.tables, grain, tuple(plan for plan in fine if plan is not None))
+
+
+def make_published_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
+    """Plan over single values with the published cells themselves as rows: the study's program.
+
+    A feature that no published cell tells apart stays whole. Arguments as for `make_plan`.
+    """
+    close = _Close(release, tables, coverage)
+    seen = release.distinguished_by(
+        cell for pattern in coverage for _, cell in pattern.published_cells(tables)
+    )
+    ruled = {
+        f for masks in release.impossible for f, full in enumerate(release.full) if masks[f] != full
+    }
+    grain = Grain(
+        tuple(
+            tuple(1 << value for value in range(len(feature.values)))
+            if f in seen | ruled
+            else (feature.full,)
+            for f, feature in enumerate(release.features)
+        )
+    )
+    patterns = tuple(_cells_as_rows(close, p, grain) for p in close.patterns)
+    return Plan(release, close.tables, grain, patterns)
+
+
+def _cells_as_rows(close: _Close, p: int, grain: Grain) -> PatternPlan:
+    """A pattern with its published cells as rows, over a grain that resolves all of them."""
+    rows: dict[tuple[Masks, int | None], Terms] = {}
+    for column, (name, number) in enumerate(close.patterns[p].columns):
+        cell = close.release.table_by_name[name].cells[number - 1]
+        if close.is_unit(p) or not close.is_shared(cell.masks, cell.tally):
+            rows.setdefault((cell.masks, cell.tally), {column: 1})
+    return _pattern_of_rows(close, p, grain, rows)
 
 
 def _fine_plan(close: _Close, distinguish: Sequence[Masks]) -> Plan:
@@ -264,18 +298,28 @@ def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | Non
         for number, masks in enumerate(lift.masks):
             parts = lift.fine[lift.sums == number].tolist()
             rows.setdefault((masks, None), {columns[i]: 1 for i in parts})
-    masks_of, tally = tuple(key[0] for key in rows), tuple(key[1] for key in rows)
-    nothing = combination_matrix([], len(margins.columns))
+    return _pattern_of_rows(close, p, grain, rows)
+
+
+def _pattern_of_rows(
+    close: _Close, p: int, grain: Grain, rows: Mapping[tuple[Masks, int | None], Terms]
+) -> PatternPlan:
+    """A pattern with given rows: masks and tally of each, and the published counts it sums."""
+    masks, tally = tuple(key[0] for key in rows), tuple(key[1] for key in rows)
+    terms, width = list(rows.values()), len(close.patterns[p].columns)
+    people = [i for i, at in enumerate(tally) if at is None] if close.is_unit(p) else []
+    screens, used = group_screens(grain, close.release.full, [masks[i] for i in people])
     return PatternPlan(
         pattern=p,
         level=close.coverage[p].level,
-        margins=margins,
-        masks=masks_of,
+        margins=close.patterns[p],
+        masks=masks,
         tally=tally,
-        combine=combination_matrix(list(rows.values()), len(margins.columns)),
-        fine=nothing,
-        screen=nothing,
-        groups=group_rows(grain, close.release.full, masks_of, tally),
+        combine=combination_matrix(terms, width),
+        fine=combination_matrix([], width),
+        screen=combination_matrix([terms[people[i]] for i in used], width),
+        groups=group_rows(grain, close.release.full, masks, tally),
+        screens=screens,
         identity=close.identity(p),
     )
 

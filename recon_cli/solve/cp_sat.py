@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from recon_cli.arrays import IntArray
+from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.errors import SolverError
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve.interruption import solve_interruptibly
@@ -45,6 +45,35 @@ class SolveResult:
     bound: int
     deterministic_time: float
 
+    @classmethod
+    def of_point(
+        cls,
+        program: IntegerProgram,
+        objective: IntArray | None,
+        status: Status,
+        point: FloatArray,
+        deterministic_time: float = 0.0,
+    ) -> Self:
+        """Keep of an engine that counts in floating point what the integers confirm.
+
+        Args:
+            objective: Of a maximum; None for any solution.
+            status: By the engine.
+            point: Its solution; empty without one.
+
+        Returns:
+            Unknown where the rounded point is no solution. The bound is that of the variables.
+        """
+        bound = 0 if objective is None else program.highest(objective)
+        nothing = np.empty(0, dtype=np.int64)
+        if status in {Status.INFEASIBLE, Status.UNKNOWN}:
+            return cls(status, nothing, 0, bound, deterministic_time)
+        values = program.rounded(point)
+        if not program.is_feasible(values):
+            return cls(Status.UNKNOWN, nothing, 0, bound, deterministic_time)
+        reached = 0 if objective is None else int(objective @ values)
+        return cls(status, values, reached, bound, deterministic_time)
+
 
 class Search(Enum):
     """How to look for a solution."""
@@ -56,6 +85,8 @@ class Search(Enum):
     RELAXATION = "relaxation"
     #: Alternating between strategies, for hard programs.
     INTERLEAVED = "interleaved"
+    #: As CP-SAT comes.
+    DEFAULT = "default"
 
 
 @dataclass(frozen=True)
@@ -140,13 +171,14 @@ def _solve(
     }
     parameters = cp_model_helper.SatParameters()
     parameters.num_workers = 1
-    parameters.linearization_level = 0 if effort.search is Search.PROPAGATION else 2
-    # Neither finds anything in margins.
-    parameters.cp_model_probing_level = 0
-    parameters.symmetry_level = 0
-    # The best solution needs the whole relaxation: row by row it takes twice the time. To find
-    # any solution, some of the rows will do.
-    parameters.add_lp_constraints_lazily = objective is None
+    if effort.search is not Search.DEFAULT:
+        parameters.linearization_level = 0 if effort.search is Search.PROPAGATION else 2
+        # Neither finds anything in margins.
+        parameters.cp_model_probing_level = 0
+        parameters.symmetry_level = 0
+        # The best solution needs the whole relaxation: row by row it takes twice the time. To find
+        # any solution, some of the rows will do.
+        parameters.add_lp_constraints_lazily = objective is None
     parameters.random_seed = effort.seed % 2**31
     parameters.interleave_search = effort.search is Search.INTERLEAVED
     parameters.max_deterministic_time = effort.limit

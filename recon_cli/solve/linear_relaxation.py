@@ -69,6 +69,11 @@ def solve_relaxation(program: IntegerProgram, cost: FloatArray, limit: float) ->
     return LinearRelaxation(program).solve(cost, limit)
 
 
+def pivot_seconds(program: IntegerProgram) -> float:
+    """Return the deterministic seconds of one pivot of the simplex."""
+    return _PIVOT * (program.constraints.A.nnz + _OVERHEAD)
+
+
 class LinearRelaxation:
     """The relaxation of one program, for one cost after the other.
 
@@ -79,7 +84,7 @@ class LinearRelaxation:
     def __init__(self, program: IntegerProgram) -> None:
         """Nothing is solved yet."""
         self._program = program
-        self._pivot = _PIVOT * (program.constraints.A.nnz + _OVERHEAD)
+        self._pivot = pivot_seconds(program)
         self._engine: Any = None
         self._cost: FloatArray | None = None
         self._has_vertex = False
@@ -122,7 +127,7 @@ class LinearRelaxation:
         Where few rows fail at the beginning this is nearer than the vertex before.
         """
         if self._engine is None:
-            self._engine = _engine(_core(), self._program)
+            self._engine = highs_engine(highs_core(), self._program)
         self.begin_anew()
         self._engine.changeRowBounds(row, float(least), float(most))
 
@@ -141,7 +146,7 @@ class LinearRelaxation:
             np.concatenate([old.lower, np.zeros(number, dtype=np.int64)]),
             np.concatenate([old.upper, upper]),
         )
-        self._pivot = _PIVOT * (A.nnz + _OVERHEAD)
+        self._pivot = pivot_seconds(self._program)
         if self._engine is not None:
             ends = np.zeros(number), upper.astype(np.float64)
             starts, rows = (each.astype(np.int32) for each in (columns.indptr, columns.indices))
@@ -161,9 +166,9 @@ class LinearRelaxation:
         pivots = int(min(limit / self._pivot - setting_up, _MOST_PIVOTS))
         if pivots <= 0 or not len(cost):
             return Vertex(np.empty(0), np.empty(0), 0.0)
-        core = _core()
+        core = highs_core()
         if self._engine is None:
-            self._engine = _engine(core, self._program)
+            self._engine = highs_engine(core, self._program)
         engine = self._engine
         engine.setOptionValue("simplex_strategy", _DUAL if first else _PRIMAL)
         engine.setOptionValue("simplex_iteration_limit", pivots)
@@ -191,7 +196,7 @@ class LinearRelaxation:
 
 
 @cache
-def _core() -> Any:
+def highs_core() -> Any:
     """HiGHS as scipy brings it; its names are not promised, so scipy is held to what is tested.
 
     The extension is loaded without `scipy.optimize` around it, which takes fifty times as long
@@ -207,7 +212,7 @@ def _core() -> Any:
     return sys.modules[_CORE]
 
 
-def _engine(core: Any, program: IntegerProgram) -> Any:
+def highs_engine(core: Any, program: IntegerProgram) -> Any:
     """An engine that holds the program, without a cost."""
     rows = program.constraints
     A = sparse.csc_array(rows.A)

@@ -6,6 +6,7 @@ tabulated again and compared with every published cell before anything is publis
 Example:
   recon reconstruct -c al.yaml
   recon reconstruct --tables block --work work/b
+  recon reconstruct --engine cp-sat -c al.yaml
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class Reconstruct(Section):
         assumptions: Take the schema's structural zeros that are assumptions for granted.
         objective: Which of several solutions: ``any``, or a ``likely`` one, whose true counts make
             the published ones likeliest. Default: ``likely`` where some law makes one likelier.
+        engine: Which of several solutions: ``auto``, or one that an engine finds by itself for the
+            study's program, Eq. 4.4 and 4.5. What is proven stays the same.
+        within: Which single value where the tables tell only a group of values: ``lowest``,
+            ``middle`` or ``random``; an engine that is named chooses by itself.
         verify: Tabulate the result again and compare before it is published.
     """
 
@@ -34,6 +39,8 @@ class Reconstruct(Section):
     seed: Annotated[int, Field(ge=0)] | None = None
     assumptions: bool = True
     objective: Literal["any", "likely"] | None = None
+    engine: Literal["auto", "cp-sat", "highs", "scip"] = "auto"
+    within: Literal["lowest", "random", "middle"] = "lowest"
     verify: bool = True
 
     def check(self, release: Release) -> None:

@@ -19,10 +19,15 @@ from recon_cli.ask.question import (
     missing_units,
 )
 from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
-from recon_cli.capabilities.reconstruct.person_records import histogram_resolved, person_records
+from recon_cli.capabilities.reconstruct.person_records import (
+    Within,
+    histogram_resolved,
+    person_records,
+)
 from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_system
+from recon_cli.capabilities.reconstruct.study_program import StudyProgram
 from recon_cli.coverage import Coverage
-from recon_cli.errors import VerificationError
+from recon_cli.errors import ConfigError, VerificationError
 from recon_cli.frames import is_place
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
@@ -35,6 +40,8 @@ from recon_cli.schema import Release, Table
 
 #: Which solution: any, or one that makes the published counts likeliest, Eq. (likely).
 Objective = Literal["any", "likely"]
+#: Who finds the solution: bounds and rounded relaxations, or an engine by the study's program.
+EngineChoice = Literal["auto", "cp-sat", "highs", "scip"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ def reconstruct(
     *,
     seed: int,
     objective: Objective | None = None,
+    engine: EngineChoice = "auto",
+    within: Within = "lowest",
     on_progress: OnProgress = ignore_progress,
 ) -> Reconstruction:
     """Records that have exactly the published counts of ``tables`` (Eq. 4.4 and 4.5).
@@ -75,6 +84,8 @@ def reconstruct(
         tables: Block tables only for Eq. 4.5, block and tract tables for Eq. 4.4, or any others.
         seed: Decides among solutions, the same for any split of the work.
         objective: Which solution; default ``likely`` where some law makes one likelier.
+        engine: Who finds the solution; what is proven does not depend on it.
+        within: Which value of a feature that the tables see only in groups.
         on_progress: Told of units and people done since the last call.
 
     Raises:
@@ -82,9 +93,39 @@ def reconstruct(
         SourceError: A unit lacks the coarser geounit that the tables need.
     """
     plan = plan_for(release, tables, published.coverage, is_exact=published.is_exact)
+    study = study_program(release, tables, published.coverage, engine, is_exact=published.is_exact)
     return reconstruct_plan(
-        plan, published, seed=seed, objective=objective, on_progress=on_progress
+        plan,
+        published,
+        seed=seed,
+        objective=objective,
+        study=study,
+        within=within,
+        on_progress=on_progress,
     )
+
+
+def study_program(
+    release: Release,
+    tables: Sequence[Table],
+    coverage: Coverage,
+    engine: EngineChoice,
+    *,
+    is_exact: bool,
+) -> StudyProgram | None:
+    """Return the program that an engine solves; None where the engine is ``auto``.
+
+    Raises:
+        ConfigError: An engine is named, and some counts are not exact.
+    """
+    if engine == "auto":
+        return None
+    if not is_exact:
+        raise ConfigError(
+            f"reconstruct.engine: {engine} solves exact counts; some of these are suppressed, "
+            "rounded, perturbed or noisy: leave out `reconstruct.engine`"
+        )
+    return StudyProgram.of(release, tables, coverage, engine)
 
 
 def plan_for(
@@ -101,10 +142,12 @@ def reconstruct_plan(
     *,
     seed: int,
     objective: Objective | None = None,
+    study: StudyProgram | None = None,
+    within: Within = "lowest",
     on_progress: OnProgress = ignore_progress,
     quarantine: Quarantine = NO_QUARANTINE,
 ) -> Reconstruction:
-    """`reconstruct` with a plan already made; ``quarantine`` is for attempts that died."""
+    """`reconstruct` with plans already made; ``quarantine`` is for attempts that died."""
     counts = arrange_counts(plan, published)
     microdata, blocks = [], []
     is_likely = objective == "likely" or (objective is None and counts.costs is not None)
@@ -123,9 +166,10 @@ def reconstruct_plan(
             seed=seed,
             quarantine=quarantine,
             is_likely=is_likely,
+            study=study,
             on_progress=progress.add,
         )
-        records = person_records(plan, counts, solved, seed)
+        records = person_records(plan, counts, solved, seed, within)
         microdata.append(records)
         units = _unit_records(plan, counts, solved, is_likely=is_likely)
         blocks.append(units)
@@ -189,6 +233,8 @@ class ReconstructionQuestion(PlannedQuestion):
 
     seed: int
     objective: Objective | None
+    study: StudyProgram | None
+    within: Within
     verify: bool
 
     @classmethod
@@ -200,12 +246,15 @@ class ReconstructionQuestion(PlannedQuestion):
         seed: int,
         objective: Objective | None,
         *,
+        engine: EngineChoice,
+        within: Within,
         is_exact: bool,
         verify: bool,
     ) -> Self:
         """For some tables."""
         plan = plan_for(release, tables, coverage, is_exact=is_exact)
-        return cls(plan, seed, objective, verify)
+        study = study_program(release, tables, coverage, engine, is_exact=is_exact)
+        return cls(plan, seed, objective, study, within, verify)
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         """Rows of ``microdata/`` and ``blocks/``.
@@ -218,6 +267,8 @@ class ReconstructionQuestion(PlannedQuestion):
             part.published,
             seed=self.seed,
             objective=self.objective,
+            study=self.study,
+            within=self.within,
             on_progress=on_progress,
             quarantine=quarantine,
         )

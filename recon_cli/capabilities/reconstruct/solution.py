@@ -17,6 +17,7 @@ from recon_cli.ask.known_batch import encode_incumbent, errors_naming
 from recon_cli.ask.quarantine import BatchQuarantine, Quarantine
 from recon_cli.capabilities.reconstruct.clique_solution import solve_by_cliques
 from recon_cli.capabilities.reconstruct.priced import PricedSolution, solve_priced
+from recon_cli.capabilities.reconstruct.study_program import StudyProgram
 from recon_cli.errors import ContradictionError
 from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
@@ -32,6 +33,7 @@ from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.system import System
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
+from recon_cli.schema import bits
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
 
@@ -54,6 +56,8 @@ class BatchSolution:
         unsolved: For each unit whether a solver was kept from some of it, or decided nothing: only
             the lower bounds are there.
         undecided: The latter.
+        values: (people × features) positions of feature values, in the order of `cells`; None
+            where those are chosen later, within what `cells` says.
     """
 
     system: System
@@ -68,6 +72,7 @@ class BatchSolution:
     used_solver: npt.NDArray[np.bool_]
     unsolved: npt.NDArray[np.bool_]
     undecided: npt.NDArray[np.bool_]
+    values: IntArray | None = None
 
     @classmethod
     def propagated(cls, system: System, bounds: Bounds) -> Self:
@@ -99,12 +104,14 @@ def solve_system(
     seed: int,
     quarantine: Quarantine,
     is_likely: bool = False,
+    study: StudyProgram | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> BatchSolution:
     """One solution of a batch: bounds first, the solver on the residue only.
 
     Where candidates are not listed, columns are priced; with ``is_likely`` those of least cost.
-    ``on_progress`` is told of these meanwhile, see `solve_priced`.
+    ``on_progress`` is told of these meanwhile, see `solve_priced`. With ``study`` its engine finds
+    the solution; what is proven still follows from the bounds.
 
     Raises:
         ContradictionError: The batch has no solution; names the cells.
@@ -114,6 +121,8 @@ def solve_system(
     batch.require_solution(system.suspects)
     bounds = propagate(system.rows)
     batch.require_solution(np.unique(system.row_geounit[bounds.conflict]))
+    if study is not None:
+        return _solve_study(batch, bounds, study)
     listed = _solve_listed(batch, bounds)
     if system.is_listed.all():
         return listed
@@ -190,6 +199,61 @@ def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
             continue
         found.people[component.columns] = solution.values
     return found
+
+
+def _solve_study(batch: _Batch, bounds: Bounds, study: StudyProgram) -> BatchSolution:
+    """Solve every region of a batch by an engine, over single values and from nothing."""
+    system, features = batch.system, len(batch.plan.release.features)
+    found = BatchSolution.propagated(system, bounds)
+    unit, values = [np.empty(0, dtype=np.int64)], [np.empty((0, features), dtype=np.int64)]
+    for first, region in study.systems(batch.counts, system):
+        batch.require_solution(region.suspects)
+        for part in study.parts(region, first):
+            units = np.unique(part.unit)
+            if not batch.watched.admits(units):
+                found.unsolved[units] = True
+                continue
+            with batch.region_of(int(units[0])) as seed:
+                solution = study.solve(part, seed)
+            if solution.outcome is Feasibility.INFEASIBLE:
+                raise batch.contradiction(np.unique(region.row_geounit))
+            found.deterministic_time[units] += solution.deterministic_time / len(units)
+            found.used_solver[units] = True
+            if solution.outcome is Feasibility.UNDECIDED:
+                found.unsolved[units] = found.undecided[units] = True
+                continue
+            unit.append(np.repeat(part.unit, solution.values))
+            values.append(np.repeat(part.values, solution.values, axis=0))
+    return _placed(batch.plan, found, np.concatenate(unit), np.concatenate(values))
+
+
+def _placed(plan: Plan, found: BatchSolution, unit: IntArray, values: IntArray) -> BatchSolution:
+    """Put people with values of their own into the candidates of a batch.
+
+    Args:
+        found: What is proven; of unsolved units its people stay.
+        unit: For each person the place of the unit.
+        values: (people × features) positions of feature values.
+    """
+    cells, grain = found.cells, plan.grain
+    atoms = np.empty(values.shape, dtype=np.int64)
+    for f, masks in enumerate(grain.atoms):
+        of_value = np.empty(len(plan.release.features[f].values), dtype=np.int64)
+        for atom, mask in enumerate(masks):
+            of_value[list(bits(mask))] = atom
+        atoms[:, f] = of_value[values[:, f]]
+    sizes = (len(found.system.units), *grain.sizes)
+    code = np.ravel_multi_index((unit, *atoms.T), sizes)
+    codes = np.ravel_multi_index((cells.unit, *cells.atoms.T.astype(np.int64)), sizes)
+    place = np.searchsorted(codes, code)
+    left = np.flatnonzero(found.unsolved[cells.unit])
+    left = np.repeat(left, found.lower[left])
+    lowest = [low[cells.atoms[left, f]] for f, low in enumerate(grain.lowest)]
+    place = np.concatenate([place, left])
+    values = np.concatenate([values, np.stack(lowest, axis=1)])
+    order = np.lexsort((*values.T[::-1], place))
+    people = np.bincount(place, minlength=len(codes))
+    return replace(found, people=people, values=values[order])
 
 
 @dataclass(frozen=True)

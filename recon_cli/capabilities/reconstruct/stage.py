@@ -32,6 +32,8 @@ def open_stage(run: Run) -> MadeStage:
         "tables": [table.name for table in selection.tables],
         "assumptions": config.assumptions,
         "verify": config.verify,
+        "engine": config.engine,
+        "within": config.within,
     }
     if has_statements(tables):
         settings["objective"] = config.objective
@@ -73,6 +75,8 @@ def open_stage(run: Run) -> MadeStage:
                 "is_exact": not has_statements(tables),
                 "seed": seed,
                 "objective": config.objective,
+                "engine": config.engine,
+                "within": config.within,
                 "verify": config.verify,
             },
             notes={**notes, "verified": config.verify, "is_fitted": False},

@@ -30,6 +30,8 @@ class Solvar(Section):
         diameter: Measure the largest distance between any two solutions, too.
         intervals: ``exact``: the true least and most of every histogram cell; ``propagation``:
             valid bounds without solving for them, several times faster. Solvar is the same.
+        engine: Who looks for the farthest solution: ``cp-sat``, or beside it ``highs`` or ``scip``,
+            as a check: two maxima that differ are refused. CP-SAT proves that none is farther.
         unit_seconds: Budget of each question about a unit, or about all units of a region at
             once, in deterministic seconds.
         total_seconds: Budget of the whole stage, shared out by people; default none.
@@ -39,6 +41,7 @@ class Solvar(Section):
     mode: Literal["relaxed", "exact"] = "relaxed"
     diameter: bool = False
     intervals: Literal["exact", "propagation"] = "exact"
+    engine: Literal["cp-sat", "highs", "scip"] = "cp-sat"
     unit_seconds: Seconds = 0.5
     total_seconds: Seconds | None = None
     seed: Annotated[int, Field(ge=0)] | None = None

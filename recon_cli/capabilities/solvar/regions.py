@@ -132,6 +132,7 @@ class MeasuredRegions:
             options.diameter,
             _region_seconds(options, system.regions, people),
             options.intervals == "exact",
+            options.engine,
         )
         found = measure_batch(
             space, histogram, system.regions, budget, known.watched, search=self.search(people)

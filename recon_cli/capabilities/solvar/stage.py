@@ -46,6 +46,7 @@ def open_stage(run: Run) -> QuestionStage:
                 diameter=config.diameter,
                 person_seconds=None if total is None else total / max(people, 1),
                 intervals=config.intervals,
+                engine=config.engine,
             ),
         },
         records=made.records,

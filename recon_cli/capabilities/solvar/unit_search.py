@@ -12,8 +12,9 @@ from recon_cli.ask.question import Checkpoint, KeptSearch
 from recon_cli.capabilities.solvar.distance import Distances
 from recon_cli.model.ledger import Arrays
 from recon_cli.model.program import IntegerProgram, LinearConstraints
-from recon_cli.solve.cp_sat import Effort, SolveResult, find_feasible, maximize
+from recon_cli.solve.cp_sat import Effort, SolveResult, find_feasible
 from recon_cli.solve.dual_bounds import feasibility_cut
+from recon_cli.solve.engines import Engine, maximize
 from recon_cli.solve.feasibility import PumpResult, pump
 from recon_cli.solve.objectives import Maximization
 
@@ -27,6 +28,7 @@ class EffortBudget:
         unit: Deterministic seconds for each problem about one unit, or about all at once.
         regions: Deterministic seconds that each region may take in all, or None.
         exact_intervals: Whether to solve for the ends that propagation leaves open.
+        engine: Who looks for farthest solutions; CP-SAT proves that none is farther.
     """
 
     seeds: dict[int, int]
@@ -34,6 +36,7 @@ class EffortBudget:
     diameter: bool = False
     regions: dict[int, float] | None = None
     exact_intervals: bool = True
+    engine: Engine = "cp-sat"
 
 
 class EffortAccount:
@@ -67,7 +70,8 @@ class EffortAccount:
 
     def maximize(self, problem: Maximization, units: IntArray, seconds: float) -> SolveResult:
         """The best solution of a problem about some units."""
-        answer = maximize(problem.program, problem.objective, self.effort(units, seconds))
+        effort = self.effort(units, seconds)
+        answer = maximize(problem.program, problem.objective, effort, self.budget.engine)
         self.spend(units, answer.deterministic_time)
         return answer
 

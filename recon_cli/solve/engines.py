@@ -1,0 +1,92 @@
+"""Integer programs by an engine of one's choice: CP-SAT, HiGHS or SCIP.
+
+An engine decides which solution, never what is proven. HiGHS and SCIP add up in floating point:
+what they find is a solution if the integers say so, that a program has none is certified by a
+second engine, and the greatest value of an objective is what CP-SAT proves.
+
+See *integer program* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, Literal
+
+from recon_cli.arrays import IntArray
+from recon_cli.errors import DisagreementError
+from recon_cli.model.program import IntegerProgram
+from recon_cli.solve import cp_sat
+from recon_cli.solve.certificates import confirm_infeasible, program_as_json
+from recon_cli.solve.cp_sat import Effort, Search, SolveResult, Status
+from recon_cli.solve.feasibility import Feasibility, ProgramSolution
+from recon_cli.solve.highs import run_highs
+from recon_cli.solve.scip import run_scip
+
+Engine = Literal["cp-sat", "highs", "scip"]
+
+#: The engines that count in floating point.
+_FLOATING: Final = {"highs": run_highs, "scip": run_scip}
+
+
+def find_solution(program: IntegerProgram, engine: Engine, effort: Effort) -> ProgramSolution:
+    """Find a solution by one engine from nothing: no objective, no hint, the engine's own search.
+
+    Raises:
+        DisagreementError: Two engines disagree that there is none.
+        SolverError: The engine fails.
+    """
+    if engine == "cp-sat":
+        answer = cp_sat.find_feasible(program, replace(effort, search=Search.DEFAULT))
+    else:
+        answer = _FLOATING[engine](program, None, effort)
+    outcome = Feasibility.SOLVED if len(answer.values) else Feasibility.UNDECIDED
+    if answer.status is Status.INFEASIBLE and _is_certified(program, engine, effort):
+        outcome = Feasibility.INFEASIBLE
+    return ProgramSolution(outcome, answer.values, answer.deterministic_time)
+
+
+def _is_certified(program: IntegerProgram, engine: Engine, effort: Effort) -> bool:
+    """Whether a second engine, too, finds no solution."""
+    if engine != "scip":
+        return confirm_infeasible(program, effort.limit)
+    answer = cp_sat.find_feasible(program, effort)
+    if len(answer.values):
+        raise DisagreementError(
+            f"SCIP finds an integer program of {program.shape[1]} variables infeasible, CP-SAT "
+            "finds a solution: neither is believed",
+            program_as_json(program),
+        )
+    return answer.status is Status.INFEASIBLE
+
+
+def maximize(
+    program: IntegerProgram, objective: IntArray, effort: Effort, engine: Engine = "cp-sat"
+) -> SolveResult:
+    """Find the solution with the greatest ``objective @ x``, checked by a second engine.
+
+    CP-SAT proves the bound. HiGHS or SCIP are asked for the same maximum beside it, and their
+    solution is taken where none is known that is better.
+
+    Raises:
+        DisagreementError: Two engines claim different maxima.
+        SolverError: An engine fails.
+    """
+    proven = cp_sat.maximize(program, objective, effort)
+    if engine == "cp-sat" or effort.limit <= 0 or proven.status is Status.INFEASIBLE:
+        return proven
+    answer = _FLOATING[engine](program, objective, effort)
+    if not len(answer.values):
+        return proven
+    is_beyond = answer.objective > proven.bound
+    is_short = answer.status is Status.OPTIMAL and answer.objective < proven.objective
+    if is_beyond or (is_short and len(proven.values)):
+        raise DisagreementError(
+            f"the greatest value of an integer program of {program.shape[1]} variables is "
+            f"{proven.objective} to {proven.bound} by CP-SAT, {answer.objective} by {engine}: "
+            "neither is believed",
+            program_as_json(program),
+        )
+    if len(proven.values) and answer.objective < proven.objective:
+        return proven
+    status = Status.OPTIMAL if answer.objective == proven.bound else Status.FEASIBLE
+    return replace(proven, status=status, values=answer.values, objective=answer.objective)
