@@ -12,7 +12,7 @@ from recon_cli.arrays import IntArray
 from recon_cli.errors import DisagreementError
 from recon_cli.model.ledger import GROUNDS, Confirmation, Grounds, Ledger
 from recon_cli.model.program import IntegerProgram, LinearConstraints, activity_bounds
-from recon_cli.solve import certificates, ends
+from recon_cli.solve import ends, scip
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import tighten_bounds
@@ -127,7 +127,7 @@ def test_the_second_engine_is_limited_by_what_it_does_and_not_by_the_clock(
     upper = np.ones(20, dtype=np.int64)
     constraints = LinearConstraints(sparse.csr_array(numbers), half, half)
     infeasible = IntegerProgram(constraints, np.zeros(20, dtype=np.int64), upper)
-    monkeypatch.setattr(certificates, "_PATIENCE", 1e12)
+    monkeypatch.setattr(scip, "_PATIENCE", 1e12)
     assert not confirm_infeasible(infeasible, seconds=1e-9)
     assert confirm_infeasible(infeasible, seconds=10.0)
 
