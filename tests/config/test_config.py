@@ -65,7 +65,8 @@ def test_every_section_is_found_by_its_module() -> None:
         (
             "  tabels: block\n",
             "al.yaml:7: reconstruct.tabels: unknown key "
-            "(valid keys: tables, seed, assumptions, objective, engine, within, verify); did you mean 'tables'?",
+            "(valid keys: tables, seed, assumptions, objective, engine, within, verify); "
+            "did you mean 'tables'?",
         ),
         ("work: elsewhere\n", "al.yaml:7: work: duplicate key, first on line 2"),
         ("  tables: block\n", "al.yaml:7: reconstruct.tables: duplicate key, first on line 5"),
@@ -159,7 +160,8 @@ def test_work_and_workers_from_the_command_line(tmp_path: Path) -> None:
         (
             "reconstruct.tabels=block",
             "--set reconstruct.tabels=block: reconstruct.tabels: unknown key "
-            "(valid keys: tables, seed, assumptions, objective, engine, within, verify); did you mean 'tables'?",
+            "(valid keys: tables, seed, assumptions, objective, engine, within, verify); "
+            "did you mean 'tables'?",
         ),
         ("seed", "--set 'seed': expected key.path=value, as in reconstruct.seed=7"),
         ("=3", "--set '=3': expected key.path=value, as in reconstruct.seed=7"),
