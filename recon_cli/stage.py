@@ -1,4 +1,4 @@
-"""What a stage declares of itself: what is heavy is named, and imported when it has work to do."""
+"""Stage and command declarations: heavy modules are named, and imported only when they run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIVATE: Final = "private"
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a run, declared once: what it reads and makes, and which function runs it.
+    """A stage of a run, declared once: its inputs, its folders, and the function that runs it.
 
     Attributes:
         name: The words of its command, after ``recon``.
@@ -27,10 +27,9 @@ class Stage:
         package: The folder of its capability, as a dotted name: its module ``stage`` opens it
             (``open_stage``), and is imported only when it runs.
         can_shard: Whether its pieces can be divided among processes with ``--shard``.
-        called: What options call it; default the last word of its command.
+        called: Its name in options such as ``--only``; default the last word of its command.
         options: Keys of its section that its command has an option for.
-        purpose: What the help of its command says that it does, in a sentence; the docstring of its
-            section's module says more, unless `recon_cli.cli` has a module for the command.
+        purpose: One sentence for the help of its command, in place of the docstring of its
         public: Those of its folders that are made to be given away, or to be shown: their manifests
             say nothing of the records that they were made from.
     """
@@ -48,28 +47,28 @@ class Stage:
 
     @property
     def command(self) -> str:
-        """What a user types."""
+        """Return the command as a user types it."""
         return f"recon {self.name}"
 
     @property
     def short_name(self) -> str:
-        """What ``--from``, ``--until`` and ``--only`` call it."""
+        """Return the name that ``--from``, ``--until`` and ``--only`` take."""
         return self.called or self.name.rpartition(" ")[2]
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """What a publication puts into the work folder: the folders, and what is not told."""
+        """List what a publication moves into the work folder: folders, and private manifests."""
         return (*self.folders, *([manifests_folder(self.name)] if self.public else ()))
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command that is no stage: the module ``command`` of its capability has it.
+    """A command without a stage, implemented by the module ``command`` of its capability.
 
     Attributes:
-        words: What a user types, after ``recon``.
+        words: The words that a user types after ``recon``.
         package: The folder of its capability, as a dotted name.
-        purpose: What it does, in a sentence, as its own help begins.
+        purpose: One sentence, with which its help begins.
     """
 
     words: str
@@ -78,7 +77,7 @@ class Command:
 
 
 def load(name: str) -> Any:
-    """What ``module:name`` names; its module is imported now."""
+    """Import a module and return the object that ``module:name`` names."""
     module, _, attribute = name.partition(":")
     with _undisturbed():
         found = importlib.import_module(module)
@@ -89,7 +88,7 @@ def load(name: str) -> Any:
 def _undisturbed() -> Iterator[None]:
     """Hold back SIGINT and SIGTERM.
 
-    A library of C++ that an error interrupts while it is loaded ends the process in its own words.
+    A C++ library that is interrupted while it loads ends the process with its own message.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread is interrupted
@@ -110,12 +109,12 @@ def _undisturbed() -> Iterator[None]:
 
 
 def private_folder(stage: str) -> str:
-    """The folder, in the work folder, with what a stage called so keeps to itself."""
+    """Return the private folder of a stage, relative to the work folder."""
     return f"{PRIVATE}/{stage.rpartition(' ')[2]}"
 
 
 def manifests_folder(stage: str) -> str:
-    """The folder with the manifests of its public folders as they would be in any other."""
+    """Return the private folder with the whole manifests of a stage's public folders."""
     return f"{private_folder(stage)}/manifests"
 
 
