@@ -1,4 +1,4 @@
-"""What a protection declares: what it publishes, and in which folders.
+"""Protection declarations: the name of a method and the folders that it publishes.
 
 Each is declared in the folder of its name in `recon_cli.capabilities`; `recon protect NAME` and its
 key of `recon compare` follow.
@@ -28,15 +28,15 @@ ATTACKS: Final[Mapping[Publishes, tuple[str, ...]]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ProtectionMethod:
-    """A protection that `recon protect` knows.
+    """A protection method of `recon protect`.
 
     Attributes:
-        name: Of its command, its section and its modules.
-        publishes: What its readers get.
+        name: Name of its command, its config section and its modules.
+        publishes: Folders that the readers of the publication get.
         folders: Those of the work folder that are made to be given away; counts, or records of
             persons, are in the first.
-        purpose: What it does, in a sentence.
-        kept: What it makes in its private folder; of counts there is their accuracy, too.
+        purpose: One sentence for the help of its command.
+        kept: Folders of its private folder, beside the accuracy of the counts.
         options: Keys of its section that its command has an option for.
         reads: Folders of the work folder that it reads, where its section names no others.
     """
@@ -51,11 +51,11 @@ class ProtectionMethod:
 
     @property
     def private(self) -> tuple[str, ...]:
-        """What it makes in its private folder, all of it."""
+        """List the folders that it keeps in its private folder."""
         has_accuracy = self.publishes in ("counts", "measurements")
         return (*(("accuracy",) if has_accuracy else ()), *self.kept)
 
     @property
     def package(self) -> str:
-        """The folder of its capability, as a dotted name."""
+        """Return the dotted name of the package that implements it."""
         return f"recon_cli.capabilities.{self.name}"
