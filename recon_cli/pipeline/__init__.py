@@ -1,1 +1,1 @@
-"""The pipeline: stages, their order, shards, quarantine and status."""
+"""Order, run, shard and resume stages, and report their status."""

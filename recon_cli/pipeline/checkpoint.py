@@ -1,8 +1,8 @@
-"""Checkpoints of pieces on disk: what is decided is there a few seconds later, whatever happens.
+"""Checkpoints of pieces on disk, so that little is lost when a process dies.
 
-``begun/<piece>/`` beside what is finished has the rows of finished parts, those of the part that is
-being done, as far as they are decided, and the state of its searches. Each file begins with a
-digest of the rest: one that is not whole is none.
+``begun/<piece>/`` beside the finished partitions has the rows of finished parts, the rows decided
+so far of the current part, and the state of its searches. Each file begins with a digest of the
+rest; a file that does not match its digest is ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DIGEST = 64
 
 @dataclass
 class Pace:
-    """Says when to write again, so that it takes a twentieth of the time at most.
+    """Limits how often a checkpoint is written, to a twentieth of the time at most.
 
     Attributes:
         clock: Seconds.
@@ -40,17 +40,16 @@ class Pace:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time."""
         return self.clock() >= self._next
 
     def written(self, began: float) -> None:
-        """Something was written, from a time on."""
+        """Record a write that began at ``began``."""
         now = self.clock()
         self._next = now + max(_EVERY, _SHARE * (now - began))
 
 
 class PieceCheckpoint(Checkpoint):
-    """In files of one piece."""
+    """A checkpoint in files, one set for each piece."""
 
     def __init__(
         self,
@@ -60,10 +59,10 @@ class PieceCheckpoint(Checkpoint):
         is_over: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """What was kept before is there.
+        """Open the checkpoint and load what an earlier run left.
 
         Args:
-            staging: Of the stage.
+            staging: Staging folder of the stage.
             is_over: Nobody looks for more.
         """
         self.is_over = is_over
@@ -73,15 +72,15 @@ class PieceCheckpoint(Checkpoint):
         self._waiting: dict[str, pl.DataFrame] = {}
 
     def finished(self, name: str) -> pl.DataFrame | None:
-        """The rows of a part that was finished before."""
+        """Return the rows of a part that was finished before."""
         return self._frame(_whole(name))
 
     def so_far(self, name: str) -> pl.DataFrame | None:
-        """The rows of a part as they were told last."""
+        """Return the rows of an unfinished part as they were last saved."""
         return self._frame(_so_far(name))
 
     def finish(self, name: str, rows: pl.DataFrame) -> None:
-        """Keep the rows of all parts that were finished since the last time, if it is time."""
+        """Mark a part as finished, and save the rows of finished parts if a write is due."""
         self._waiting[name] = rows
         if self._finished.is_due:
             began = self._clock()
@@ -91,14 +90,14 @@ class PieceCheckpoint(Checkpoint):
             self._finished.written(began)
 
     def tell(self, name: str, rows: Callable[[], pl.DataFrame]) -> None:
-        """Keep what is decided of a part, if it is time."""
+        """Save the rows that are decided of a part, if a write is due."""
         if self._told.is_due:
             began = self._clock()
             self._write(_so_far(name), files.parquet_bytes(rows()))
             self._told.written(began)
 
     def load(self, name: str) -> Arrays | None:
-        """The state of a search."""
+        """Return the saved state of a search."""
         data = self._read(f"{name}.npz")
         if data is None:
             return None
@@ -106,7 +105,7 @@ class PieceCheckpoint(Checkpoint):
             return dict(state)
 
     def save(self, name: str, state: Callable[[], Arrays]) -> None:
-        """Keep the state of a search, if it is time."""
+        """Save the state of a search, if a write is due."""
         if self._saved.is_due:
             began, file = self._clock(), io.BytesIO()
             np.savez(file, allow_pickle=False, **state())
@@ -114,7 +113,7 @@ class PieceCheckpoint(Checkpoint):
             self._saved.written(began)
 
     def forget(self) -> None:
-        """The piece is finished."""
+        """Remove the checkpoint of a finished piece."""
         if self._home.exists():
             files.remove(self._home)
 

@@ -1,4 +1,4 @@
-"""What is kept of a failure: the proof of a contradiction, the model that engines disagree on."""
+"""Files that document a failure: proofs of contradictions, and models that engines disagree on."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SECONDS: Final = 10.0
 
 @contextmanager
 def log_contradictions(work: Path, question: Question, part: RegionData) -> Iterator[None]:
-    """Write the proof of a contradiction to ``<work>/contradictions/``, or its page, and say where.
+    """Write the proof of a contradiction, or its page, to ``<work>/contradictions/`` and name it.
 
     Args:
         question: The one that is asked; proven is what `recon reconstruct` refuses.
-        part: What is known of the regions that it is asked about.
+        part: Published counts and candidates of the regions in question.
 
     Raises:
         ContradictionError: As raised inside, with the proof's name in the message if there is one.
@@ -63,7 +63,7 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
 
 @contextmanager
 def log_disagreements(work: Path) -> Iterator[None]:
-    """Write the model of a disagreement to ``<work>/disagreements/`` and say where.
+    """Write the model of a disagreement to ``<work>/disagreements/`` and name the file.
 
     Raises:
         DisagreementError: As raised inside, with the file's name in the message.

@@ -1,7 +1,7 @@
-"""What a stage declares, and what is the same for all stages that ask a question of every piece.
+"""Opened stages, among them those that ask a question of every piece.
 
-A stage's module opens its inputs and states its recipe; both are light. What is heavy is named as
-``module:name`` and loaded by `recon_cli.stage.load`, and only where there is something to do.
+A stage's module opens its inputs and states its recipe; both are cheap. Heavy code is named as
+``module:name`` and loaded by `recon_cli.stage.load` once there is something to do.
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ from recon_cli.store.pieces import read_pieces
 
 
 class OpenedStage(ABC):
-    """A stage with its inputs open: it is known what it would be made from."""
+    """A stage whose inputs are open, so that its recipe is known."""
 
     @abstractmethod
     def planned(self) -> Recipe:
-        """What its output would depend on, as far as it is known now."""
+        """Return the recipe, as far as it is known before anything is prepared."""
 
     def prepared(self) -> Recipe:
-        """The recipe, once everything is there that it depends on."""
+        """Return the recipe, after preparing all that it depends on."""
         return self.planned()
 
     @abstractmethod
     def make(self, stage: Transaction) -> Manifest:
-        """Make and publish its folders."""
+        """Make and publish the folders of the stage."""
 
     def finish(self) -> None:  # noqa: B027 - nothing, for most stages
-        """What is to be done whether it was made or up to date."""
+        """Finish the stage, after it was made or found up to date."""
 
 
 def _nothing_beside(staging: Staging) -> Mapping[str, Any]:  # noqa: ARG001
-    """Nothing lies beside the answers."""
     return {}
 
 
@@ -48,15 +47,15 @@ class QuestionStage(OpenedStage):
     """A stage that asks a question of every piece.
 
     Attributes:
-        recipe: What the answers depend on.
+        recipe: Everything that the answers depend on.
         geounits: ``geounits/``, which says how partitions are cut into pieces.
         question: ``module:class`` of the `recon_cli.ask.question.Question`.
         arguments: Gives what its ``of`` makes it from.
         records: Makes what reads them, see `recon_cli.pipeline.question_worker.Records`, where the
             question starts from records.
-        notes: What else the manifest says.
+        notes: Further entries of the manifest.
         grain: People that are worth starting a process for.
-        pieces: What is worked on at a time; default the pieces that ``geounits/`` was cut into.
+        pieces: Pieces to work on; default the pieces that ``geounits/`` was cut into.
         partners: Makes what reads further releases, see
             `recon_cli.pipeline.question_worker.Partner`, where the question is about several.
         beside: Writes what lies beside the answers of all pieces, and gives further notes.
@@ -75,11 +74,10 @@ class QuestionStage(OpenedStage):
     beside: Callable[[Staging], Mapping[str, Any]] = _nothing_beside
 
     def planned(self) -> Recipe:
-        """The recipe."""
         return self.recipe
 
     def make(self, stage: Transaction) -> Manifest:
-        """Ask every piece that is not finished, and publish; when stopped, what is decided."""
+        """Ask the question of every unfinished piece, and publish what is decided when it ends."""
         asking = importlib.import_module("recon_cli.pipeline.question_worker")
         kind, run, label = load(self.question), self.run, self.recipe.stage.name
 
@@ -121,8 +119,7 @@ class QuestionStage(OpenedStage):
         return publish(stage, usages=results.usages, workers=results.workers)
 
 
-def _nothing() -> None:
-    """Nothing is left to do."""
+def _nothing() -> None: ...
 
 
 @dataclass(frozen=True)
@@ -130,9 +127,9 @@ class MadeStage(OpenedStage):
     """A stage that makes its folders itself.
 
     Attributes:
-        recipe: What its output depends on.
+        recipe: Everything that the output depends on.
         work: Makes and publishes its folders.
-        last: What is to be done whether they were made or up to date.
+        last: Called after the folders were made or found up to date.
     """
 
     recipe: Recipe
@@ -140,13 +137,10 @@ class MadeStage(OpenedStage):
     last: Callable[[], None] = _nothing
 
     def planned(self) -> Recipe:
-        """The recipe."""
         return self.recipe
 
     def make(self, stage: Transaction) -> Manifest:
-        """By its own work."""
         return self.work(stage)
 
     def finish(self) -> None:
-        """By its own last step."""
         self.last()

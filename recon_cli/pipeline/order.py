@@ -1,4 +1,4 @@
-"""Which stages a config asks for, and in which order: each after those that it reads from."""
+"""The stages that a config asks for, sorted so that each follows those that it reads from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Parts = tuple[str, ...]
 
 
 def stages_of(config: RunConfig) -> tuple[Stage, ...]:
-    """The stages that a config has sections for, in order.
+    """Return the stages that a config has sections for, sorted by dependency.
 
     Stages that do not read from each other keep the order of the file.
 
@@ -33,7 +33,7 @@ def stages_of(config: RunConfig) -> tuple[Stage, ...]:
 
 
 def dependencies(stages: Sequence[Stage], config: RunConfig) -> dict[str, set[str]]:
-    """Short name of a stage → those of the stages that make what it reads."""
+    """Map each stage's short name to the stages that make its inputs."""
     reads = {stage.short_name: _paths_read(stage, config) for stage in stages}
     makes = {stage.short_name: _paths_made(stage, config) for stage in stages}
     return {
@@ -49,12 +49,12 @@ def dependencies(stages: Sequence[Stage], config: RunConfig) -> dict[str, set[st
 def in_order(
     names: Sequence[str], dependencies: Mapping[str, Set[str]], source: str = "stages"
 ) -> tuple[str, ...]:
-    """Each stage after those that it depends on; otherwise in the order given.
+    """Sort stages by dependency; independent stages keep the given order.
 
     Args:
         names: The stages.
         dependencies: Stage → those of ``names`` that make what it reads; none if it is missing.
-        source: What messages call their list.
+        source: Name of their list in messages.
 
     Raises:
         ConfigError: There is no such order.
@@ -81,7 +81,7 @@ def in_order(
 def select(
     stages: Sequence[Stage], first: str | None, last: str | None, only: str | None
 ) -> tuple[Stage, ...]:
-    """The stages from ``first`` until ``last``, both included, or ``only`` one.
+    """Select the stages from ``first`` to ``last``, both included, or ``only`` one.
 
     Raises:
         ConfigError: There is no such stage, or nothing is left.
@@ -116,5 +116,5 @@ def _in_work(folders: Iterable[str], config: RunConfig) -> list[Path]:
 
 
 def _overlap(one: _Parts, other: _Parts) -> bool:
-    """Whether one of two absolute paths is, or lies in, the other."""
+    """Test whether one of two absolute paths equals or contains the other."""
     return all(a == b for a, b in zip(one, other, strict=False))

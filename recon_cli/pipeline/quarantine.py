@@ -1,13 +1,12 @@
-"""Quarantine: what is done with a piece that killed its worker.
+"""Quarantine: decide how to go on with a piece whose worker died.
 
-The policy: the first death at a place is taken for bad luck, and the piece is done again with the
-same result. The second makes the place's region be solved part by part, so that a death names a
-smaller place. The third excludes that place from solvers: what propagation proves stands. A piece
-that dies outside of any solver, or too often, is given up.
+The first death at a geounit may be bad luck: the piece is tried again, with the same result.
+After the second the region of that geounit is solved part by part, so that a further death names
+a smaller place. After the third that geounit is excluded from solvers, and only what propagation
+proves is kept. A piece whose worker dies outside of any solver, or too often, is given up.
 
-Each worker leaves the geounit that it is at, and its region, in a trace file, where the parent
-finds them. What an attack does with split regions and excluded geounits is in
-`recon_cli.ask.quarantine`.
+Each worker writes the geounit and region that it works on to a trace file, where the parent
+finds them. `recon_cli.ask.quarantine` applies the decisions.
 
 See *quarantine* in docs/glossary.md.
 """
@@ -33,7 +32,7 @@ _TWICE = 2
 
 @contextmanager
 def traced_quarantine(staging: Staging, piece: Piece) -> Iterator[Quarantine]:
-    """A quarantine that keeps a trace in the stage's folder while the block runs."""
+    """Open a quarantine that keeps a trace file in the stage's folder during the block."""
     path = staging.trace(piece)
     with disk(path):
         make_folder(path.parent)
@@ -54,10 +53,10 @@ def traced_quarantine(staging: Staging, piece: Piece) -> Iterator[Quarantine]:
 
 @dataclass
 class QuarantineOnDeath:
-    """Decides what is done with a piece whose worker died: the policy of this module.
+    """Applies the policy of this module to a piece whose worker died.
 
     Attributes:
-        label: What notes call the stage.
+        label: Name of the stage in messages.
         staging: Where workers leave their traces.
         reporter: Who hears of it.
     """
@@ -68,7 +67,7 @@ class QuarantineOnDeath:
     _deaths: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def __call__(self, shard: WorkItem[Piece], cause: str) -> WorkItem[Piece] | None:
-        """The piece to try again; None to give it up."""
+        """Return the piece to try again, or None to give it up."""
         piece = shard.payload
         where, region = self._where(piece)
         self._deaths[piece.name, where] += 1
@@ -92,9 +91,9 @@ class QuarantineOnDeath:
         return shard
 
     def _where(self, piece: Piece) -> tuple[str, str]:
-        """The geounit that the worker died at, and its region, or nothing.
+        """Return the geounit and the region at which the worker died, or empty names.
 
-        Its trace is removed, so it counts once.
+        The trace file is removed, so that each death counts once.
         """
         path = self.staging.trace(piece)
         try:

@@ -1,6 +1,6 @@
-"""Asking a question of every piece: reading, quarantine and writing, once for all questions.
+"""Ask a question of every piece: reading, quarantine and writing, once for all questions.
 
-A question may be about several releases of the same places: then further runs are read, too.
+A question about several releases of the same places also reads the runs of those releases.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Records(Protocol):
     """Reads the records of a piece."""
 
     def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
-        """The records, and the geoids of units that were not solved when they were made."""
+        """Return the records, and the geoids of units that were unsolved when they were made."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,18 @@ class ReconstructedRecords:
     blocks: Folder
 
     def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
-        """See `Records`."""
         at = piece.partition, piece.span
         return self.microdata.read(*at), missing_units(self.blocks.read(*at))
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What all pieces share.
+    """The inputs that all pieces share.
 
     Attributes:
         staging: Where answers go.
         records: Reads records, where the question starts from some.
-        partners: What reads further releases, where the question is about several.
+        partners: Readers of further releases, for a question about several.
     """
 
     question: Question
@@ -67,7 +66,7 @@ class Asked:
     partners: Sequence[Partner] = ()
 
     def read(self, piece: Piece) -> RegionData:
-        """What is known of a piece."""
+        """Read the published counts, and the records if asked for, of a piece."""
         at = piece.partition, piece.span
         published = read_published(self.work, self.question.release, *at)
         partners = tuple(partner.read(piece) for partner in self.partners)
@@ -79,14 +78,14 @@ class Asked:
 
 
 def ask_piece(asked: Asked, piece: Piece, tick: OnProgress) -> None:
-    """Ask, and write the answer; runs in a worker."""
+    """Answer the question for a piece and write the answer; runs in a worker."""
     checkpoint = PieceCheckpoint(asked.staging, piece)
     _answer(asked, piece, asked.staging, checkpoint, tick)
     checkpoint.forget()
 
 
 def answer_so_far(asked: Asked, piece: Piece, staging: Staging) -> None:
-    """Write elsewhere what a piece had come to when the stage was stopped; nothing is solved."""
+    """Write the decided part of an unfinished piece to another folder, without solving anything."""
     checkpoint = PieceCheckpoint(asked.staging, piece, is_over=True)
     _answer(asked, piece, staging, checkpoint, ignore_progress)
 
@@ -114,7 +113,7 @@ def _answer(
 def write_tables(
     question: type[Question], staging: Staging, partitions: Sequence[str], seed: int
 ) -> None:
-    """The question's result tables as CSV beside the data, from what all pieces wrote."""
+    """Write the question's result tables as CSV, from the answers of all pieces."""
 
     def rows(folder: str) -> Iterator[pl.DataFrame]:
         for partition in partitions:
@@ -130,7 +129,7 @@ def write_tables(
 
 @dataclass(frozen=True)
 class Partner:
-    """A run that has ingested another release.
+    """A run that has ingested another release of the same places.
 
     Attributes:
         work: Its work folder.
@@ -140,5 +139,5 @@ class Partner:
     release: Release
 
     def read(self, piece: Piece) -> Publication:
-        """What is published of the places of a piece."""
+        """Read the published counts of the places of a piece."""
         return read_published(self.work, self.release, piece.partition, piece.span)

@@ -1,4 +1,4 @@
-"""What every stage is given and what it returns."""
+"""The run that every stage is given, and the outcome that it returns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Seeded(Protocol):
 
     @property
     def seed(self) -> int | None:
-        """None for the run's."""
+        """Return the seed; None stands for the run's."""
 
 
 #: People that are worth starting a process for, where each takes microseconds; a worker needs a
@@ -77,7 +77,7 @@ class Shard:
 
     Attributes:
         number: From 1; 0 is a shard without pieces.
-        of: How many shards there are.
+        of: Number of shards.
     """
 
     number: int = 1
@@ -85,7 +85,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """From ``3/10``.
+        """Parse text such as ``3/10``.
 
         Raises:
             ConfigError: The text is not of that form.
@@ -100,16 +100,16 @@ class Shard:
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing is left to others."""
+        """Report whether this shard is all of the work."""
         return self.of == 1 and self.number == 1
 
     @property
     def is_one_of_many(self) -> bool:
-        """Whether other processes work on other pieces, and none of them publishes."""
+        """Report whether other processes work on other shards, so that none of them publishes."""
         return self.number > 0 and not self.is_all
 
     def choose(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """The pieces of this shard: the largest are dealt out first, to even out the shards."""
+        """Choose the pieces of this shard; the largest are dealt first, so that shards are even."""
         if self.is_all:
             return list(pieces)
         shards = [(0, number) for number in range(1, self.of + 1)]
@@ -144,20 +144,15 @@ class Run:
 
     @property
     def work(self) -> Path:
-        """The work folder.
-
-        Raises:
-            ConfigError: The config has none.
-        """
         return self.config.work
 
     def seed_of(self, section: Seeded) -> int:
-        """The seed that a section asks for; the run's where it asks for none."""
+        """Return the seed of a section, or the run's where the section has none."""
         return self.config.top.seed if section.seed is None else section.seed
 
     @property
     def cluster(self) -> DaskWorkers | None:
-        """The Dask workers that the config asks for."""
+        """Return the Dask workers of the config, if it has any."""
         section = self.config.sections.get("cluster")
         if not isinstance(section, Cluster):
             return None
@@ -176,9 +171,9 @@ class Run:
         partitions: Mapping[str, Mapping[str, str]] | None = None,
         is_study: bool = False,
     ) -> Recipe:
-        """A recipe with the parts filled in that are the same for every stage.
+        """Make a recipe, with the fields that are the same for every stage filled in.
 
-        What has read something for study is for study, whether the stage says so or not.
+        A stage that reads anything that is for study only is for study only itself.
         """
         return Recipe(
             stage=stage,
@@ -194,7 +189,7 @@ class Run:
         )
 
     def reads_study(self, stage: Stage) -> bool:
-        """Whether something that a stage may read says that it is not for publication."""
+        """Report whether any input of a stage is marked as not for publication."""
         section = self.config.sections.get(stage.section)
         named = () if section is None else section.inputs(self.work)
         return any(map(is_for_study, (*(self.work / name for name in stage.reads), *named)))
@@ -218,7 +213,7 @@ class Run:
         *,
         grain: int = PEOPLE_PER_PROCESS,
     ) -> Results[Result]:
-        """`map_pieces` over those pieces of this run's shard that are not finished yet.
+        """Call `map_pieces` for those pieces of this run's shard that are not finished yet.
 
         Raises:
             ReconError: What a piece raised.
@@ -262,11 +257,11 @@ class Run:
         """Call ``function(shared, piece, tick)`` for every piece, with a progress bar.
 
         Args:
-            label: What the bar is called.
+            label: Label of the progress bar.
             function: A module-level function.
             prepare: Makes what all pieces share, while workers start.
             pieces: Any number of them.
-            on_death: What to do about a piece whose worker died; the default tries once more.
+            on_death: Decides about a piece whose worker died; the default tries once more.
             light: For quick work: people that are done in the time that a process takes to
                 start. Fewer processes are started than the config allows where each would have
                 less.
@@ -306,9 +301,9 @@ class Run:
             )
 
     def _workers(self, label: str, people: int) -> int | None:
-        """How many processes fit into the memory that the config allows; None for no limit.
+        """Return how many processes fit into the configured memory; None for no limit.
 
-        Workers of a scheduler that is running already are not ours to fit in.
+        Workers of a running scheduler are not limited.
         """
         top = self.config.top
         elsewhere = self.cluster is not None and self.cluster.scheduler is not None
@@ -325,7 +320,7 @@ class Run:
 
 
 def pieces_of(manifest: Manifest) -> list[Piece]:
-    """The partitions of a stage that are worked on whole, with their sizes."""
+    """Return each whole partition of a stage as a piece with its size."""
     return [
         Piece(row.partition, units=row.totals.get("units", 0), people=row.totals.get("people", 0))
         for row in manifest.partitions

@@ -1,4 +1,4 @@
-"""Running the stages of a run one after the other, and finding out what that would do."""
+"""Run the stages of a run in order, or preview what that would do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recon_cli.store.manifest import read_manifest
 
 
 def open_stage(stage: Stage, run: Run) -> OpenedStage:
-    """Open a stage's inputs by ``open_stage`` of the module ``stage`` of its capability.
+    """Open a stage's inputs, by ``open_stage`` in the module ``stage`` of its capability.
 
     Raises:
         ReconError: See that function.
@@ -49,17 +49,17 @@ class RunObserver(Protocol):
     """Follows a run stage by stage."""
 
     def stage_started(self, stage: Stage, index: int, of: int) -> Reporter:
-        """The ``index``-th of ``of`` stages begins; where it is to report progress."""
+        """Report the start of a stage, and return the reporter of its progress."""
 
     def stage_done(self, stage: Stage, outcome: StageOutcome) -> None:
-        """A stage ran, or was up to date."""
+        """Report that a stage ran or was up to date."""
 
     def stage_failed(self, stage: Stage, error: BaseException) -> None:
-        """A stage failed; no other follows."""
+        """Report that a stage failed; the run ends."""
 
 
 def run_stages(stages: Sequence[Stage], run: Run, observer: RunObserver) -> None:
-    """Run stages one after the other.
+    """Run stages in the order given.
 
     Raises:
         ReconError: What a stage raised; those before it stay done.
@@ -75,17 +75,17 @@ def run_stages(stages: Sequence[Stage], run: Run, observer: RunObserver) -> None
 
 
 def preview(stage: Stage, run: Run) -> StageStatus:
-    """What running a stage would find: its inputs are opened, and nothing is made."""
+    """Return what running a stage would find: open its inputs, make nothing."""
     opened = open_stage(stage, replace(run, reporter=SilentReporter()))
     return stage_status(run.work, opened.planned(), force=run.force)
 
 
 @dataclass(frozen=True)
 class PlannedStage:
-    """What a run would do with a stage.
+    """A stage of a plan, and what a run would do with it.
 
     Attributes:
-        status: What it would find; None where that depends on what ``after`` makes.
+        status: Its present status; None where that depends on what ``after`` makes.
         after: The last stage before it that would run and that it reads from.
         last: Manifest of what is published now.
     """
@@ -97,14 +97,14 @@ class PlannedStage:
 
     @property
     def would_run(self) -> bool:
-        """Whether the stage would not be skipped for sure."""
+        """Report whether the stage may run, that is, whether it is not surely up to date."""
         return self.status is None or self.status.state is not State.DONE
 
 
 def plan(
     run: Run, stages: Sequence[Stage], dependencies: Mapping[str, Set[str]]
 ) -> tuple[PlannedStage, ...]:
-    """What running ``stages`` would do, and why; changes nothing.
+    """Predict what running ``stages`` would do, and why, without changing anything.
 
     Args:
         stages: In order.

@@ -1,4 +1,4 @@
-"""The stages of a run, the protections and further commands, as the capabilities declare them.
+"""Stages, protections and further commands, as the capabilities declare them.
 
 The order of a run follows from ``reads`` and ``folders``; see `recon_cli.pipeline.order`.
 """
@@ -16,7 +16,6 @@ from recon_cli.stage import INGEST, PRIVATE, Command, Stage, private_folder
 
 
 def _declared() -> Iterator[Stage | ProtectionMethod | Command]:
-    """Yield what each capability declares, in the order of the registry."""
     for name in capabilities.CAPABILITIES:
         package = f"{capabilities.__name__}.{name}"
         for value in vars(importlib.import_module(package)).values():
@@ -25,7 +24,6 @@ def _declared() -> Iterator[Stage | ProtectionMethod | Command]:
 
 
 def _as_stage(method: ProtectionMethod) -> Stage:
-    """Declare the stage of a protection."""
     private = (f"{private_folder(method.name)}/{kept}" for kept in method.private)
     return Stage(
         f"protect {method.name}",
@@ -69,7 +67,7 @@ OF_PUBLISHED: Final = _of_published()
 
 
 def stage_named(short_name: str) -> Stage:
-    """Return the stage that ``--only`` calls so.
+    """Return the stage with this short name.
 
     Raises:
         KeyError: There is none.

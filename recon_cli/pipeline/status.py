@@ -1,4 +1,4 @@
-"""The status of every stage of a work folder: with a config, or from the folder alone."""
+"""The status of every stage of a work folder, with a config or without."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FolderStatus:
     """The status of a stage and its folders.
 
     Attributes:
-        name: What a user calls the stage.
+        name: The stage's command, as a user types it.
         status: Its state, why, and what is published.
         size: Bytes of its folders.
     """
@@ -38,7 +38,7 @@ class FolderStatus:
 
 
 def status_of_run(run: Run) -> list[FolderStatus]:
-    """The stages of a config in their order, then whatever else lies in its work folder.
+    """Return the status of the config's stages in order, then of other stages in its work folder.
 
     Raises:
         ConfigError: The config asks for no stages, or has no work folder.
@@ -56,7 +56,7 @@ def status_of_run(run: Run) -> list[FolderStatus]:
 
 
 def status_of_folder(work: Path, *, besides: Set[str] = frozenset()) -> list[FolderStatus]:
-    """The stages that have folders in ``work``, each after those that it reads from.
+    """Return the status of the stages that have folders in ``work``, sorted by dependency.
 
     Args:
         besides: Folders whose stages are left out.
@@ -76,7 +76,7 @@ def status_of_folder(work: Path, *, besides: Set[str] = frozenset()) -> list[Fol
 
 
 def _status_in_run(stage: Stage, run: Run) -> StageStatus:
-    """What a run would find, or what is known where it would not get that far."""
+    """Return the status that a run would find, or what is known without the stages before."""
     try:
         return preview(stage, run)
     except ReconError as error:
@@ -87,7 +87,7 @@ def _status_in_run(stage: Stage, run: Run) -> StageStatus:
 
 
 def manifests_in(work: Path) -> tuple[dict[Path, Manifest], tuple[StageError, ...]]:
-    """Folder → manifest, in the order they were made; and what is wrong with unreadable ones."""
+    """Read the manifests of all folders, sorted by creation; collect errors of unreadable ones."""
     found: dict[Path, Manifest] = {}
     damage: list[StageError] = []
     for path in sorted(work.glob(f"*/{MANIFEST}")):
@@ -97,14 +97,14 @@ def manifests_in(work: Path) -> tuple[dict[Path, Manifest], tuple[StageError, ..
             damage.append(error)
 
     def made(folder: Path) -> tuple[str, int]:
-        """The second; within it, what the disk says."""
+        """Return the second of creation, then the file time to break ties."""
         return found[folder].run.created, (folder / MANIFEST).stat().st_mtime_ns
 
     return {folder: found[folder] for folder in sorted(found, key=made)}, tuple(damage)
 
 
 def _stages_in(work: Path) -> tuple[Stage, ...]:
-    """The stages that have folders in ``work``: published ones as they were made, then others."""
+    """List the stages with folders in ``work``: published ones by creation, then unpublished."""
     manifests, _ = manifests_in(work)
     found = {each.stage: Stage(each.stage, each.folders) for each in manifests.values()}
     for stage in STAGES:  # whose manifests cannot be read
@@ -119,15 +119,15 @@ def _stages_in(work: Path) -> tuple[Stage, ...]:
 
 
 def _as_published(work: Path, stage: Stage) -> Stage:
-    """The stage as its folders in ``work`` name it, if they are there."""
+    """Return the stage with the folders that ``work`` has of it."""
     published = (each for each in _stages_in(work) if set(each.folders) <= set(stage.folders))
     return next(published, stage)
 
 
 def _status_in_folder(work: Path, stage: Stage) -> StageStatus:
-    """The status of a stage when no config tells what it should be.
+    """Return the status of a stage without a config.
 
-    Published folders are compared with the folders that they were made from, as these are now.
+    Published folders are compared with the present folders that they were made from.
     """
     last, wrong, why = published_manifest(work, stage)
     if pending_publication(work, stage) is not None:
@@ -150,7 +150,7 @@ def _status_in_folder(work: Path, stage: Stage) -> StageStatus:
 
 
 def _after(status: StageStatus, before: Mapping[str, State]) -> StageStatus:
-    """The status of a stage that reads from others, which may have to be made again first.
+    """Return the status of a stage whose inputs may have to be made again first.
 
     Args:
         status: As it is now.
@@ -163,7 +163,7 @@ def _after(status: StageStatus, before: Mapping[str, State]) -> StageStatus:
 
 
 def _size(work: Path, stage: Stage) -> int:
-    """Bytes of a stage's folders."""
+    """Sum the sizes of a stage's folders, in bytes."""
     folders = (work / name for name in stage.folders)
     return sum(
         path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()
@@ -171,7 +171,7 @@ def _size(work: Path, stage: Stage) -> int:
 
 
 def _changed_inputs(work: Path, manifest: Manifest) -> Iterator[str]:
-    """Folders of ``work`` that are not what a stage was made from."""
+    """Yield the input folders of a stage that have changed since it ran."""
     now = _PresentFolders(work)
     partitions: Mapping[str, Mapping[str, str]] = manifest.inputs.get("partitions", {})
     differing: dict[str, set[str]] = {}
@@ -190,16 +190,16 @@ def _changed_inputs(work: Path, manifest: Manifest) -> Iterator[str]:
 
 
 class _PresentFolders:
-    """What the folders of a work folder hold now."""
+    """The present content of a work folder."""
 
     def __init__(self, work: Path) -> None:
         self._work = work
         self._manifests: dict[str, Manifest | None] = {}
 
     def differs(self, folder: str, part: str, digest: str) -> bool:
-        """Whether a partition, a file beside them, or with no ``part`` all of it, is another.
+        """Report whether a partition, another file, or without ``part`` the folder has changed.
 
-        What is not a folder of this work folder is not looked at: there is nothing to compare.
+        Anything outside this work folder counts as unchanged: there is nothing to compare.
         """
         manifest = self._manifest(folder)
         if manifest is None:
