@@ -1,4 +1,4 @@
-"""The configuration of a run: one YAML file, checked before anything is read or written."""
+"""The configuration of a run: one YAML file, validated before anything is read or written."""
 
 from recon_cli.config.load import DEFAULT_FILE, load_config
 from recon_cli.config.model import RunConfig, Section

@@ -12,7 +12,7 @@ from recon_cli.config.model import Section
 
 
 def address(value: object) -> object:
-    """What a scheduler says its address is: protocol, host, port."""
+    """Require an address as a scheduler prints it: protocol, host, port."""
     if not isinstance(value, str) or not re.fullmatch(r"[a-z]+://.+:\d+", value):
         raise PydanticCustomError("address", "an address as in tcp://host:8786 is expected")
     return value

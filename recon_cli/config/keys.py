@@ -1,4 +1,4 @@
-"""The keys of a config as its models state them: what help texts and the reference say of each."""
+"""The keys of a config, with defaults and meanings, for help texts and the reference."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Key:
 
     Attributes:
         name: Its name in its section.
-        default: What it is unless it is given; empty where it is nothing.
-        meaning: What the model's docstring says of it.
+        default: The default as text; empty if there is none.
+        meaning: Its description in the model's docstring.
         is_required: Whether it has no default.
     """
 
@@ -36,7 +36,7 @@ class Key:
 
 
 def keys_of(model: type[BaseModel]) -> Iterator[Key]:
-    """The keys of a section, or of a model within one, in their order."""
+    """Yield the keys of a section, or of a model within one, in the order of declaration."""
     said = meanings_of(model)
     for name, field in model.model_fields.items():
         required = field.is_required()
@@ -45,18 +45,18 @@ def keys_of(model: type[BaseModel]) -> Iterator[Key]:
 
 
 def named_keys(section: str) -> Iterator[Key]:
-    """The keys of a section under their full names: ``claims.share``."""
+    """Yield the keys of a section under their full names, such as ``claims.share``."""
     for key in keys_of(SECTIONS[section]):
         yield Key(f"{section}.{key.name}", key.default, key.meaning, key.is_required)
 
 
 def top_keys() -> Iterator[Key]:
-    """The keys beside the sections."""
+    """Yield the top-level keys."""
     return keys_of(Top)
 
 
 def meanings_of(model: type[BaseModel]) -> dict[str, str]:
-    """Key → what the ``Attributes:`` of the model's docstring, or of a base's, say of it."""
+    """Map each key to its description under ``Attributes:`` in the docstring of its model."""
     said: dict[str, str] = {}
     for each in reversed(model.__mro__):
         _, _, rest = inspect.cleandoc(each.__doc__ or "").partition("Attributes:\n")

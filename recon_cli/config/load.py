@@ -1,4 +1,4 @@
-"""Config file + command line → `RunConfig`."""
+"""Load a run's configuration from a file and the command line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def load_config(
             file, ``settings`` must say everything.
         settings: ``key.path=value``, each over what the file says.
         work: Work folder, over what the file says.
-        workers: Likewise.
+        workers: Number of processes, over the config's.
 
     Raises:
         ConfigError: The file cannot be read, is not YAML, or something in it or in ``settings``
@@ -62,13 +62,13 @@ def load_config(
 
 
 def run_model() -> type[Top]:
-    """The whole file as one model: the top-level keys and every section there is."""
+    """Return a model of the whole file: the top-level keys and all sections."""
     return _model_of(tuple(SECTIONS))
 
 
 @cache
 def _model_of(sections: tuple[str, ...]) -> type[Top]:
-    """The top-level keys and some sections."""
+    """Return a model of the top-level keys and some sections."""
     fields: dict[str, Any] = {name: (SECTIONS[name] | None, None) for name in sections}
     return create_model("RunConfig", __base__=Top, **fields)
 
@@ -79,7 +79,7 @@ def _explain(
     typed: dict[tuple[str, ...], str],
     context: dict[str, Path],
 ) -> Top:
-    """Check again beside every section there is: what is wrong is told with all valid keys."""
+    """Validate again with a model of all sections, so that errors list every valid key."""
     model = run_model()
     try:
         return model.model_validate(document.data, context=context)
@@ -118,7 +118,7 @@ def _setting(text: str) -> tuple[tuple[str, ...], Any]:
 
 
 def _typed_here(value: Any) -> Any:
-    """Mark every text in ``value``, so that a path in it starts from the current folder."""
+    """Mark every text in ``value`` as typed, so that relative paths start at the current folder."""
     if isinstance(value, str):
         return FromCommandLine(value)
     if isinstance(value, list):
@@ -146,7 +146,7 @@ def _findings(
     source: str,
     typed: dict[tuple[str, ...], str],
 ) -> list[str]:
-    """One line a finding, each where the user wrote it: ``file:line:`` or ``--set``."""
+    """Format one line for each error, with its origin: ``file:line:`` or ``--set``."""
     found: dict[str, None] = {}
     for each in error.errors(include_url=False)[:MOST_FINDINGS]:
         loc = each["loc"]
@@ -163,7 +163,7 @@ def _findings(
 
 
 def _single(title: str, finding: ErrorDetails) -> ValidationError:
-    """One finding as an error of its own."""
+    """Return an error with only this finding."""
     loc, value, ctx = finding["loc"], finding["input"], finding.get("ctx", {})
     try:
         known = InitErrorDetails(type=finding["type"], loc=loc, input=value, ctx=ctx)

@@ -30,13 +30,13 @@ MOST: Final = 2**53 - 1
 
 
 class FromCommandLine(str):
-    """Text that was typed in the current folder, not read from the config file."""
+    """Text from the command line, where paths are relative to the current folder."""
 
     __slots__ = ()
 
 
 def place(value: object, info: ValidationInfo) -> object:
-    """A path relative to where it was written: the config file's folder, or the current one."""
+    """Resolve a path against the config file's folder, or the current folder if it was typed."""
     if isinstance(value, Path):
         return value  # given by a program, not written anywhere
     if not isinstance(value, str) or not value:
@@ -47,14 +47,14 @@ def place(value: object, info: ValidationInfo) -> object:
 
 
 def place_release(value: object, info: ValidationInfo) -> object:
-    """Like `place` for a schema file; the name of a packaged release stays what it is."""
+    """Resolve the path of a schema file; keep the name of a packaged release."""
     if isinstance(value, str) and value.endswith((".yaml", ".yml")):
         return str(place(value, info))
     return value
 
 
 def choose(value: object) -> object:
-    """A selection by level stays text; a list of names is kept as a tuple."""
+    """Turn a list of names into a tuple; keep a selection by level as text."""
     names = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not names or not all(isinstance(name, str) and name for name in names):
         raise PydanticCustomError(
@@ -64,24 +64,24 @@ def choose(value: object) -> object:
 
 
 def as_list(value: object) -> object:
-    """One name where a list is expected is a list of one; none is not enough."""
+    """Turn one name into a list of one; None is an error."""
     if isinstance(value, list | tuple) and not value:
         raise PydanticCustomError("list", "at least one is expected")
     return as_list_or_none(value)
 
 
 def as_list_or_none(value: object) -> object:
-    """One name where a list is expected is a list of one; none is the empty list."""
+    """Turn one name into a list of one, and None into an empty list."""
     return [value] if isinstance(value, str) else value
 
 
 def keys_as_text(value: object) -> object:
-    """Keys that YAML has read as numbers are the text that they are in the files."""
+    """Turn keys that YAML read as numbers back into text."""
     return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def require_csv(path: Path) -> Path:
-    """Refuse another suffix."""
+    """Refuse a path that does not end in ``.csv``."""
     if path.suffix.lower() != ".csv":
         raise PydanticCustomError("suffix", "a .csv file is expected")
     return path
@@ -95,7 +95,7 @@ def _positive(value: object) -> Fraction:
 
 
 def refuse_file(path: Path) -> Path:
-    """Refuse a file where a folder is expected, which need not be there yet."""
+    """Refuse an existing file where a folder is expected."""
     if path.is_file():
         raise PydanticCustomError("folder", "a folder is expected, this is a file")
     return path
@@ -117,7 +117,7 @@ TableChoice = Annotated[str | tuple[str, ...], BeforeValidator(choose)]
 
 
 def require_room(value: object) -> object:
-    """Refuse numbers, of any depth, that arrays and files cannot hold exactly."""
+    """Refuse numbers, at any depth, that arrays and files cannot store exactly."""
     if isinstance(value, int | float) and abs(value) > MOST:
         raise PydanticCustomError("number", f"a number up to {MOST:,} is expected")
     if isinstance(value, tuple | list):
@@ -130,9 +130,9 @@ def require_room(value: object) -> object:
 
 
 class ConfigModel(BaseModel):
-    """Base of everything in the file: frozen, unknown keys refused, no silent conversion.
+    """Base of all models of the config: frozen, strict, no unknown keys.
 
-    Numbers are finite, and at most `MOST`.
+    Numbers must be finite, and at most `MOST`.
     """
 
     model_config = ConfigDict(
@@ -146,17 +146,17 @@ class ConfigModel(BaseModel):
 
 
 class Section(ConfigModel):
-    """Base of the stages' sections."""
+    """Base of the sections of stages."""
 
     def check(self, release: Release) -> None:
-        """Refuse what the release does not have, before the first stage runs.
+        """Refuse values that the release does not support, before the first stage runs.
 
         Raises:
             ConfigError: Something is unknown; the message begins with its key.
         """
 
     def complete(self, release: Release) -> Release:
-        """The release with what a file of the section says of it.
+        """Add to the release what a file named in the section states about it.
 
         Raises:
             ConfigError: There is no such file; the message begins with its key.
@@ -165,7 +165,7 @@ class Section(ConfigModel):
         return release
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """Files and folders that its stage reads beyond the work folder's usual ones.
+        """List the files and folders that the stage reads outside the work folder.
 
         Args:
             work: The work folder.
@@ -173,12 +173,12 @@ class Section(ConfigModel):
         return ()
 
     def outputs(self) -> tuple[Path, ...]:
-        """Files that its stage writes outside its own folders."""
+        """List the files that the stage writes outside its own folders."""
         return ()
 
     @property
     def compares_with_study(self) -> bool:
-        """Whether the run is compared with a published study, so that its words are used."""
+        """Report whether the run is compared with a published study, and so uses its terms."""
         return False
 
 
@@ -186,9 +186,9 @@ def check_levels(names: Iterable[str] | None, release: Release, key: str = "leve
     """Refuse levels that the release does not have.
 
     Args:
-        names: Of levels; None for those that a default names.
+        names: Level names; None for a default.
         release: The schema.
-        key: Where they are named, in the section.
+        key: Key of the section that names them, for messages.
 
     Raises:
         ConfigError: One is unknown; the message begins with the key.
@@ -203,7 +203,7 @@ AnySection = TypeVar("AnySection", bound=Section)
 
 
 class Top(ConfigModel):
-    """The keys beside the stages' sections.
+    """The top-level keys, beside the sections.
 
     Attributes:
         release: Name of a packaged release, or path of a schema.
@@ -228,7 +228,7 @@ class RunConfig:
     Attributes:
         top: The keys beside the sections.
         sections: Those that the file has.
-        source: What messages call the file.
+        source: Name of the file in messages.
     """
 
     top: Top
@@ -237,17 +237,12 @@ class RunConfig:
 
     @property
     def work(self) -> Path:
-        """The work folder.
-
-        Raises:
-            ConfigError: There is none.
-        """
         if self.top.work is None:
             raise ConfigError(f"{self.source}: work: missing (or give --work FOLDER)")
         return self.top.work
 
     def section(self, kind: type[AnySection]) -> AnySection:
-        """The section of that kind; its defaults when the file has none.
+        """Return the section of a type, with its defaults if the file has none.
 
         Raises:
             ConfigError: The file has none, and it has keys without a default.
@@ -262,7 +257,7 @@ class RunConfig:
         return kind()
 
     def load_release(self) -> Release:
-        """Load the release schema, and check what the sections say of it.
+        """Load the release schema, and check the sections against it.
 
         Raises:
             ConfigError: There is no such schema, or a section names what it does not have.

@@ -15,11 +15,11 @@ _CLUSTER = {"cluster": "recon_cli.config.cluster"}
 
 
 class _Sections(Mapping[str, type[Section]]):
-    """Section name → its model, which is imported when it is asked for: most runs need few."""
+    """Maps section names to their models, which are imported on demand: most runs need few."""
 
     @cached_property
     def _modules(self) -> dict[str, str]:
-        """Section name → the module that defines it as its only public `Section` subclass."""
+        """Map each section name to the module that defines its model."""
         (home,) = capabilities.__path__
         found = {
             name: f"{capabilities.__name__}.{name}.options"
