@@ -1,9 +1,9 @@
-"""The secret key of a protection: one file, which lies as long as it is needed and no longer.
+"""The secret key of a protection: a file that is kept only as long as it is needed.
 
-It is bound to what is protected with it. Noise of one key on corrected records would publish the
-exact difference, so what has changed gets another key, and only an interrupted run its own again.
-But where the words of a count follow from the very records that it counts, or from the count, what
-has changed gets other words by itself, and one key serves corrected data, too.
+The key is bound to the protected data. Noise of one key on corrected records would publish the
+exact difference, so changed data get a new key, and only an interrupted run reuses its own. Where
+the noise of a count is itself derived from the counted records, as with cell keys, changed data
+change the noise anyway, and one key serves corrected data too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KEY_FILE = "key.json"
 
 
 def kept_key(path: Path, bound_to: str) -> bytes:
-    """The key in a file; a new one, where there is none for these inputs.
+    """Return the key in a file, or a new one if the file has none for these inputs.
 
     Args:
         path: The file. Whoever asks holds the lock of its stage.
@@ -37,7 +37,7 @@ def kept_key(path: Path, bound_to: str) -> bytes:
 
 
 def _read(path: Path, bound_to: str) -> bytes | None:
-    """The key, if there is a whole one for these inputs."""
+    """Return the key in a file, or None unless it is complete and for these inputs."""
     try:
         content = json.loads(path.read_bytes())
         key = bytes.fromhex(content["key"])

@@ -1,7 +1,7 @@
-"""Bytes on disk: deterministic Parquet, digests, and writes that a power cut cannot halve.
+"""Files on disk: deterministic Parquet, digests, and atomic writes.
 
-Every file and folder that the program makes is made here, for its owner alone whatever the umask;
-what libraries make by themselves is so by `recon_cli.console.group`.
+All files and folders of the program are made here, accessible to their owner alone whatever the
+umask; `recon_cli.console.group` does the same for those that libraries make.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ UNFINISHED = ".tmp."
 
 
 def digest(data: bytes) -> str:
-    """SHA-256 in hexadecimal."""
+    """Return the SHA-256 of bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file, read in pieces."""
+    """Return the SHA-256 of a file, read in chunks."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def json_bytes(value: Any) -> bytes:
-    """Readable JSON with sorted keys: equal values make equal bytes, and diffs mean something."""
+    """Serialise a value as readable JSON with sorted keys; equal values give equal bytes."""
     text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
 
 
 def key_of(value: Any) -> str:
-    """Digest of a value that JSON can express."""
+    """Return the digest of a value that JSON can express."""
     return digest(json_bytes(value))
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:
-    """The frame as Parquet; the same frame gives the same bytes."""
+    """Serialise a frame as Parquet; equal frames give equal bytes."""
     buffer = io.BytesIO()
     frame.rechunk().write_parquet(
         buffer,
@@ -69,9 +69,9 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it that are not there, for their owner alone.
+    """Make a folder, and missing parents, for their owner alone.
 
-    A folder that is there already stays as it is.
+    An existing folder is left as it is.
     """
     if path.is_dir():
         return
@@ -86,14 +86,14 @@ def make_folder(path: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """Make an empty file for its owner alone, or give one that is there to its owner alone."""
+    """Make an empty file for its owner alone, or restrict an existing one to its owner."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, FILE_MODE))
     path.chmod(FILE_MODE)
 
 
 @contextmanager
 def disk(path: Path) -> Iterator[None]:
-    """Turn an operating system's refusal into a message about ``path``.
+    """Turn an ``OSError`` into a message about ``path``.
 
     Raises:
         StageError: The disk is full, the folder is read-only, …
@@ -105,7 +105,7 @@ def disk(path: Path) -> Iterator[None]:
 
 
 def require_writable(path: Path) -> None:
-    """Refuse what a file cannot take the place of.
+    """Refuse a path that cannot be replaced by a file.
 
     Raises:
         StageError: ``path`` is a folder, a device or a pipe.
@@ -118,10 +118,10 @@ def require_writable(path: Path) -> None:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """Give a file beside ``path`` to write to, which takes its place when the block ends.
+    """Yield a temporary file beside ``path`` that replaces it when the block ends.
 
-    What is at ``path`` is whole or not there at all, and stays after a power cut; a failure leaves
-    nothing beside it.
+    ``path`` always has its old or its new content, even after a power cut; a failure leaves no
+    temporary file behind.
 
     Raises:
         StageError: It cannot be written.
@@ -148,14 +148,14 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(path: Path) -> None:
-    """Remove what killed processes left beside a file that nobody else writes now."""
+    """Remove temporary files that killed processes left beside a file that no process writes."""
     with disk(path):
         for aside in path.parent.glob(f"{UNFINISHED}*.{escape(path.name)}"):
             aside.unlink(missing_ok=True)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, and stays after a power cut.
+    """Write a file atomically and durably.
 
     Raises:
         StageError: It cannot be written.
@@ -165,7 +165,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Write a file that a user has named, and remove what killed processes left beside it.
+    """Write a file that a user named, and remove temporary files that killed processes left.
 
     Raises:
         StageError: It cannot be written.
@@ -175,7 +175,7 @@ def write_named(path: Path, data: bytes) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename ``source`` to ``target`` and make both folders remember it."""
+    """Rename ``source`` to ``target`` and flush both parent folders."""
     with disk(target):
         make_folder(target.parent)
         source.rename(target)
@@ -185,7 +185,7 @@ def move(source: Path, target: Path) -> None:
 
 
 def link(source: Path, target: Path) -> None:
-    """Let ``target`` be the same finished file as ``source``: a hard link, or a copy."""
+    """Make ``target`` a hard link to a finished file, or a copy where links are unsupported."""
     with disk(target):
         make_folder(target.parent)
         target.unlink(missing_ok=True)
@@ -197,7 +197,7 @@ def link(source: Path, target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's list of names; a no-op where folders cannot be opened."""
+    """Flush a folder's entries to disk; a no-op where folders cannot be opened."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -208,14 +208,14 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_tree(root: Path) -> None:
-    """Flush the lists of names of ``root`` and of every folder in it."""
+    """Flush the entries of ``root`` and of every folder in it."""
     with disk(root):
         for folder, _, _ in os.walk(root):
             sync_folder(Path(folder))
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a whole folder, if it is there."""
+    """Remove a file or a folder tree, if it exists."""
     with disk(path):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

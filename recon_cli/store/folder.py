@@ -1,4 +1,4 @@
-"""Reading published stage folders. What is read is what the manifest recorded, or an error."""
+"""Reading published stage folders: the data that the manifest recorded, or an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Folder:
     """A published folder whose manifest agrees with those of its siblings.
 
     Attributes:
-        manifest: What it says of itself.
+        manifest: Its manifest.
     """
 
     path: Path
@@ -32,16 +32,16 @@ class Folder:
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """Geoid prefixes, in order."""
+        """List the partitions, as sorted geoid prefixes."""
         return tuple(row.partition for row in self.manifest.partitions)
 
     @property
     def command(self) -> str:
-        """What makes this folder."""
+        """Return the command that makes this folder."""
         return f"recon {self.manifest.stage}"
 
     def digest(self, partition: str) -> str:
-        """Digest of a partition's data: an input digest for the stages that read it."""
+        """Return the digest of a partition's data, for the recipes of stages that read it."""
         return self._row_of(partition).digest
 
     def read(
@@ -50,9 +50,9 @@ class Folder:
         span: Span = EVERYWHERE,
         columns: Sequence[str] | None = None,
     ) -> pl.DataFrame:
-        """A partition's rows; those in ``span``, by the first column with geoids.
+        """Read the rows of a partition, or those in ``span`` by the first geoid column.
 
-        ``columns`` are the only ones to read, those of them that there are.
+        ``columns`` selects columns; names that the folder lacks are skipped.
 
         Raises:
             StageError: There is no such partition, or its files are not as recorded.
@@ -75,7 +75,7 @@ class Folder:
         return pl.concat(parts, rechunk=True)
 
     def read_extra(self, name: str) -> bytes:
-        """The bytes of a file beside the partitions.
+        """Read a file beside the partitions.
 
         Raises:
             StageError: It is missing or not as recorded.
@@ -86,7 +86,7 @@ class Folder:
         return self._bytes(self.path / name, recorded)
 
     def is_whole(self) -> bool:
-        """Whether every recorded file is there with its recorded size."""
+        """Report whether every recorded file exists with its recorded size."""
         level = self.manifest.partition_level
         return all(
             intact(self.path / f"{level}={row.partition}" / name, file, deep=False)
@@ -137,7 +137,7 @@ def read_partition(
     span: Span = EVERYWHERE,
     columns: Sequence[str] | None = None,
 ) -> pl.DataFrame:
-    """The rows of one partition of a published folder; see `Folder.read`.
+    """Read the rows of one partition of a published folder; see `Folder.read`.
 
     Raises:
         StageError: The folder or the partition is missing or damaged.
@@ -146,7 +146,7 @@ def read_partition(
 
 
 def partitions(stage_folder: Path) -> tuple[str, ...]:
-    """The partitions of a published folder, in order."""
+    """List the partitions of a published folder, sorted."""
     return _open(stage_folder, _GUESS, ()).partitions
 
 

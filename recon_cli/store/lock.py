@@ -1,4 +1,4 @@
-"""The lock of a stage, which the system releases when its process ends, however it ends."""
+"""Stage locks, which the system releases whenever and however a process ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``_manifest.json``: where a folder's data come from, and what they are.
+"""``_manifest.json``: the origin and the content of a folder.
 
 Everything that two equal runs share stands outside ``run``; times and memory stand in it.
 
@@ -33,7 +33,7 @@ class _Record(BaseModel):
 
 
 class FileEntry(_Record):
-    """A file.
+    """A file: size and digest.
 
     Attributes:
         size: In bytes.
@@ -49,7 +49,7 @@ class FileEntry(_Record):
 
 
 class FolderEntry(_Record):
-    """What a partition has in one folder."""
+    """The rows and files of a partition in one folder."""
 
     rows: int
     digest: str
@@ -57,7 +57,7 @@ class FolderEntry(_Record):
 
     @classmethod
     def of(cls, rows: int, files: Mapping[str, FileEntry]) -> Self:
-        """From the files; their digests make the partition's."""
+        """Make an entry from files; the partition's digest is made from theirs."""
         digests = {name: file.sha256 for name, file in files.items()}
         return cls(rows=rows, digest=key_of(digests), files=dict(files))
 
@@ -69,8 +69,8 @@ class PartitionEntry(_Record):
         partition: Its geoid prefix.
         piece: Which piece, from 0; None for a whole partition.
         of: Pieces of the partition.
-        key: What it was made from.
-        folders: What it has in each folder of the stage.
+        key: Digest of all that it was made from.
+        folders: Its entry for each folder of the stage.
         statuses: Counts by outcome, the stage's own words.
         totals: Further counts that add up over partitions.
         seconds: Wall time, volatile.
@@ -87,7 +87,7 @@ class PartitionEntry(_Record):
 
     @classmethod
     def joined(cls, pieces: Sequence[PartitionEntry]) -> PartitionEntry:
-        """A partition from all its pieces, in order."""
+        """Combine the pieces of a partition, in order."""
         first = pieces[0]
         folders = {
             name: FolderEntry.of(
@@ -120,7 +120,7 @@ class PartitionRow(FolderEntry):
 
 
 class RunFacts(_Record):
-    """What differs from run to run."""
+    """Facts that differ between two equal runs."""
 
     created: str = ""
     wall_seconds: float = 0.0
@@ -133,13 +133,13 @@ class RunFacts(_Record):
 
 
 class Stopped(_Record):
-    """A stage was stopped before all was decided.
+    """A mark on a stage that was stopped before all was decided.
 
     Attributes:
         seconds: Wall time until then.
-        decided: What was decided, in what the stage counts.
-        asked: Of how many.
-        counted: What these are, in the plural.
+        decided: Number of decided units.
+        asked: Number of all units.
+        counted: Name of the units, in the plural.
     """
 
     seconds: float
@@ -149,7 +149,7 @@ class Stopped(_Record):
 
     @property
     def words(self) -> str:
-        """What is said of it everywhere."""
+        """Return the sentence that all outputs use for it."""
         return (
             f"stopped after {clock_time(self.seconds)}: {self.decided:,} of {self.asked:,} "
             f"{self.counted} decided"
@@ -157,7 +157,7 @@ class Stopped(_Record):
 
 
 class ReleaseEntry(_Record):
-    """Which schema, exactly."""
+    """Name and digest of the release schema."""
 
     name: str
     digest: str
@@ -184,12 +184,12 @@ class Manifest(_Record):
         rows: Over all partitions.
         statuses: Likewise.
         totals: Likewise.
-        notes: What else a reader should know.
+        notes: Further facts for readers.
         publishable: False where chance follows from a seed, in the stage or in what it has read.
-        identity: Of a folder that is given away: what stands there in place of the key.
+        identity: Digest of the data, which replaces the key in a folder that is given away.
         stopped: Set where the stage was stopped: what was not decided until then is undecided, and
             the next run goes on.
-        run: What differs from run to run.
+        run: Facts that differ between two equal runs.
     """
 
     stage: str
@@ -218,13 +218,13 @@ class Manifest(_Record):
 
     @cached_property
     def by_partition(self) -> dict[str, PartitionRow]:
-        """Partition → its row."""
+        """Map partition names to their rows."""
         return {row.partition: row for row in self.partitions}
 
     def as_public(self, public: tuple[str, ...]) -> Manifest:
-        """What a folder that is given away says of itself: nothing of the records.
+        """Return the manifest for a folder that is given away, without traces of the records.
 
-        Neither seed nor settings, no digest of an input nor a key made of one, no total, no time.
+        It has no seed, setting, input digest, key made of these, total or time.
 
         Args:
             public: The folders that are given away.
@@ -250,12 +250,12 @@ class Manifest(_Record):
         )
 
     def document(self) -> bytes:
-        """The manifest as JSON, without what it does not say, sealed with a digest of the rest."""
+        """Serialise the manifest as JSON, without empty fields and sealed with a digest."""
         said = self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
         return json_bytes({**said, "seal": _seal(said)})
 
     def require_release(self, release: Release) -> None:
-        """Pass silently if the stage ran with this schema.
+        """Raise an error if the stage ran with another schema.
 
         Raises:
             StageError: It ran with another one.
@@ -269,9 +269,9 @@ class Manifest(_Record):
 
 
 def read_manifest(folder: Path, *, command: str) -> Manifest:
-    """Read a folder's manifest; ``command`` is what makes the folder.
+    """Read a folder's manifest; ``command`` names the command that makes the folder.
 
-    Of a public folder that lies where it was made, it is the whole one, which is kept apart.
+    For a public folder in its work folder the whole manifest, kept apart, is read.
 
     Raises:
         OtherFormatError: The folder is of an older or newer version.
@@ -297,7 +297,7 @@ def read_manifest(folder: Path, *, command: str) -> Manifest:
 
 
 def whole_name(folder: Path) -> str:
-    """The file with the whole manifest of a public folder."""
+    """Return the path of the whole manifest of a public folder."""
     return f"{folder.name}.json"
 
 
@@ -319,9 +319,9 @@ def _read(path: Path, command: str) -> Manifest:
 
 @lru_cache(maxsize=64)
 def _parsed(path: Path, _inode: int, _modified: int, _size: int) -> tuple[Manifest, bool]:
-    """A manifest's content, and whether it is what was sealed.
+    """Parse a manifest, and check its seal.
 
-    Parsed once: a nation has thousands of partitions.
+    Results are cached: a nation has thousands of partitions.
     """
     text = path.read_text(encoding="utf-8")
     _require_format(path, text)
@@ -331,7 +331,7 @@ def _parsed(path: Path, _inode: int, _modified: int, _size: int) -> tuple[Manife
 
 
 class _Form(_Record):
-    """What manifests of all versions say."""
+    """The fields that manifests of all versions have."""
 
     stage: str
     tool: str
@@ -339,7 +339,7 @@ class _Form(_Record):
 
 
 def _require_format(path: Path, text: str) -> None:
-    """Pass silently if this version reads the form of a folder's files, or nobody knows it."""
+    """Raise an error if the folder's format belongs to another version."""
     try:
         form = _Form.model_validate_json(text)
     except ValidationError:
@@ -352,12 +352,12 @@ def _require_format(path: Path, text: str) -> None:
 
 
 def _seal(said: Mapping[str, Any]) -> str:
-    """Digest of all but what differs from run to run: a manifest that was changed is none."""
+    """Compute the digest of a manifest without its run facts, to detect changes."""
     return key_of({name: value for name, value in said.items() if name not in {"run", "seal"}})
 
 
 def read_entry(path: Path) -> PartitionEntry | None:
-    """Read the mark of a finished partition; None if it is missing or damaged."""
+    """Read the completion mark of a partition; None if it is missing or damaged."""
     try:
         return PartitionEntry.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError):
@@ -375,7 +375,7 @@ def compose(
     totals: Mapping[str, int],
     run: RunFacts,
 ) -> Manifest:
-    """The manifest of one folder of a stage whose partitions are all there."""
+    """Compose the manifest of one folder from the entries of all partitions."""
     statuses = add_up(entry.statuses for entry in entries)
     return Manifest(
         stage=recipe.stage.name,
@@ -417,7 +417,7 @@ def _stopped(statuses: Mapping[str, int], seconds: float, counted: str) -> Stopp
 def _identity(
     public: Sequence[str], entries: Sequence[PartitionEntry], files: Mapping[str, FileEntry]
 ) -> str:
-    """A digest of the partitions that are given away, or else of the files; empty without any."""
+    """Digest the partitions that are given away, or else the files; empty if there are none."""
     if not public:
         return ""
     digests = {f"{e.partition}/{name}": e.folders[name].digest for name in public for e in entries}

@@ -1,4 +1,4 @@
-"""What a worker does at a time, and the geoids that belong to it.
+"""A piece of work: geoids that one worker handles at a time.
 
 See *piece* in docs/glossary.md.
 """
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Span:
-    """Geoids from ``start`` to just before ``stop``; None is no bound.
+    """A half-open range of geoids, from ``start`` to just before ``stop``; None is unbounded.
 
-    A geounit sorts directly before what lies in it, so a span of regions has all of theirs.
+    A geounit sorts directly before the geounits in it, so a span of regions contains all of theirs.
     """
 
     start: str | None = None
     stop: str | None = None
 
     def holds(self, column: str) -> pl.Expr:
-        """Which rows are inside."""
+        """Return an expression that selects the rows inside."""
         import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
 
         inside = pl.lit(value=True)
@@ -35,7 +35,7 @@ class Span:
         return inside
 
     def meets(self, first: str | None, last: str | None) -> bool:
-        """Whether geoids from ``first`` to ``last`` can be inside; None is unknown."""
+        """Report whether geoids from ``first`` to ``last`` may be inside; None is unknown."""
         before = self.start is not None and last is not None and last < self.start
         after = self.stop is not None and first is not None and first >= self.stop
         return not (before or after)
@@ -45,13 +45,13 @@ EVERYWHERE = Span()
 
 
 def place_of(columns: Sequence[str]) -> str:
-    """The column that says where a row belongs: the first whose name begins so."""
+    """Return the first geoid column, which locates the rows."""
     return next(name for name in columns if name.startswith("geoid"))
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What a worker does at a time: a partition or some neighbouring regions of it.
+    """A unit of work: a partition, or some neighbouring regions of it.
 
     Attributes:
         partition: The partition's geoid prefix.
@@ -75,12 +75,12 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """``01073``, or ``01073-00002-of-00003``; also the name of its files aside."""
+        """Return its name, such as ``01073`` or ``01073-00002-of-00003``."""
         if self.of == 1:
             return self.partition
         return f"{self.partition}-{self.number + 1:05d}-of-{self.of:05d}"
 
     @property
     def part(self) -> str:
-        """Name of its file in each folder."""
+        """Return the name of its file in each folder."""
         return f"part-{self.number:05d}.parquet"

@@ -1,7 +1,7 @@
-"""How a partition is cut: neighbouring regions that a worker takes at a time.
+"""Cutting partitions into pieces of neighbouring regions.
 
-A county of millions need not fit into memory, nor keep one worker busy while the others wait.
-The cut follows from the geounits alone, so files do not depend on who works how.
+A county of millions need not fit into memory, nor occupy one worker while the others wait. The
+cut depends on the geounits alone, so files are the same for any number of workers.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def cut(
 
 
 def pieces_bytes(pieces: Iterable[Piece]) -> bytes:
-    """The cut of every partition as JSON."""
+    """Serialise the cut of every partition as JSON."""
     found: dict[str, list[dict[str, object]]] = {}
     for piece in pieces:
         found.setdefault(piece.partition, []).append(
@@ -79,7 +79,7 @@ def pieces_bytes(pieces: Iterable[Piece]) -> bytes:
 
 
 def read_pieces(geounits: Folder) -> list[Piece]:
-    """The cut that lies beside ``geounits``, in order of geoid.
+    """Read the cut stored beside ``geounits``, sorted by geoid.
 
     Raises:
         StageError: It is missing or damaged.

@@ -1,4 +1,4 @@
-"""The published counts and their laws, as `recon ingest` leaves them and attacks read them."""
+"""The published counts and their laws, as `recon ingest` stores them and attacks read them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from recon_cli.store.published import PROTECTION, open_published, read_coverage
 
 
 def protection_files(protection: Protection, release: Release) -> dict[str, bytes]:
-    """The laws of a release that is not exact, as files beside ``tables``: name → content."""
+    """Serialise the laws of a protected release, as files to store beside ``tables``."""
     files: dict[str, bytes] = {}
     entries = []
     for number, statement in enumerate(protection.statements or (Statement(Exact()),)):
@@ -41,16 +41,16 @@ def protection_files(protection: Protection, release: Release) -> dict[str, byte
 
 
 def laws_of(tables: Folder, release: Release) -> tuple[str, ...]:
-    """By which laws the counts of ``tables`` were published, in words, each once.
+    """Describe each law by which counts of ``tables`` were published, once.
 
-    None where all are exact.
+    Empty where all counts are exact.
     """
     statements = read_protection(tables, release).statements
     return tuple(dict.fromkeys(describe_law(each.law) for each in statements))
 
 
 def read_protection(tables: Folder, release: Release) -> Protection:
-    """The laws that lie beside ``tables``; without any all counts are exact.
+    """Read the laws stored beside ``tables``; without any, all counts are exact.
 
     Raises:
         StageError: They are damaged, or do not fit ``release``.
@@ -67,7 +67,7 @@ def read_protection(tables: Folder, release: Release) -> Protection:
 def read_published(
     work: Path, release: Release, partition: str, span: Span = EVERYWHERE
 ) -> Publication:
-    """The published counts of one partition, or of the regions of it in ``span``.
+    """Read the published counts of one partition, or of its regions in ``span``.
 
     Raises:
         StageError: They are missing, damaged, or of another release.

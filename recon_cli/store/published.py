@@ -1,4 +1,4 @@
-"""What lies beside the published counts: coverage, names of places, whether laws."""
+"""Files beside the published counts: coverage, place names, laws."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _NOT_LISTED = "all that are not listed"
 
 
 def coverage_bytes(coverage: Coverage, release: Release) -> bytes:
-    """The coverage as JSON: per pattern its level and tables, ``all`` or the cell numbers."""
+    """Serialise the coverage as JSON: level and tables of each pattern, ``all`` or cell numbers."""
     return json_bytes([_pattern_json(pattern, release) for pattern in coverage])
 
 
 def read_coverage(tables: Folder, release: Release) -> Coverage:
-    """The coverage that lies beside ``tables``.
+    """Read the coverage stored beside ``tables``.
 
     Raises:
         StageError: It is missing, damaged, or does not fit ``release``.
@@ -48,17 +48,17 @@ def read_coverage(tables: Folder, release: Release) -> Coverage:
 
 
 def names_bytes(names: Mapping[str, str]) -> bytes:
-    """What people call places, by geoid, as JSON."""
+    """Serialise place names, by geoid, as JSON."""
     return json_bytes(dict(sorted(names.items())))
 
 
 def place_name(geoid: str, names: Mapping[str, str]) -> str:
-    """What people call a place, or that it stands for all that are not listed; may be empty."""
+    """Return a place's name, or what to call one that stands for unlisted ones; may be empty."""
     return _NOT_LISTED if geoid.endswith(UNLISTED) else names.get(geoid, "")
 
 
 def read_names(geounits: Folder) -> dict[str, str]:
-    """Geoid → what people call the place; none where the published files did not say.
+    """Read place names by geoid; empty where the published files have none.
 
     Raises:
         StageError: The file beside ``geounits/`` is damaged.
@@ -70,17 +70,17 @@ def read_names(geounits: Folder) -> dict[str, str]:
 
 
 def read_left_out(tables: Folder) -> tuple[LeftOut, ...]:
-    """The numbers of the published files that are not among the counts of ``tables``."""
+    """Read which numbers of the published files are not among the counts of ``tables``."""
     return tuple(LeftOut(**each) for each in tables.manifest.notes.get(LEFT_OUT, ()))
 
 
 def has_statements(tables: Folder) -> bool:
-    """Whether the counts of ``tables`` are protected: intervals, not numbers."""
+    """Report whether the counts of ``tables`` are protected, that is, intervals."""
     return PROTECTION in tables.manifest.extras
 
 
 def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:
-    """The folders ``tables/`` and ``geounits/``.
+    """Open the folders ``tables/`` and ``geounits/``.
 
     Raises:
         StageError: They are missing, damaged, or of another release.

@@ -1,8 +1,8 @@
-"""Removing a run: which entries of a work folder are its own, and taking them away.
+"""Removing a run: find the entries of a work folder that a run made, and delete them.
 
-What is ours is known by what is in it, not by its name alone: a manifest that names the folder, or
-in `.staging`, `private` and the like only what the program puts there. All else stays. No link is
-followed, and nothing outside of the work folder is touched.
+An entry is recognised by its content, not by its name alone: a manifest that names the folder,
+or in `.staging`, `private` and the like only files that the program makes. Everything else is
+kept. Links are not followed, and nothing outside the work folder is touched.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _LINE: Final = 65_536
 
 @dataclass(frozen=True)
 class Purge:
-    """What a purge of a work folder would remove.
+    """The entries that a purge of a work folder would remove.
 
     Attributes:
-        paths: What a run made, in order of name; the folder of what is unfinished is the last.
+        paths: Entries that a run made, sorted by name; the staging folder comes last.
         kept: Other entries, which stay.
         elsewhere: Names of files that were written outside of the folder, and are not looked for.
     """
@@ -51,12 +51,10 @@ class Purge:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
         return sum(each.lstat().st_size for each in self._files())
 
     @property
     def files(self) -> int:
-        """How many files."""
         return sum(1 for _ in self._files())
 
     def _files(self) -> Iterator[Path]:
@@ -68,7 +66,7 @@ class Purge:
 
 
 def find_purge(work: Path, folders: Collection[str]) -> Purge:
-    """What of a work folder is a run's.
+    """Find the entries of a work folder that a run made.
 
     Args:
         folders: Those that stages publish: one of these is ours even if its manifest is damaged.
@@ -88,9 +86,9 @@ def find_purge(work: Path, folders: Collection[str]) -> Purge:
 
 
 def purge(found: Purge) -> None:
-    """Remove what was found, and folders that are empty then, the work folder too.
+    """Remove what `find_purge` found, then folders that are empty, the work folder included.
 
-    Each is renamed into ``.staging`` first: what a killed purge leaves, the next one removes.
+    Entries are renamed into ``.staging`` first: the next purge removes what a killed one left.
 
     Raises:
         StageError: A stage is being run in the folder, or the disk refused.
@@ -151,7 +149,7 @@ def _find(work: Path, folders: Collection[str]) -> Purge:
 
 
 def _find_compared(home: Path, folders: Collection[str]) -> Purge:
-    """What is ours in ``compare/``: work folders, and the list of units of all."""
+    """Find what runs made in ``compare/``: work folders, and the list of units."""
     paths: list[Path] = []
     kept: list[Path] = []
     elsewhere: set[str] = set()
@@ -168,7 +166,7 @@ def _find_compared(home: Path, folders: Collection[str]) -> Purge:
 
 
 def _manifests(work: Path) -> Iterator[tuple[Path, Manifest]]:
-    """The readable manifests of the folders in ``work``, and those that are not given away."""
+    """Yield the readable manifests of the folders in ``work``, private ones included."""
     for place in (*work.glob(f"*/{MANIFEST}"), *work.glob(f"{PRIVATE}/*/*/{MANIFEST}")):
         try:
             yield place.parent, read_manifest(place.parent, command="the stage that makes it")
@@ -183,9 +181,9 @@ def _is_ours(path: Path, manifests: Collection[Path], folders: Collection[str]) 
 
 
 def _apart(path: Path, manifest: Manifest | None) -> tuple[list[Path], list[Path]]:
-    """Part a folder of ours: what a run made, and files of somebody else, which its manifest lacks.
+    """Separate a folder's entries into those a run made and foreign files.
 
-    Without those it is removed whole; else file by file, the manifest at the end.
+    A folder without foreign files is removed whole, else file by file with the manifest last.
     """
     if manifest is None:
         return [path], []
@@ -207,7 +205,7 @@ def _apart(path: Path, manifest: Manifest | None) -> tuple[list[Path], list[Path
 
 
 def _is_private(path: Path, folders: Collection[str]) -> bool:
-    """Whether all folders in ``private/STAGE`` are a stage's."""
+    """Test whether all folders in ``private/STAGE`` belong to a stage."""
     if path.is_symlink() or not path.is_dir():
         return False
     prefix = f"{PRIVATE}/{path.name}/"
@@ -215,7 +213,7 @@ def _is_private(path: Path, folders: Collection[str]) -> bool:
 
 
 def _is_log(path: Path) -> bool:
-    """Whether a file begins as ``--log-json`` does."""
+    """Test whether a file begins as ``--log-json`` does."""
     with path.open("rb") as stream:
         line = stream.readline(_LINE)
     try:
@@ -226,7 +224,7 @@ def _is_log(path: Path) -> bool:
 
 
 def _all_locks(staging: Path) -> ExitStack:
-    """The locks of all stages, held.
+    """Hold the locks of all stages.
 
     Raises:
         StageError: Another process holds one, or one cannot be opened.
@@ -238,7 +236,7 @@ def _all_locks(staging: Path) -> ExitStack:
 
 
 def _remove_empty(folder: Path, until: Path) -> None:
-    """Remove a folder and those above it, below ``until``, if they are empty."""
+    """Remove a folder and its parents, below ``until``, as long as they are empty."""
     while folder != until and folder.is_dir() and not any(folder.iterdir()):
         with files.disk(folder):
             folder.rmdir()

@@ -1,4 +1,4 @@
-"""What a stage's output depends on, and the keys that say whether it is still good.
+"""Recipes: all that a stage's output depends on, and keys that tell whether it is current.
 
 See *recipe* in docs/glossary.md.
 """
@@ -25,14 +25,14 @@ COMPARED_UNITS: Final = "_units.parquet"
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file from outside the work folder. Its place on this machine is nobody's business."""
+    """A file from outside the work folder, recorded without its path on this machine."""
 
     name: str
     size: int
     sha256: str
 
     def as_json(self) -> dict[str, Any]:
-        """For manifests and keys."""
+        """Return it as JSON, for manifests and keys."""
         return {"name": self.name, "size": self.size, "sha256": self.sha256}
 
 
@@ -41,7 +41,7 @@ class Recipe:
     """Everything that a stage's output depends on.
 
     Attributes:
-        stage: Whose output.
+        stage: Short name of the stage.
         release: Name of the release.
         release_digest: Digest of its schema.
         partition_level: Level whose geoid prefixes name the partitions.
@@ -72,12 +72,12 @@ class Recipe:
 
     @cached_property
     def key(self) -> str:
-        """Changes whenever any of it changes."""
+        """Return a digest of the whole recipe."""
         inputs = {name: dict(digests) for name, digests in self.partitions.items()}
         return key_of({**self._common, "partitions": inputs})
 
     def partition_key(self, partition: str) -> str:
-        """Changes whenever anything changes that this partition depends on."""
+        """Return a digest of all that this partition depends on."""
         return key_of({**self._common, "inputs": dict(self.partitions.get(partition, {}))})
 
     @cached_property

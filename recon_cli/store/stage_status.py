@@ -1,4 +1,4 @@
-"""What a run of a stage would do, found out without doing it."""
+"""The state of a stage, found without running it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMED = 3
 
 
 class State(StrEnum):
-    """How a stage stands."""
+    """The state of a stage."""
 
     DONE = "done"
     STALE = "out of date"
@@ -35,13 +35,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class StageStatus:
-    """What a run of a stage would find.
+    """The status of a stage, as a run would find it.
 
     Attributes:
-        state: How it stands; a run does nothing exactly when that is ``DONE``.
+        state: Its state; a run skips the stage exactly when this is ``DONE``.
         reasons: Why it is not done, if it was done once.
         finished: Partitions that would be taken over.
-        partitions: How many there are; 0 when the stage learns that from its input.
+        partitions: Number of partitions; 0 if the stage learns it from its input.
         last: Manifest of what is published, up to date or not.
     """
 
@@ -54,10 +54,10 @@ class StageStatus:
 
 
 def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageStatus:
-    """What `recon_cli.store.transaction` would find; reads only, and less than it would.
+    """Return what `recon_cli.store.transaction` would find; only reads, and less than it would.
 
     Args:
-        recipe: What the output is to be made from.
+        recipe: Everything that the output depends on.
         force: As for a transaction.
 
     Raises:
@@ -94,7 +94,7 @@ def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageSta
 def published_manifest(
     work: Path, stage: Stage
 ) -> tuple[Manifest | None, Literal[State.DAMAGED, State.STALE] | None, str]:
-    """Manifest of the stage's first folder, if there is one; what is wrong with them, and why."""
+    """Read the manifest of the stage's first folder; return also its defect, and the reason."""
     present = [name for name in stage.folders if (work / name / MANIFEST).is_file()]
     if not present:
         return None, None, ""
@@ -112,7 +112,7 @@ def published_manifest(
 
 
 def pending_publication(work: Path, stage: Stage) -> Manifest | None:
-    """Manifest of what an interrupted publication decided on, and the next run completes."""
+    """Read the manifest of an interrupted publication, which the next run completes."""
     name = stage.folders[0]
     for root in stagings(work, stage):
         if (root / COMMIT).is_file():
@@ -122,7 +122,7 @@ def pending_publication(work: Path, stage: Stage) -> Manifest | None:
 
 
 def changes(last: Manifest, recipe: Recipe) -> Iterator[str]:
-    """Why what was published is not what ``recipe`` makes; a few words each."""
+    """Yield short reasons why the published output differs from what ``recipe`` makes."""
     if last.stopped is not None:
         yield last.stopped.words
     if last.tool != __version__:
@@ -156,7 +156,7 @@ def _differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
 
 
 def _said(value: object) -> str:
-    """A setting as YAML says it."""
+    """Format a setting as YAML does."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return str(value)
@@ -178,7 +178,7 @@ def _changed(what: str, before: Mapping[str, str], now: Mapping[str, str]) -> It
 def _moved(
     before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]]
 ) -> Iterator[str]:
-    """Which partitions' inputs changed, by folder."""
+    """Describe which partitions' inputs changed, by folder."""
     new, gone = now.keys() - before.keys(), before.keys() - now.keys()
     for count, verb in ((len(new), "new"), (len(gone), "gone")):
         if count:
@@ -203,13 +203,13 @@ def _readable(folder: Path, stage: Stage) -> Manifest | None:
 
 
 def _begun(work: Path, recipe: Recipe) -> bool:
-    """Whether a run of this very recipe has found something that is not published."""
+    """Test whether an unpublished run of this recipe has results."""
     root = staging_of(work, recipe).root
     return any(root.glob("done/*.json")) or any(root.glob("begun/*/*"))
 
 
 def _reusable(work: Path, recipe: Recipe) -> set[str]:
-    """Partitions that need not be done again, judged by keys and by sizes of files."""
+    """Return the partitions that need not be made again, judged by keys and file sizes."""
     staging = staging_of(work, recipe)
     own = ((read_entry(mark), staging.new) for mark in (staging.root / "done").glob("*.json"))
     whole: set[str] = set()

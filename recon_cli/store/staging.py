@@ -1,8 +1,8 @@
-"""The place where a stage's output grows, partition by partition, before it is published.
+"""Staging folders, in which a stage's output grows partition by partition until it is published.
 
-``.staging/<stage>-<key>/`` holds ``new/`` (the folders as they will be), ``done/`` (a mark for
-every finished partition), ``begun/`` (what is known of others), during publication ``old/`` (what
-is being replaced) and ``_commit.json`` (publication has begun and must be completed).
+``.staging/<stage>-<key>/`` holds ``new/`` (the folders to publish), ``done/`` (a mark for every
+finished partition), ``begun/`` (partial results of others), during publication ``old/`` (the
+replaced folders) and ``_commit.json`` (publication has begun and must be completed).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ COMMIT = "_commit.json"
 
 @dataclass(frozen=True)
 class Staging:
-    """Where workers write. Pickles, so that each worker writes its own partitions.
+    """The staging folder of a stage. Pickles, so that each worker writes its own partitions.
 
     Attributes:
         root: The stage's own folder under ``.staging``.
-        recipe: What the output is made from.
+        recipe: Everything that the output depends on.
     """
 
     root: Path
@@ -38,23 +38,23 @@ class Staging:
 
     @property
     def new(self) -> Path:
-        """The folders to publish."""
+        """Return the folder with the folders to publish."""
         return self.root / "new"
 
     def partition_folder(self, folder: str, partition: str) -> Path:
-        """``new/tables/county=01073``."""
+        """Return the folder of a partition, such as ``new/tables/county=01073``."""
         return self.new / folder / f"{self.recipe.partition_level}={partition}"
 
     def mark(self, name: str) -> Path:
-        """The file that says that a partition, or a piece of one, is finished."""
+        """Return the file that marks a partition, or a piece of one, as finished."""
         return self.root / "done" / f"{name}.json"
 
     def trace(self, piece: Piece) -> Path:
-        """The file where a worker notes what it is about to solve."""
+        """Return the file in which a worker notes the geounit it is about to solve."""
         return self.root / "at" / piece.name
 
     def begun(self, piece: Piece) -> Path:
-        """The folder of what is known of a piece that is not finished."""
+        """Return the folder with the partial results of an unfinished piece."""
         return self.root / "begun" / piece.name
 
     def write(
@@ -66,7 +66,7 @@ class Staging:
         totals: Mapping[str, int] | None = None,
         started: float | None = None,
     ) -> PartitionEntry:
-        """Write a finished piece: one frame for each folder of the stage, then the mark.
+        """Write a finished piece: one frame for each folder of the stage, then its mark.
 
         Args:
             piece: A partition, or a part of it.
@@ -93,7 +93,7 @@ class Staging:
         return entry
 
     def finish(self, entry: PartitionEntry) -> None:
-        """Mark what ``entry`` says as finished."""
+        """Mark the partition of ``entry`` as finished."""
         files.write_bytes(self.mark(_name(entry)), files.json_bytes(entry.model_dump(mode="json")))
 
     def write_extra(self, folder: str, name: str, data: bytes) -> None:
@@ -101,7 +101,7 @@ class Staging:
         files.write_bytes(self.new / folder / name, data)
 
     def finished(self) -> dict[str, PartitionEntry]:
-        """By name the partitions and pieces that are done and need not be done again."""
+        """Map names of finished partitions and pieces to their entries."""
         found = {}
         for path in sorted((self.root / "done").glob("*.json")):
             entry = read_entry(path)
@@ -110,10 +110,10 @@ class Staging:
         return found
 
     def reuse(self, entry: PartitionEntry, source: Path) -> bool:
-        """Take over a partition that ``source`` holds; False if its files are not as recorded.
+        """Take over a partition from ``source``; return False if its files differ from the record.
 
         Args:
-            entry: What it should be.
+            entry: The record of the partition.
             source: A folder that holds the stage's folders.
         """
         level = self.recipe.partition_level
@@ -137,7 +137,7 @@ class Staging:
 
 
 def intact(path: Path, recorded: FileEntry, *, deep: bool) -> bool:
-    """Whether a file is as recorded: by size alone, or ``deep`` by its bytes too."""
+    """Test whether a file is as recorded: by size, and if ``deep`` by its bytes too."""
     try:
         if path.stat().st_size != recorded.size:
             return False
@@ -162,19 +162,19 @@ class PartWriter:
         self._rows[partition, folder] = self._rows.get((partition, folder), 0) + frame.height
 
     def partitions(self) -> list[str]:
-        """Those with at least one part, in order of name."""
+        """List the partitions with at least one part, sorted."""
         return sorted({partition for partition, _ in self._parts})
 
     def has(self, partition: str, folder: str) -> bool:
-        """Whether a partition has a part in ``folder``."""
+        """Report whether a partition has a part in ``folder``."""
         return (partition, folder) in self._parts
 
     def rows(self, partition: str, folder: str) -> int:
-        """How many rows a partition has in ``folder`` so far."""
+        """Count the rows that a partition has in ``folder`` so far."""
         return self._rows.get((partition, folder), 0)
 
     def read(self, partition: str, folder: str, columns: list[str]) -> pl.DataFrame:
-        """Some columns of what has been written of a partition."""
+        """Read some columns of the parts of a partition."""
         import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
 
         home = self.staging.partition_folder(folder, partition)
@@ -189,7 +189,7 @@ class PartWriter:
         totals: Mapping[str, int] | None = None,
         started: float | None = None,
     ) -> PartitionEntry:
-        """Mark a partition as finished. It must have a part in every folder of the stage."""
+        """Mark a partition as finished; it must have a part in every folder of the stage."""
         entry = PartitionEntry(
             partition=partition,
             key=self.staging.recipe.partition_key(partition),
@@ -210,7 +210,7 @@ class PartWriter:
 def write_part(
     staging: Staging, partition: str, folder: str, name: str, frame: pl.DataFrame
 ) -> FileEntry:
-    """Write one part file; its entry says which geoids are in it."""
+    """Write one part file, and return its entry with the range of its geoids."""
     data = files.parquet_bytes(frame)
     files.write_bytes(staging.partition_folder(folder, partition) / name, data)
     geoids = next((frame[c] for c in frame.columns if c.startswith("geoid")), None)

@@ -1,6 +1,6 @@
-"""What is for study and not for publication: how a file or folder says so.
+"""Marks on files and folders that are for study and not for publication.
 
-Whatever is made of it says so, too: `recon_cli.pipeline.run.Run.reads_study`.
+All that is made from them is marked too: `recon_cli.pipeline.run.Run.reads_study`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _OF_A_WORK_FOLDER: Final = ("microdata", "tables")
 
 
 def is_for_study(path: Path) -> bool:
-    """Whether a file or folder, or one that it lies in, says that it is not for publication.
+    """Test whether a file or folder, or a parent of it, is marked as not for publication.
 
-    A file says so by its name, ``….study.csv``, a folder by the file `NOT_FOR_PUBLICATION` in it.
+    A file is marked by its name, ``….study.csv``, a folder by the file `NOT_FOR_PUBLICATION` in it.
     """
     here = path.resolve()
     if has_study_name(path) or has_study_name(here):
@@ -35,7 +35,7 @@ def is_for_study(path: Path) -> bool:
 
 
 def has_study_name(path: Path) -> bool:
-    """Whether the name of a file says that it is not for publication.
+    """Test whether a file's name marks it as not for publication.
 
     >>> has_study_name(Path("counts.study.csv")), has_study_name(Path("study.csv"))
     (True, False)
@@ -44,7 +44,7 @@ def has_study_name(path: Path) -> bool:
 
 
 def require_study_name(key: str, to: Path | None) -> None:
-    """Refuse a file for study whose name does not say so.
+    """Refuse a file for study whose name does not mark it.
 
     Raises:
         ConfigError: The message begins with ``key``.

@@ -1,9 +1,9 @@
-"""From an unfinished stage to a published one, whatever instant the process is killed at.
+"""Publishing a stage atomically, whatever instant the process is killed at.
 
 Publication is a journal and renames. Once ``_commit.json`` is on disk the new folders are
-decided: each is renamed into place, the one it replaces going aside first. A kill in between
-leaves the journal, and whoever next opens the stage completes it. Before the journal is
-there the old folders are untouched and the finished partitions are kept for the next run.
+decided: each is renamed into place, after the one that it replaces was moved aside. A kill in
+between leaves the journal, and the next process that opens the stage completes it. Before the
+journal exists the old folders are untouched and the finished partitions are kept for the next run.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ KEY_DIGITS = 16
 
 @dataclass
 class Transaction:
-    """One run of a stage, from what is already there to publication.
+    """One run of a stage, from existing partitions to publication.
 
     Attributes:
-        recipe: What the output is made from.
+        recipe: Everything that the output depends on.
         staging: Where to write; may be sent to workers.
         current: The published manifest of the stage's first folder, when it is up to date.
         done: By name what is finished already, from an interrupted or an earlier run:
@@ -65,19 +65,19 @@ class Transaction:
     _cpu: float = field(default_factory=time.process_time)
 
     def is_done(self, piece: Piece) -> bool:
-        """Whether a piece, or the partition that it is of, is finished already."""
+        """Report whether a piece, or the partition that it belongs to, is finished already."""
         return piece.name in self.done or piece.partition in self.done
 
     @property
     def is_published(self) -> bool:
-        """Whether the very output is there, which was to be made again."""
+        """Report whether the same output is published already, and is made again by request."""
         return up_to_date(self.work, self.recipe) is not None
 
     def stopped(self, counted: str) -> Transaction:
-        """The same stage, to be published as far as it was decided when it was stopped.
+        """Return the same stage, to be published with only what was decided when it was stopped.
 
         Args:
-            counted: What its statuses count, in the plural.
+            counted: Name of its units, in the plural.
         """
         recipe = replace(self.recipe, stopped=counted)
         staging = staging_of(self.work, recipe)
@@ -100,10 +100,10 @@ class Transaction:
 
         Args:
             pieces: All that the stage consists of; each must be finished.
-            notes: What else the manifest should say; values that JSON can express.
+            notes: Further entries of the manifest; values that JSON can express.
             totals: Counts beside those of the pieces.
-            usages: What the partitions cost.
-            workers: How many processes made them; 0 for this one alone.
+            usages: Cost of each partition.
+            workers: Number of processes that made them; 0 for this one alone.
 
         Returns:
             The manifest of the stage's first folder.
@@ -140,7 +140,7 @@ class Transaction:
         return open_folder(self.work, self.recipe.stage, self.recipe.stage.folders[0]).manifest
 
     def _write_manifest(self, manifest: Manifest) -> None:
-        """The manifest beside the data; of a public folder only what may be told there."""
+        """Write the manifest beside the data; for a public folder, only the public part of it."""
         stage, place = self.recipe.stage, self.staging.new / manifest.folder
         if manifest.folder in stage.public:
             whole = self.staging.new / manifests_folder(stage.name) / whole_name(place)
@@ -149,7 +149,7 @@ class Transaction:
         files.write_bytes(place / MANIFEST, manifest.document())
 
     def _entries(self, pieces: Iterable[Piece]) -> list[PartitionEntry]:
-        """The finished partitions, in order of name."""
+        """Return the entries of finished partitions, sorted by name."""
         finished = self.staging.finished()
         parts: dict[str, list[PartitionEntry]] = {}
         for piece in sorted(pieces, key=lambda piece: (piece.partition, piece.number)):
@@ -179,7 +179,7 @@ class Transaction:
         )
 
     def _remove_unlisted(self, entries: list[PartitionEntry]) -> None:
-        """Remove what an interrupted run left and this one does not publish."""
+        """Remove files of an interrupted run that this run does not publish."""
         level = self.recipe.partition_level
         for folder in self.recipe.stage.folders:
             for path in sorted((self.staging.new / folder).glob(f"{files.UNFINISHED}*")):
@@ -203,10 +203,10 @@ class Transaction:
 
 @contextmanager
 def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[Transaction]:
-    """Open a stage for writing; nobody else can until the block ends.
+    """Open a stage for writing; no other process can until the block ends.
 
-    An interrupted publication is completed first. Finished partitions of an interrupted
-    run, and published ones, are taken over when they were made from the same inputs.
+    An interrupted publication is completed first. Finished partitions of an interrupted run, and
+    published ones, are reused if they were made from the same inputs.
 
     Args:
         recipe: What the output is made from.
@@ -232,7 +232,7 @@ def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[
 
 @contextmanager
 def shared_transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[Transaction]:
-    """Open a stage beside other processes that do other pieces of it; none of them publishes.
+    """Open a stage beside other processes that work on other pieces; none of them publishes.
 
     Raises:
         StageError: A process has the stage to itself, the disk refused, or ``force`` is given,
@@ -249,7 +249,7 @@ def shared_transaction(work: Path, recipe: Recipe, *, force: bool = False) -> It
 
 
 def up_to_date(work: Path, recipe: Recipe) -> Manifest | None:
-    """The published manifest, if the stage is there, whole, and made from ``recipe``."""
+    """Return the published manifest if the stage is complete and made from ``recipe``."""
     try:
         folders = [open_folder(work, recipe.stage, name) for name in recipe.stage.folders]
     except StageError:
@@ -261,7 +261,7 @@ def up_to_date(work: Path, recipe: Recipe) -> Manifest | None:
 
 
 def changed_outside(manifest: Manifest, recipe: Recipe) -> list[str]:
-    """Files beyond the work folder that are not as the stage wrote them."""
+    """List the files outside the work folder that differ from what the stage wrote."""
     return [
         name
         for name, path in sorted(recipe.outside.items())
@@ -270,7 +270,7 @@ def changed_outside(manifest: Manifest, recipe: Recipe) -> list[str]:
 
 
 def recover(work: Path, stage: Stage) -> None:
-    """Finish what a killed process began to publish, and clear away what it left behind."""
+    """Complete the publication that a killed process began, and remove what it left behind."""
     for root in stagings(work, stage):
         if (root / COMMIT).is_file():
             complete_publication(work, root, stage)
@@ -292,7 +292,7 @@ def complete_publication(work: Path, root: Path, stage: Stage) -> None:
 
 
 def _reuse_finished(work: Path, staging: Staging) -> None:
-    """Take over finished partitions with the same key from other runs of the stage."""
+    """Reuse finished partitions with the same key from other runs of the stage."""
     recipe = staging.recipe
     wanted = {name: recipe.partition_key(name) for name in recipe.partitions}
     for entry in staging.finished().values():
@@ -305,7 +305,7 @@ def _reuse_finished(work: Path, staging: Staging) -> None:
 
 
 def reusable_entries(work: Path, staging: Staging) -> Iterator[tuple[PartitionEntry, Path]]:
-    """Partitions that other runs of the stage finished, and where they lie."""
+    """Yield the partitions that other runs of the stage finished, with their folders."""
     for root in stagings(work, staging.recipe.stage):
         if root != staging.root:
             for mark in sorted((root / "done").glob("*.json")):
@@ -325,7 +325,7 @@ def _folders(staging: Staging) -> tuple[str, ...]:
 
 
 def _entry(published: list[Folder], partition: str) -> PartitionEntry:
-    """A published partition as the mark that a new staging gets."""
+    """Convert a published partition to the mark of a new staging folder."""
     rows = {folder.manifest.folder: folder.manifest.by_partition[partition] for folder in published}
     first = rows[published[0].path.name]
     return PartitionEntry(
@@ -347,19 +347,19 @@ def _entry_of(path: Path) -> FileEntry:
 
 
 def staging_of(work: Path, recipe: Recipe) -> Staging:
-    """Where the output of ``recipe`` grows."""
+    """Return the staging folder of ``recipe``."""
     name = f"{recipe.stage.name}-{recipe.key[:KEY_DIGITS]}"
     return Staging(work / STAGING / name, recipe)
 
 
 def stagings(work: Path, stage: Stage) -> list[Path]:
-    """The staging folders of every run of the stage that was begun and not published."""
+    """List the staging folders of all unpublished runs of the stage."""
     pattern = f"{stage.name}-{'[0-9a-f]' * KEY_DIGITS}"
     return [path for path in sorted((work / STAGING).glob(pattern)) if path.is_dir()]
 
 
 def _discard(*roots: Path) -> None:
-    """Remove staging folders; renamed first, so that half of one is never taken for a whole."""
+    """Remove staging folders; each is renamed first, so that a half-removed one is never reused."""
     for root in roots:
         trash = root.with_name(f"trash-{root.name}-{os.getpid()}")
         files.remove(trash)
@@ -368,7 +368,7 @@ def _discard(*roots: Path) -> None:
 
 
 def _unfinished(work: Path) -> Path:
-    """The folder of what is not published yet; the work folder is made if it is not there."""
+    """Return the folder of staging folders; make the work folder if needed."""
     home = work / STAGING
     try:
         files.make_folder(home)
