@@ -1,4 +1,4 @@
-"""Run a function over work items: here, in spawned workers, or on a Dask cluster; same results."""
+"""Running a function over work items: in this process, in spawned workers, or on a Dask cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process must be like when it starts workers: one thread each, and deaf to Ctrl-C."""
+"""The environment of a process that starts workers: single-threaded, with Ctrl-C held back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THREAD_LIMITS = dict.fromkeys(
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Children started inside get one thread; the environment is then as it was before."""
+    """Let processes started in the block use one thread; restore the environment afterwards."""
     before = dict(os.environ)
     os.environ.update(THREAD_LIMITS)  # before a child starts: libraries read it when imported
     try:
@@ -37,9 +37,9 @@ def single_threaded() -> Iterator[None]:
 
 @contextmanager
 def block_interrupts(number: signal.Signals = signal.SIGINT) -> Iterator[None]:
-    """Hold a signal back; children and threads started inside never hear it.
+    """Block a signal; processes and threads started in the block never receive it.
 
-    Ctrl-C is heard by the main thread alone, which stops them.
+    The main thread alone receives Ctrl-C, and stops them.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -1,9 +1,9 @@
 """The parent's side of Dask workers, its own or those of a running scheduler.
 
-The parent hands out one item a worker at a time and pins it to that worker. Dask alone would
-send a task whose worker died to the next worker, and an item that kills workers would cost
-several; here the parent hears of the first death and decides. Workers read and write their data
-themselves; what comes back is progress and one small answer an item.
+The parent hands out one item at a time to each worker and pins it there. Dask alone would send a
+task whose worker died to the next worker, so that one bad item could kill several; here the
+parent is notified of the first death and decides. Workers read and write their data themselves;
+only progress and one small answer for each item come back.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _FETCH_SECONDS = 30.0
 
 @dataclass
 class _Worker:
-    """One worker as the parent knows it.
+    """The parent's record of one worker.
 
     Attributes:
         address: Dask's name of it.
-        future: Of what it was last asked.
+        future: Its current task.
         key: Name of the attempt that it holds; empty while it is set up.
         index: The item that it holds.
-        ready: What it answered when it was set up.
+        ready: Its answer to the setup.
     """
 
     address: str
@@ -72,13 +72,13 @@ def run_on_cluster(
     cluster: DaskWorkers,
     workers: int | None,
 ) -> int:
-    """Finish the job on a cluster; how many workers it had at most.
+    """Finish the job on a cluster; return the largest number of workers that it had.
 
     Args:
         function: As for `run_items`.
-        shared: Likewise.
+        shared: The argument that all items share.
         job: Its items.
-        workers: How many to use at a time; None for all.
+        workers: Largest number of workers to use; None for all.
 
     Raises:
         Exception: What an item raised.
@@ -101,7 +101,7 @@ def run_on_cluster(
 
 
 class _ClusterWorkers:
-    """The workers that are known, and what each is doing."""
+    """The known workers and their current tasks."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class _ClusterWorkers:
         client.subscribe_topic(remote.TOPIC, lambda event: self._messages.put(event[1]))
 
     def run(self) -> int:
-        """Work until every item is done; the most workers that were ready at a time."""
+        """Work until every item is done; return the largest number of workers ready at a time."""
         self._refresh()
         while not self._queue.finished:
             if time.monotonic() - self._looked >= _LOOK_SECONDS:
@@ -135,7 +135,7 @@ class _ClusterWorkers:
         return self._most
 
     def release(self) -> None:
-        """Leave the workers as they were, whatever state they are in."""
+        """Forget the job on all workers, whatever state they are in."""
         if self._cluster.scheduler is None or self._client.status != "running":
             return
         with suppress(OSError):
@@ -147,7 +147,7 @@ class _ClusterWorkers:
                 )
 
     def _refresh(self) -> None:
-        """Who has come, and who is gone."""
+        """Register workers that have joined, and drop those that have left."""
         self._looked = time.monotonic()
         threads = self._threads()
         for address in set(self._workers) - set(threads):
@@ -163,7 +163,7 @@ class _ClusterWorkers:
             raise WorkerError(self._no_workers(len(threads)))
 
     def _threads(self) -> dict[str, int]:
-        """Threads of each worker that the scheduler knows now."""
+        """Return the thread count of each worker that the scheduler knows."""
         try:
             if self._client.status == "running":
                 return dict(self._client.nthreads())
@@ -240,7 +240,7 @@ class _ClusterWorkers:
             self._queue.record_answer(index, pickle.loads(answer))  # noqa: S301 - our own worker's bytes
 
     def _lose(self, worker: _Worker) -> None:
-        """A worker is gone, or another process has taken its address."""
+        """Handle the loss of a worker, or of its address to another process."""
         if self._client.status != "running":
             raise self._no_scheduler()
         del self._workers[worker.address]
@@ -274,7 +274,7 @@ class _ClusterWorkers:
 def _worker_setup(
     function: WorkFunction[Any, Any, Any], shared: object, folder: Path
 ) -> Iterator[remote.WorkerSetup]:
-    """What workers read before they get work, in a file that is removed in the end.
+    """Write what workers read before they get work to a file that is removed at the end.
 
     Raises:
         ConfigError: The folder cannot be written to.

@@ -1,4 +1,4 @@
-"""Connections to Dask: workers of our own, or a scheduler that runs already."""
+"""Connections to Dask: own workers, or a running scheduler."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ _LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "t
 
 
 class Future(Protocol):
-    """What we use of a Dask future; Dask's own class has no types."""
+    """The part of a Dask future that is used here; Dask's own class is untyped."""
 
     def done(self) -> bool:
-        """Whether it has ended, one way or another."""
+        """Report whether it has ended, with a result or an error."""
 
     def result(self, timeout: float) -> object:
-        """The task's result; raises what the task raised, or one of `LOST`."""
+        """Return the task's result; raise what the task raised, or one of `LOST`."""
 
 
 class Client(Protocol):
-    """A Dask client, likewise."""
+    """The part of a Dask client that is used here; Dask's own class is untyped."""
 
     status: str
 
     def nthreads(self) -> dict[str, int]:
-        """Threads of each worker, by address."""
+        """Return the thread count of each worker, by address."""
 
     def subscribe_topic(self, topic: str, handler: Callable[[Any], None]) -> None:
-        """Have ``handler`` called with ``(time, message)``, in another thread."""
+        """Call ``handler`` with ``(time, message)`` for each event, in another thread."""
 
     def submit(
         self,
@@ -64,10 +64,10 @@ class Client(Protocol):
         allow_other_workers: bool,
         pure: bool,
     ) -> Future:
-        """Have a task run."""
+        """Submit a task."""
 
     def cancel(self, futures: list[Future]) -> None:
-        """Give up tasks; one that runs already runs to its end."""
+        """Cancel tasks; a running one ends by itself."""
 
     def run(
         self,
@@ -76,18 +76,18 @@ class Client(Protocol):
         workers: list[str],
         on_error: Literal["ignore"],
     ) -> object:
-        """Call a function at once on workers, whatever they do."""
+        """Call a function at once on workers, even busy ones."""
 
     def close(self) -> None:
-        """Leave."""
+        """Close the connection."""
 
 
 @contextmanager
 def own_workers(processes: int) -> Iterator[Client]:
-    """Workers of our own on this machine, and a client.
+    """Start workers on this machine, and yield a client.
 
-    They speak TLS with a key that only they have: whoever else could connect to a worker could have
-    it run anything. Their pages, which anybody on this machine could read, are not served.
+    They use TLS with a key of their own, because anyone who can connect to a worker can run code on
+    it. Their status pages are off, because anybody on this machine could read them.
 
     Raises:
         ConfigError: The package cryptography cannot be imported.
@@ -127,7 +127,7 @@ def own_workers(processes: int) -> Iterator[Client]:
 
 
 def _close(cluster: distributed.LocalCluster) -> None:
-    """End the workers, the busy ones too, for which Dask by itself would wait."""
+    """End the workers, even busy ones, for which Dask by itself would wait."""
 
     async def stop() -> None:
         nannies = cluster.workers.values()
@@ -139,7 +139,7 @@ def _close(cluster: distributed.LocalCluster) -> None:
 
 @contextmanager
 def running_scheduler(scheduler: str) -> Iterator[Client]:
-    """A client of a running scheduler.
+    """Yield a client of a running scheduler.
 
     Raises:
         ConfigError: It cannot be reached.
@@ -163,7 +163,7 @@ def _client(place: str | distributed.LocalCluster) -> Client:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep Dask's log off the terminal: what matters of it we say ourselves."""
+    """Keep Dask's log off the terminal; the program reports what matters."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     before = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""A function in a process of its own that ends in time, whatever it is doing then."""
+"""Running a function in a process of its own with a time limit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Reports = Callable[[Callable[[Any], None]], None]
 
 
 def results_until(end: float, function: Reports) -> Iterator[Any]:
-    """What ``function`` reports until it returns, or the time is over.
+    """Yield what ``function`` reports until it returns or the time is over.
 
     Args:
         end: By `time.monotonic`; the process is stopped then, as by SIGTERM: what it reports of
@@ -87,7 +87,7 @@ def _run(pipe: Connection, function: Reports) -> None:
 
 
 def _send(pipe: Connection, message: tuple[str, object]) -> None:
-    """Send a message whole, whatever comes in between."""
+    """Send a message whole, even if a signal arrives."""
     with block_interrupts(signal.SIGTERM):
         pipe.send(message)
 

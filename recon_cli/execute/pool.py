@@ -1,9 +1,9 @@
 """The parent's side of a pool of worker processes.
 
-The pool is our own because `concurrent.futures` cannot tell which item killed a worker, gives
-up the whole pool then, and holds on to running tasks when the user presses Ctrl-C. A worker that
-dies closes its pipe, so the parent knows at once which item it held, and starts another worker
-in its place. polars is not fork-safe: workers are spawned.
+`concurrent.futures` cannot tell which item killed a worker, gives up the whole pool then, and
+keeps running tasks when the user presses Ctrl-C. Here a worker that dies closes its pipe, so the
+parent knows at once which item it held, and starts another worker in its place. Workers are
+spawned, because polars is not fork-safe.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STOP_SECONDS = 5.0
 
 
 class Pool:
-    """Spawned workers, one pipe each."""
+    """Spawned workers, each with a pipe."""
 
     def __init__(self, function: WorkFunction[Any, Any, Any], count: int, job: WorkQueue) -> None:
         self._function = function
@@ -37,7 +37,7 @@ class Pool:
         self._held: dict[Connection, int] = {}
 
     def run(self, prepare: Callable[[], object]) -> None:
-        """Work until every item is done; what all share is made while the workers start.
+        """Work until every item is done; prepare the shared argument while the workers start.
 
         Raises:
             Exception: What an item raised.
@@ -56,7 +56,7 @@ class Pool:
             self._stop()
 
     def _start(self) -> Connection:
-        """Another process, which imports what it needs at once."""
+        """Start another process, which imports what it needs at once."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         # Nothing big may be an argument: to a child that dies early, `start` would wait for ever.
@@ -70,7 +70,7 @@ class Pool:
         return ours
 
     def _send_shared(self, pipe: Connection) -> None:
-        """Send what all items share, and the first item."""
+        """Send the shared argument and the first item."""
         with suppress(OSError):  # likewise
             pipe.send_bytes(self._shared)
         self._hand_out(pipe)
@@ -99,7 +99,7 @@ class Pool:
             self._hand_out(pipe)
 
     def _handle_worker_death(self, pipe: Connection) -> None:
-        """A worker died: hand its item back, and start another in its place."""
+        """Return the item of a dead worker to the queue, and start another worker."""
         process = self._processes.pop(pipe)
         index = self._held.pop(pipe)
         process.join(_STOP_SECONDS)

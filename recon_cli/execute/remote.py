@@ -1,9 +1,9 @@
-"""The worker's side of a Dask cluster: what its workers are asked to do.
+"""The worker's side of a Dask cluster: the functions that its workers call.
 
-A worker is set up before it gets work: it reads the function and what all items share from a
-file in the work folder, which proves that it sees that folder, too. A worker process that was
-not briefed does nothing: if Dask starts a task again by itself, in the place of a process that
-died, the task comes back undone and the parent decides what to do with the item.
+A worker is set up before it gets work: it reads the function and the shared argument from a file
+in the work folder, which proves that it sees that folder. A worker that was not set up does
+nothing: if Dask restarts a task by itself, in place of a process that died, the task returns
+undone and the parent decides about the item.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _FILE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """What a worker must know before it gets work.
+    """The data that a worker needs before it gets work.
 
     Attributes:
         job: Name of the call.
         file: Pickle of the function and what all items share.
         digest: SHA-256 of the file.
         folder: The parent's current folder: relative paths start from there.
-        version: Of this package.
+        version: Version of this package.
         python: Major and minor version.
     """
 
@@ -56,7 +56,7 @@ class WorkerSetup:
 
 @dataclass(frozen=True)
 class Ready:
-    """A worker that may get work: its process and where it runs."""
+    """The answer of a worker that is ready: its process and host."""
 
     pid: int
     host: str
@@ -64,13 +64,13 @@ class Ready:
 
 @dataclass(frozen=True)
 class Refused:
-    """A worker that must not get work, and why."""
+    """The answer of a worker that must not get work, with the reason."""
 
     reason: str
 
 
 class Stopped(BaseException):
-    """Raised inside an item when the parent wants no more of it."""
+    """Raised inside an item when the parent no longer wants its result."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ _known: dict[str, _Known] = {}
 
 
 def set_up(setup: WorkerSetup) -> Ready | Refused:
-    """Check that this process can do the work, and remember what it is."""
+    """Check that this process can do the work, and keep the setup."""
     reason = _mismatch(setup)
     if reason:
         return Refused(reason)
@@ -115,7 +115,7 @@ def set_up(setup: WorkerSetup) -> Ready | Refused:
 
 
 def run_item(job: str, key: str, payload: bytes) -> bytes | None:
-    """Do one item; None when this process was not set up, or is wanted no more.
+    """Do one item; return None if this process was not set up or the job was forgotten.
 
     Args:
         job: Name of the call.
@@ -152,7 +152,7 @@ def run_item(job: str, key: str, payload: bytes) -> bytes | None:
 
 
 def forget(job: str) -> None:
-    """Forget a job; an item that is still being worked on ends at its next tick."""
+    """Forget a job; an item in progress ends at its next tick."""
     _known.pop(job, None)
 
 

@@ -1,4 +1,4 @@
-"""What is run, and what comes of it."""
+"""Work items, their results and their cost."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class WorkItem(Generic[Payload]):
     """One unit of work.
 
     Attributes:
-        name: What messages call it.
-        payload: What the function gets; must pickle.
+        name: Name in messages.
+        payload: Argument of the function; must pickle.
         weight: Its size, in any unit; the biggest go first.
-        deaths: How many workers have died while they held it; counted by `run_items`.
+        deaths: Number of workers that died while they held it; counted by `run_items`.
     """
 
     name: str
@@ -44,13 +44,13 @@ OnDeath = Callable[[WorkItem[Payload], str], WorkItem[Payload] | None]
 
 
 def retry_once(item: WorkItem[Payload], cause: str) -> WorkItem[Payload] | None:  # noqa: ARG001
-    """The same item, after its first death; then no more."""
+    """Return the item after its first death; None after later ones."""
     return item if item.deaths == 1 else None
 
 
 @dataclass(frozen=True)
 class Results(Generic[Result]):
-    """Results in the order of the items, whatever ran first.
+    """Results in the order of the items.
 
     Attributes:
         values: One for each item.
@@ -66,7 +66,7 @@ class Results(Generic[Result]):
 
 @dataclass(frozen=True)
 class DaskWorkers:
-    """Dask workers to run on: those of a scheduler, or some that are started for the call.
+    """Dask workers to use: those of a scheduler, or some that are started for the call.
 
     Attributes:
         folder: One that every worker sees, under the same path.
@@ -82,21 +82,21 @@ class DaskWorkers:
 
 
 def default_workers() -> int:
-    """The number of cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class Meter:
-    """Has the cost of a piece of work once it is done."""
+    """Holds the cost of a piece of work once it is done."""
 
     usage = Usage()
 
 
 @contextmanager
 def measured() -> Iterator[Meter]:
-    """Measure what happens inside, on this process."""
+    """Measure the cost of the block in this process."""
     meter = Meter()
     wall, cpu = time.perf_counter(), time.process_time()
     yield meter

@@ -1,4 +1,4 @@
-"""The items of one call: who is next, what each has reported, and what came of it."""
+"""A queue of work items, with the progress and the outcome of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recon_cli.tracebacks import RemoteTraceback
 
 @dataclass
 class WorkQueue:
-    """The items of one call.
+    """The items of one call of `run_items`.
 
     Attributes:
         items: As they are now; a revived one may differ from the one that was given.
@@ -39,11 +39,10 @@ class WorkQueue:
 
     @property
     def finished(self) -> bool:
-        """Whether every item has its outcome."""
         return len(self.outcomes) == len(self.items)
 
     def take(self) -> int | None:
-        """The next item, which the caller now holds; None when none waits."""
+        """Take the next waiting item; return None if none waits."""
         return self.waiting.pop() if self.waiting else None
 
     def tick(self, index: int, news: ProgressMessage) -> None:
@@ -52,7 +51,7 @@ class WorkQueue:
         self.on_tick(news.units, news.people, news.statuses)
 
     def record_answer(self, index: int, answer: Done | Failed) -> None:
-        """Take a worker's answer. Progress that was lost or delayed on the way is made up for.
+        """Record a worker's answer, with the progress that was lost or delayed on the way.
 
         Raises:
             Exception: What the item raised.
@@ -65,12 +64,12 @@ class WorkQueue:
         self.finish(index, answer.value, answer.usage)
 
     def finish(self, index: int, value: Any, usage: Usage) -> None:
-        """Keep what an item returned."""
+        """Record an item's result."""
         self.outcomes[index] = (value, usage)
         self.on_done(self.items[index].name, usage)
 
     def handle_worker_death(self, index: int, cause: str) -> None:
-        """A worker died while it held an item: its progress is taken back, the item revived.
+        """Take back the progress of an item whose worker died, and queue the item again.
 
         Raises:
             WorkerError: The item is given up.
@@ -93,6 +92,6 @@ class WorkQueue:
         self.waiting.append(index)
 
     def results(self) -> tuple[tuple[Any, ...], tuple[Usage, ...]]:
-        """Values and costs in the order of the items; all must be finished."""
+        """Return values and costs in the order of the items; all must be finished."""
         outcomes = [self.outcomes[index] for index in range(len(self.items))]
         return tuple(value for value, _ in outcomes), tuple(usage for _, usage in outcomes)

@@ -1,4 +1,4 @@
-"""A worker process: takes items from its pipe, sends progress and outcomes back."""
+"""A worker process: takes items from its pipe, and sends progress and outcomes back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TICK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class ProgressMessage:
-    """Progress of an attempt at an item; also differences of it, which may be negative."""
+    """Progress of an attempt at an item, or a difference of two, which may be negative."""
 
     units: int = 0
     people: int = 0
@@ -51,7 +51,7 @@ class ProgressMessage:
 
 
 class ProgressSender:
-    """A `Tick` that sends what it hears, but not more often than every so many seconds.
+    """A `Tick` that sends accumulated progress at most every few seconds.
 
     Attributes:
         total: All that it has heard.
@@ -65,7 +65,7 @@ class ProgressSender:
         self._sent = time.monotonic()
 
     def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        """Count it."""
+        """Add to the progress, and send it if a message is due."""
         self.total += ProgressMessage(units, people, statuses)
         if time.monotonic() - self._sent >= self._seconds:
             self._flush()
@@ -80,7 +80,7 @@ class ProgressSender:
 
 @dataclass(frozen=True)
 class Done:
-    """An item's result, its cost, and all its progress."""
+    """An item's result, its cost and its total progress."""
 
     value: Any
     usage: Usage
@@ -89,14 +89,14 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """What an item raised."""
+    """The exception that an item raised."""
 
     error: Exception
     trace: str
 
 
 def work(pipe: Connection) -> None:
-    """Do what the pipe says until it says None or breaks: a function, what is shared, items."""
+    """Do what the pipe sends until None or its end: the function, the shared argument, items."""
     _die_with_parent()
     collect_seldom()
     try:
@@ -123,7 +123,7 @@ def work(pipe: Connection) -> None:
 def attempt(
     function: WorkFunction[Any, Any, Any], shared: object, payload: object, ticker: ProgressSender
 ) -> bytes:
-    """Call the function; a pickle of `Done` or `Failed`, whatever it returns or raises."""
+    """Call the function, and pickle the outcome as `Done` or `Failed`."""
     try:
         with measured() as meter:
             value = function(shared, payload, ticker)
@@ -134,7 +134,7 @@ def attempt(
 
 
 def _portable(error: Exception) -> Exception:
-    """``error`` if it survives pickling, else the nearest thing that does."""
+    """Return ``error`` if it survives pickling, else the nearest exception that does."""
     try:
         again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
         if type(again) is type(error) and str(again) == str(error):
@@ -154,7 +154,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def _die_with_parent() -> None:
-    """A worker must not go on writing after its parent was killed."""
+    """End this process when its parent dies, so that it does not go on writing."""
     from multiprocessing import parent_process  # noqa: PLC0415 - for workers alone, slow to load
 
     parent = parent_process()
