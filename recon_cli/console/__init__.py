@@ -1,1 +1,1 @@
-"""What commands share: their options, their groups, what they print, and how they end."""
+"""Shared parts of commands: options, groups, output and exit."""

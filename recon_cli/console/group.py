@@ -1,7 +1,7 @@
 """Groups of commands: find them, and turn their failures into messages and exit codes.
 
-Those of most stages are made from what `recon_cli.pipeline.stages` declares. ``--help`` imports
-none of them: what a command does is said here, or where its stage is declared.
+Most stages' commands are made from their declarations in `recon_cli.pipeline.stages`. ``--help``
+imports none of them: their first sentences stand here or in the declarations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from recon_cli.stage import load
 
 @contextmanager
 def private_umask() -> Iterator[None]:
-    """Let what libraries make in this process and its children be for their owner alone, too."""
+    """Restrict files that libraries make, in this process and its children, to their owner."""
     before = os.umask(0o077)
     try:
         yield
@@ -77,18 +77,19 @@ _PURPOSES: Mapping[str, str] = {
 
 
 class Commands(click.Group):
-    """Commands of this group: its own modules, and those that capabilities declare.
+    """A group whose commands are its own modules and those that capabilities declare.
 
-    A public module of the package is a command, and so is the module ``command`` of a capability.
-    Where a stage's capability has none, its command is made from the stage's declaration.
+    Each public module of the package is a command, and so is the module ``command`` of a
+    capability.
+    A stage whose capability has no such module gets a command made from its declaration.
     """
 
     def __init__(self, *args: Any, path: str, package: str = "", **settings: Any) -> None:
         """Make a group.
 
         Args:
-            path: What a user types, as ``recon plan``.
-            package: Where its modules are; without, all its commands are of stages.
+            path: The words that a user types, such as ``recon plan``.
+            package: The package with its modules; without one, all its commands are of stages.
         """
         super().__init__(*args, **settings)
         self.path = path
@@ -108,11 +109,11 @@ class Commands(click.Group):
         }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Those of stages in the order of a run, then those of other modules."""
+        """List commands of stages in the order of a run, then others."""
         return [*self.stages, *self.declared, *self.modules]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of one module, or of a stage that has none."""
+        """Import a command, or make it from its stage's declaration."""
         if cmd_name in self.modules:
             return _command_of(f"{self.package}.{cmd_name}")
         if cmd_name in self.declared:
@@ -128,7 +129,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of the first word.
+        """Return the command that the first word names.
 
         Raises:
             UsageError: There is none; with what may have been meant, in whatever group it is.
@@ -140,37 +141,37 @@ class Commands(click.Group):
             raise click.UsageError(error.message + near, ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands, first sentences whole; click cuts them off to fit one line."""
+        """List the commands with whole first sentences; click would cut them to one line."""
         for title, names in self.sections(self.list_commands(ctx)).items():
             with formatter.section(title):
                 formatter.write_dl([(name, self.purpose(name)) for name in names])
 
     def purpose(self, name: str) -> str:
-        """Return the first sentence of a command's help, for which nothing is imported."""
+        """Return the first sentence of a command's help without importing the command."""
         found = self.stages.get(name) or self.declared.get(name)
         return _PURPOSES[f"{self.path} {name}"] if found is None else found.purpose
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Heading → the commands below it."""
+        """Group command names under headings."""
         return {"Commands": list(names)}
 
 
 class Recon(Commands):
-    """The whole: turns failures of its subcommands into messages and exit codes."""
+    """The top-level group, which turns failures of its commands into messages and exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All of them, by name."""
+        """List all commands by name."""
         return sorted(super().list_commands(ctx))
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """By what a person wants, in this order; what is in no list comes last."""
+        """Group command names by purpose, in this order; unlisted ones come last."""
         known = {name for listed in HEADINGS.values() for name in listed}
         found = {title: [n for n in listed if n in names] for title, listed in HEADINGS.items()}
         found["Other"] = [name for name in names if name not in known]
         return {title: listed for title, listed in found.items() if listed}
 
     def main(self, *args: Any, **settings: Any) -> Any:
-        """The whole process, as click runs it."""
+        """Run the whole process, as click does."""
         collect_seldom()
         fill_streams()
         # Ours are no plugins' models: to look for some is to read of every installed package.
@@ -246,7 +247,7 @@ def _command_names(package: str) -> tuple[str, ...]:
 
 
 def _near(root: click.Command, name: str) -> str:
-    """What to type in place of a name that is no command here."""
+    """Suggest a command for an unknown name."""
     longest_first = sorted(_typed(root), key=lambda words: -len(words.split()))
     typed = {words.split()[-1]: words for words in longest_first}
     close = [name] if name in typed else get_close_matches(name, typed, n=1)
@@ -254,7 +255,7 @@ def _near(root: click.Command, name: str) -> str:
 
 
 def _typed(group: click.Command, path: str = "") -> Iterator[str]:
-    """What is typed after ``recon`` for every command, those of groups included."""
+    """Yield the words that a user types for every command, nested ones included."""
     if not isinstance(group, click.Group):
         return
     context = click.Context(group)
@@ -267,6 +268,6 @@ def _typed(group: click.Command, path: str = "") -> Iterator[str]:
 
 
 def _say(ctx: click.Context, text: str) -> None:
-    """Tell people, unless stderr is for programs."""
+    """Print a message for people, unless stderr is for programs."""
     if not ctx.meta.get(MACHINE, False):
         click.echo(text, err=True)

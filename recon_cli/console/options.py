@@ -1,4 +1,4 @@
-"""Options that every command over a run shares, and how they become a `Run`."""
+"""The options that every command over a run shares, and the `Run` made from them."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ from recon_cli.progress import ConsoleReporter, Reporter, SilentReporter
 
 
 class GivenPath(click.Path):
-    """A path; an empty one, which would be the current folder, is refused."""
+    """A path that must not be empty, because an empty path is the current folder."""
 
     def __init__(self, **kinds: bool) -> None:
         super().__init__(path_type=Path, **kinds)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path of a text that is not empty."""
         if value == "":
             self.fail("an empty path; the current folder is '.'", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class ConfiguredCommand(click.Command):
-    """What reads keys of the config; its help lists them as the config's models do.
+    """A command that reads config keys; its help lists them from the config's models.
 
     Attributes:
         sections: The sections that it reads, besides the keys at the top.
@@ -46,7 +45,7 @@ class ConfiguredCommand(click.Command):
         self.help = _with_lists(self.help or "")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options, and the keys of the config."""
+        """List the options, then the config keys."""
         super().format_options(ctx, formatter)
         keys = [key for section in self.sections for key in named_keys(section)]
         with formatter.section("Config keys"):
@@ -57,7 +56,7 @@ class ConfiguredCommand(click.Command):
 
 
 def _with_lists(text: str) -> str:
-    """Help whose paragraphs with indented lines click leaves as they are."""
+    """Mark paragraphs with indented lines so that click does not rewrap them."""
     parts = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(
         f"\b\n{each}" if "\n  " in each and each[0] != "\b" else each for each in parts
@@ -75,7 +74,7 @@ OUTPUT_FILE = GivenPath(dir_okay=False)
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What the shared options said.
+    """The values of the shared options.
 
     Attributes:
         config: The config file.
@@ -93,7 +92,7 @@ class RunOptions:
     shard: str | None = None
 
     def setting(self, **values: str | float | Path | Sequence[str] | None) -> RunOptions:
-        """With further settings, ``section__key=value``; None leaves the config's value."""
+        """Add settings, ``section__key=value``; None keeps the config's value."""
         added = [
             f"{name.replace('__', '.')}={_yaml(value)}"
             for name, value in values.items()
@@ -102,7 +101,7 @@ class RunOptions:
         return replace(self, settings=(*self.settings, *added))
 
     def sharded(self, shard: str | None, *, force: bool) -> RunOptions:
-        """With the shard of the work that ``--shard`` asks for.
+        """Add the shard that ``--shard`` asks for.
 
         Raises:
             click.UsageError: ``--force`` would undo what the other shards do.
@@ -112,11 +111,6 @@ class RunOptions:
         return replace(self, shard=shard)
 
     def load(self) -> RunConfig:
-        """Load the config.
-
-        Raises:
-            ConfigError: Something in it or in a setting is wrong.
-        """
         return load_config(
             self.config, settings=self.settings, work=self.work, workers=self.workers
         )
@@ -138,14 +132,14 @@ class RunOptions:
         return Run(config, release, self.reporter_on_terminal(), force, shard)
 
     def reporter_on_terminal(self, place: str = "") -> Reporter:
-        """Shows progress to people; ``place`` is which stage of how many."""
+        """Return a reporter for the terminal; ``place`` tells which stage of how many it is."""
         if self.verbosity < 0:
             return SilentReporter()
         return ConsoleReporter(partial(console, stderr=True), self.verbosity > 0, place)
 
 
 def run_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the shared options; it receives them as its first argument."""
+    """Give a command the shared options, as its first argument."""
 
     @wraps(function)
     def with_options(
@@ -202,14 +196,14 @@ force_option = click.option("--force", is_flag=True, help="Run again what is up 
 
 
 def _yaml(value: str | float | Path | Sequence[str]) -> str:
-    """A value as YAML text, quoted so that it stays text (JSON strings are YAML)."""
+    """Quote a value as YAML text (JSON strings are YAML)."""
     if isinstance(value, int | float):
         return str(value)
     return json.dumps(str(value) if isinstance(value, str | Path) else list(value))
 
 
 def tables_value(text: str | None) -> str | tuple[str, ...] | None:
-    """``block+tract`` stays a selection by level; ``P1,P12`` is a list of tables."""
+    """Parse ``P1,P12`` as a list of tables; keep ``block+tract``, a selection by level, as text."""
     if text is None:
         return None
     names = tuple(name.strip() for name in text.split(",") if name.strip())

@@ -1,4 +1,4 @@
-"""What a finished stage prints on stdout: a few aligned facts, readable at any width."""
+"""Printing facts and tables on stdout, readable at any width."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NARROWEST = 20
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console whose reader may go away: that raises `BrokenPipeError`, as for any file."""
+    """Return a console that raises `BrokenPipeError` when its reader goes away, as files do."""
     from rich.console import Console  # noqa: PLC0415 - only when there is something to show
 
     class Plain(Console):
@@ -39,14 +39,14 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def show(title: str, facts: Iterable[Fact]) -> None:
-    """Print a title and facts as label and value."""
+    """Print a title, then facts as label and value."""
     for line in _folded(title, 0):
         click.secho(line, bold=True)
     show_facts([(label, value) for label, value in facts])
 
 
 def show_facts(facts: Sequence[Fact]) -> None:
-    """Print labels, and beside them values folded to the width of the terminal."""
+    """Print labels, each with its value folded to the width of the terminal."""
     indent = max((len(label) for label, _ in facts), default=0) + 4
     for label, value in facts:
         lines = [part for line in value.split("\n") for part in _folded(line, indent)]
@@ -55,7 +55,7 @@ def show_facts(facts: Sequence[Fact]) -> None:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal; 80 where there is none."""
+    """Return the width of the terminal in columns; 80 where there is none."""
     return shutil.get_terminal_size().columns
 
 
@@ -65,14 +65,14 @@ def _folded(line: str, indent: int) -> list[str]:
 
 
 def title_of(outcome: StageOutcome) -> str:
-    """The stage, and whether there was anything to do."""
+    """Format the stage's name, and whether it had anything to do."""
     if outcome.skipped:
         return f"{outcome.stage.name}: up to date, nothing to do (--force does it again)"
     return f"{outcome.stage.name}: done"
 
 
 def share(part: int, whole: int) -> str:
-    """A count and its percentage, as the report rounds it.
+    """Format a count with its percentage, rounded as in the report.
 
     >>> share(48, 260), share(0, 0), share(999999, 1000000)
     ('48 (18.5%)', '0', '999,999 (more than 99.9%)')
@@ -81,7 +81,7 @@ def share(part: int, whole: int) -> str:
 
 
 def people_of(totals: Mapping[str, int], *, is_counted: bool) -> str:
-    """How many people there are, or how many were reconstructed where no table says so.
+    """Format the number of people, or of reconstructed people if no table has a total.
 
     >>> people_of({"people": 500}, is_counted=False)
     '500 reconstructed; the tables do not say how many'
@@ -91,7 +91,7 @@ def people_of(totals: Mapping[str, int], *, is_counted: bool) -> str:
 
 
 def seconds(value: float, people: int = 0, noun: str = "people") -> str:
-    """Wall time, and the rate where it means something.
+    """Format wall time, and the rate where it is meaningful.
 
     >>> seconds(2.0, 100_000), seconds(0.004)
     ('2.00 (50,000 people a second)', '0.00')
@@ -101,7 +101,7 @@ def seconds(value: float, people: int = 0, noun: str = "people") -> str:
 
 
 def unlisted_facts(manifest: Manifest, units: str) -> list[Fact]:
-    """How many units stand for those that the files do not list, if any does."""
+    """State how many units stand for unlisted ones, if any does."""
     number = manifest.totals.get("unlisted", 0)
     stands = "unit stands" if number == 1 else "units stand"
     fact = f"{number:,} more {stands} for any {units.replace('_', ' ')} that the files do not list"
@@ -109,14 +109,14 @@ def unlisted_facts(manifest: Manifest, units: str) -> list[Fact]:
 
 
 def duration(manifest: Manifest) -> str:
-    """How long a stage took; a lower bound when it took over partitions of an earlier run."""
+    """Format how long a stage took; a lower bound if it reused partitions of an earlier run."""
     facts = manifest.run
     least = "over " if facts.reused_partitions else ""
     return f"{least}{facts.wall_seconds:,.1f} s"
 
 
 def readable_bytes(size: int) -> str:
-    """A size as people read it.
+    """Format a size in bytes for people.
 
     >>> readable_bytes(999), readable_bytes(1_234_567)
     ('999 B', '1.2 MB')
@@ -130,7 +130,7 @@ def readable_bytes(size: int) -> str:
 
 
 def show_table(frame: pl.DataFrame, headers: list[str]) -> None:
-    """Print a small frame; numbers to the right, shares (a header with ``%``) as in the report."""
+    """Print a small frame, numbers to the right, shares (a header with ``%``) as in the report."""
     rows = [
         [_cell(value, is_share="%" in name) for name, value in zip(headers, row, strict=True)]
         for row in frame.iter_rows()
@@ -143,7 +143,7 @@ def show_table(frame: pl.DataFrame, headers: list[str]) -> None:
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of a table in a terminal.
+    """A column of a table on the terminal.
 
     Attributes:
         name: Its heading.
@@ -157,7 +157,7 @@ class TableColumn:
 def fitted_table(
     columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int
 ) -> RenderableType:
-    """A table in which nothing is cut; one fact a line where it would be too wide.
+    """Lay out a table without cutting any cell; one fact a line if it would be too wide.
 
     Args:
         columns: Its columns; those before the first number say what a row is about.
@@ -183,7 +183,7 @@ def fitted_table(
 
 
 def _fact_a_line(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> RenderableType:
-    """What each row is about, and below it its other cells, each beside its heading."""
+    """Lay out each row as a title, and below it one line for each other cell with its heading."""
     from rich.console import Group  # noqa: PLC0415 - only when there is something to show
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Printing what a run would do: `recon run --dry-run`."""
+"""Printing the plan of a run: `recon run --dry-run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of a run: what became of each stage, for people and as JSON lines."""
+"""The log of a run: the outcome of each stage, for people and as JSON lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from recon_cli.version import __version__
 
 @contextmanager
 def log_to(path: Path | None) -> Iterator[JsonLinesReporter]:
-    """Events at the end of a file, or on stderr, which then is for programs.
+    """Append events to a file, or write them to stderr, which is then for programs.
 
     Raises:
         ConfigError: The file cannot be written.
@@ -45,7 +45,7 @@ def log_to(path: Path | None) -> Iterator[JsonLinesReporter]:
 
 
 def exit_code(error: BaseException) -> int:
-    """The exit code that an error ends the program with."""
+    """Return the exit code for an error."""
     if isinstance(error, ReconError):
         return error.exit_code
     if isinstance(error, KeyboardInterrupt):
@@ -55,10 +55,10 @@ def exit_code(error: BaseException) -> int:
 
 @dataclass
 class RunLog:
-    """Follows a run: prints a summary of each stage, and records what became of it.
+    """Follows a run: prints a summary of each stage, and logs its outcome.
 
     Attributes:
-        options: Of the command.
+        options: Options of the command.
         events: Where it is written as JSON lines; None for nowhere.
         done: Short names of the stages that ran.
         skipped: And of those that were up to date.
@@ -74,11 +74,11 @@ class RunLog:
 
     @property
     def seconds(self) -> float:
-        """Wall time so far."""
+        """Return the wall time so far."""
         return round(time.perf_counter() - self.started, 3)
 
     def run_started(self, stages: Sequence[Stage]) -> None:
-        """Record the start of the run."""
+        """Log the start of the run."""
         if self.events is not None:
             config = self.run.config
             self.events.emit(
@@ -90,14 +90,14 @@ class RunLog:
             )
 
     def stage_started(self, stage: Stage, index: int, of: int) -> Reporter:
-        """Record the start of the ``index``-th stage; where it reports progress."""
+        """Log the start of a stage, and return the reporter of its progress."""
         if self.events is None:
             return self.options.reporter_on_terminal(f"{index}/{of}")
         self.events.emit("stage_started", stage=stage.short_name, index=index, of=of)
         return self.events
 
     def stage_done(self, stage: Stage, outcome: StageOutcome) -> None:
-        """Print the summary of a stage that ran or was up to date, and record it."""
+        """Print the summary of a stage that ran or was up to date, and log it."""
         if self.options.verbosity >= 0:
             print_outcome(self.run, outcome)
         (self.skipped if outcome.skipped else self.done).append(stage.short_name)
@@ -115,7 +115,7 @@ class RunLog:
             )
 
     def stage_failed(self, stage: Stage, error: BaseException) -> None:
-        """Record that a stage failed, and with it the run."""
+        """Log the failure of a stage, and with it of the run."""
         if self.events is not None:
             error = as_shortage(error) or behind(error)
             kind, code = type(error).__name__, exit_code(error)
@@ -130,7 +130,7 @@ class RunLog:
             self.run_done(code)
 
     def run_done(self, code: int = 0) -> None:
-        """Record the end of the run."""
+        """Log the end of the run."""
         if self.events is not None:
             self.events.emit(
                 "run_done",

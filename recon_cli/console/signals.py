@@ -1,4 +1,4 @@
-"""How a stopped run ends: by a signal, or because nobody reads its output any more."""
+"""The end of a stopped run: by a signal, or because its output has no reader."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ NO_READER = 141
 
 
 class Interrupted(KeyboardInterrupt):
-    """SIGINT came. Python ends itself by the signal if a plain KeyboardInterrupt crosses `exec`."""
+    """Raised on SIGINT: Python ends itself if a plain KeyboardInterrupt crosses `exec`."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came. All that cleans up after Ctrl-C cleans up after this, too."""
+    """Raised on SIGTERM; handled like Ctrl-C."""
 
 
 _RAISED = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
@@ -30,7 +30,7 @@ _RAISED = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Let SIGINT and SIGTERM raise inside; workers are stopped after either."""
+    """Raise on SIGINT and SIGTERM in the block; workers are stopped after either."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what a signal does
         return
@@ -45,7 +45,7 @@ def stoppable() -> Iterator[None]:
 
 @contextmanager
 def unmasked() -> Iterator[None]:
-    """Raise the stop itself where C code made an ImportError of it, while it loaded a module."""
+    """Re-raise a stop that C code turned into an ImportError while it loaded a module."""
     try:
         yield
     except ImportError as error:
@@ -56,7 +56,7 @@ def unmasked() -> Iterator[None]:
 
 
 def behind(error: BaseException) -> BaseException:
-    """The stop that an ImportError hides; any other error as it is."""
+    """Return the stop that an ImportError hides, or the error itself."""
     if isinstance(error, ImportError) and isinstance(error.__cause__, KeyboardInterrupt):
         return error.__cause__
     return error
@@ -67,14 +67,14 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
 
 
 def fill_streams() -> None:
-    """Let what a shell has closed lead nowhere, so that no file is opened in its place."""
+    """Open closed standard streams on the null device, so that no file takes their descriptors."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def drop_output() -> None:
-    """Send what is still to be written nowhere, so that the end is quiet."""
+    """Discard pending output, so that the process ends quietly."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -84,7 +84,7 @@ def drop_output() -> None:
 
 
 def end_at_once(end: SystemExit) -> NoReturn:
-    """End the process without what Python does at its end: a thread in C++ may not survive that."""
+    """End the process without Python's clean-up, which a running C++ thread may not survive."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(end.code if isinstance(end.code, int) else 0)

@@ -1,4 +1,4 @@
-"""The command of a stage, made from its declaration: its options, its help, its summary."""
+"""The command of a stage, made from its declaration: options, help, summary."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROTECT: Final = "recon_cli.capabilities.protect"
 
 
 def stage_command(stage: Stage) -> click.Command:
-    """The command that runs a stage and prints its summary."""
+    """Make the command that runs a stage and prints its summary."""
     section = SECTIONS[stage.section]
     meanings = meanings_of(section)
     kinds = section.model_json_schema()["properties"] if stage.options else {}
@@ -56,12 +56,12 @@ def stage_command(stage: Stage) -> click.Command:
 
 
 def _about(section: type) -> str:
-    """What the module of a section says after its first paragraph."""
+    """Return the docstring of a section's module after its first paragraph."""
     return (sys.modules[section.__module__].__doc__ or "").partition("\n\n")[2]
 
 
 def _kind(schema: dict[str, Any]) -> click.ParamType[Any] | None:
-    """The type of an option, from the JSON schema of its key."""
+    """Return the click type for the JSON schema of a key."""
     for each in schema.get("anyOf", [schema]):
         match each:
             case {"enum": list(values)}:
@@ -82,19 +82,19 @@ def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
 
 
 def print_outcome(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage, and last that it is not for publication if so."""
+    """Print the summary of a finished stage, and a warning if it is not for publication."""
     summary_of(outcome.stage)(run, outcome)
     if outcome.manifest.publishable is False:
         print_for_study()
 
 
 def print_for_study() -> None:
-    """Print that what was made is not for publication."""
+    """Print the warning that the result is not for publication."""
     click.secho("  not for publication: chance follows from a study_seed", bold=True)
 
 
 def summary_of(stage: Stage) -> Summary:
-    """Import what prints a stage's summary: ``print_summary`` of its capability."""
+    """Import ``print_summary`` of a stage's capability."""
     package = PROTECT if stage.short_name in PROTECTIONS else stage.package
     summary: Summary = load(f"{package}.summary:print_summary")
     return summary
