@@ -1,7 +1,7 @@
-"""The ``recon`` command, and those of no capability: ``run``, ``status``, ``purge``.
+"""The ``recon`` command, with the commands of no capability: ``run``, ``status``, ``purge``.
 
-A module ``run.py`` of this package whose ``command`` is a click command is ``recon run``, one in
-its folder ``data/`` a command of ``recon data``.
+A module ``run.py`` of this package with a click command ``command`` is ``recon run``; a module in
+its folder ``data/`` is a command of ``recon data``.
 """
 
 import click

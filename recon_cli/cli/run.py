@@ -135,7 +135,7 @@ def _merge(options: RunOptions, stage: str) -> None:
 def _run(
     run: Run, options: RunOptions, stages: Sequence[Stage], events: JsonLinesReporter | None
 ) -> None:
-    """Run stages; each prints its summary, and at the end there is a total."""
+    """Run stages, print the summary of each, and a total at the end."""
     log = RunLog(run, options, events)
     log.run_started(stages)
     run_stages(stages, run, log)

@@ -69,7 +69,7 @@ def command(options: RunOptions, *, as_json: bool) -> None:
 
 
 def _only_work(options: RunOptions) -> bool:
-    """Whether there is a work folder and no config."""
+    """Test whether there is a work folder and no config."""
     given = options.config is not None or options.settings or options.work is None
     return not given and not Path(DEFAULT_FILE).exists()
 
@@ -130,12 +130,12 @@ def _state(status: StageStatus) -> str:
 
 
 def _zero(run: Run | None) -> str:
-    """What the units have that no other solution differs in."""
+    """Name the units in which no other solution differs."""
     return "no variability" if run is None else words_of_run(run).zero
 
 
 def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str]:
-    """People, units, how they came out, and what else counts."""
+    """List people, units, outcomes and other key figures."""
     totals = manifest.totals
     unit = "unit" if release is None else release.geography.unit.name
     people = plural("person" if release is None else release.record)
@@ -163,7 +163,7 @@ def _making(manifest: Manifest, size: int) -> list[str]:
 
 
 def _release(run: Run | None, manifest: Manifest | None) -> Release | None:
-    """The schema that a stage was made with, where it is at hand."""
+    """Return the schema that a stage was made with, if it can be found."""
     if run is not None:
         return run.release
     if manifest is None or manifest.release.name not in packaged_releases():

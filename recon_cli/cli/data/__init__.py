@@ -1,4 +1,4 @@
-"""``recon data``: one module a command."""
+"""``recon data``: a module for each command."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _values(feature: Feature) -> str:
 
 
 def _codes(level: Level) -> str:
-    """What the geoids of a level are.
+    """Describe the geoids of a level.
 
     >>> _codes(Level("town", 1))
     'geoids of 1 character'

@@ -1,4 +1,4 @@
-"""``recon lab``: one module a command."""
+"""``recon lab``: a module for each command."""
 
 from __future__ import annotations
 
