@@ -1,4 +1,4 @@
-"""What `import recon_cli as recon` gives: the stages as functions over frames."""
+"""The Python API, `import recon_cli as recon`: stages as functions over data frames."""
 
 from recon_cli.api.leave_one_out import leave_one_out as leave_one_out
 from recon_cli.api.leave_one_out import leave_one_out_protected as leave_one_out_protected

@@ -1,4 +1,4 @@
-"""What people's own answers gave away, and how sure one can be of records: frames in and out."""
+"""Leave-one-out attacks and confidence in records, with data frames in and out."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def leave_one_out(
     seconds: float = 1.0,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """What exact counts tell of each person, with that person in them and without.
+    """Compare what exact counts tell about each person with and without that person's answers.
 
     Args:
-        published: Of `publish` or `read_published`.
+        published: Published counts, from `publish` or `read_published`.
         records: The records that were tabulated.
-        gains: What an attacker wants to know; default the schema's.
+        gains: Columns that an attacker wants to learn; default the schema's.
         within: Only people of geounits whose geoids begin so.
         solutions: Solutions to sample, with each person and without.
         seconds: Budget to settle what is certain about one person, deterministic.
@@ -76,12 +76,11 @@ def leave_one_out_protected(
     seconds: float = 1.0,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """The same for any counts: published anew without each person, and attacked from scratch.
+    """Compare the same for protected counts, published anew without each person and attacked.
 
     Args:
         records: The confidential records.
-        publish: What is published of the records of a partition. Where chance plays a part it
-            should be the same in each call. Others as of `leave_one_out`.
+        publish: Publishes the counts of a partition's records. Where chance plays a part it
 
     Returns:
         As `leave_one_out`.
@@ -116,10 +115,11 @@ def leave_one_out_swapped(
     seconds: float = 1.0,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """What swapped tables tell of each person, with that person and without: the swap drawn again.
+    """Compare the same for swapped tables, with the swap drawn again without each person.
 
-    An attack from scratch for each person and draw: for thousands of people, not millions. What is
-    concluded is about the true address.
+    Every person and draw is attacked from scratch, so this is for thousands of people, not
+    millions.
+    Conclusions are about the true address.
 
     Args:
         release: A schema with tracts, counties and states, ages, races and ethnicities, whose
@@ -128,8 +128,8 @@ def leave_one_out_swapped(
             ``household``, null in group quarters.
         chance: The swap's, one number for each household and purpose.
         setting: Packaged settings of a swap, or the path of a YAML file.
-        draws: How many swaps are drawn, each with its own numbers.
-        people: How many to draw, about; default all.
+        draws: Number of swaps, each with random numbers of its own.
+        people: Approximate number of people to sample; default all.
         seed: For the people who are drawn and the sampled solutions. Others as of
             `leave_one_out`.
 
@@ -195,11 +195,11 @@ def measure_confidence(
     solutions: int = 100,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """How often each record that is not certain appears among sampled solutions; no proof.
+    """Estimate by sampled solutions how often each uncertain record appears; this proves nothing.
 
     Args:
-        published: Of `publish` or `read_published`; exact.
-        microdata: Of `reconstruct`, from the same tables.
+        published: Exact published counts, from `publish` or `read_published`.
+        microdata: Records from `reconstruct`, made from the same tables.
         tables: The tables that it was made from.
         solutions: Solutions to sample.
         seed: For the sampled solutions.

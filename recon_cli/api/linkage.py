@@ -1,4 +1,4 @@
-"""From records to links with attacker files, and to the rates that judge them."""
+"""Link records with attacker files, and compute the rates that judge the links."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ from recon_cli.schema import AttackKeys, Release
 
 @dataclass(frozen=True)
 class Linkage:
-    """Links, and what they add up to.
+    """Links between records and attacker files, with their totals.
 
     Attributes:
-        spec: What was linked with what.
+        spec: The sources and attackers that were linked.
         links: One row per link: ``attacker, source``, the id, the geoid, the linking and gained
             columns, ``pass`` (``exact`` or ``binned``) and ``confirmed``.
         counted: Partition → what its links add up to; `score_links` makes rates of it.
@@ -80,11 +80,11 @@ def link(
         records: Other sources by name: reconstructions, and what was tabulated as ``HDF``.
         attackers: Attacker files by name; None stands for the truth's own linking columns.
             Default ``CEF_atkr`` of that kind.
-        published: What guessers of ``tables`` know.
+        published: Published counts, for guessers that use ``tables``.
         guessers: Default ``MDG`` (modal) and ``PRG`` (proportional), of the HDF, else of
             ``published``, else of the truth.
-        tables: Which tables guessers may use; default those of the finest level.
-        keys: What is linked on and gained; default the schema's.
+        tables: Tables that guessers may use; default those of the finest level.
+        keys: Columns to link on and to gain; default the schema's.
         passes: In place of the two by ``keys``, see `Pass.of`; tallies are then by pass.
         id: Column with a person's identifier.
         data_defined: Column of the truth that is false for people whom nobody can be linked to.
@@ -143,7 +143,7 @@ def score_links(
     threshold: int = 10,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """The rates of every result table, with intervals and the guessers' rates beside.
+    """Compute the rates of every result table, with intervals and the guessers' rates.
 
     Args:
         linkage: From `link`.
@@ -153,7 +153,7 @@ def score_links(
         interval: Coverage of intervals, in percent.
         bootstrap: Resamples of geounits for intervals; 0 for none.
         threshold: Rates of classes with fewer people are withheld; 0 for none.
-        seed: Of the resamples.
+        seed: Seed of the resamples.
 
     Returns:
         See `recon_cli.capabilities.score.tables.make_rates`.
@@ -188,7 +188,7 @@ def score_links(
 def agreement(
     release: Release, left: pl.DataFrame, right: pl.DataFrame, *, keys: AttackKeys | None = None
 ) -> pl.DataFrame:
-    """How many records of two files agree, geounit by geounit (Algorithm 1).
+    """Count the records of two files that agree, geounit by geounit (Algorithm 1).
 
     Args:
         left: Records, such as a reconstruction.
@@ -216,10 +216,11 @@ def agreement(
 def baselines(
     release: Release, records: pl.DataFrame, *, keys: AttackKeys | None = None
 ) -> pl.DataFrame:
-    """How many people of each geounit a guesser is right about, on average, without linking.
+    """Count the people of each geounit about whom a guesser without links is right, on average.
 
     Args:
-        records: What the guesser knows the geounits' values from, and is asked about.
+        records: Records from which the guesser knows the geounits' values, and about which it
+            guesses.
         keys: Whose gained columns are guessed; default the schema's.
 
     Returns:
@@ -247,7 +248,7 @@ def baselines(
 
 @dataclass(frozen=True)
 class _Part:
-    """One partition: records by origin, attacker files by name, what guessers of tables know."""
+    """One partition: records by origin, attacker files by name, and what guessers know."""
 
     records: Mapping[str, pl.DataFrame]
     files: Mapping[str, pl.DataFrame]

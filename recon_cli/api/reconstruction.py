@@ -1,4 +1,4 @@
-"""From published counts to records, and what is certain of them."""
+"""Reconstruct records from published counts, and prove which of them are certain."""
 
 from __future__ import annotations
 
@@ -47,12 +47,11 @@ def publish(
     geounits: Iterable[str] | None = None,
     protection: Protection | None = None,
 ) -> Publication:
-    """Tidy counts as a publication: checked, with its geounits and what is published for each.
+    """Build a publication from tidy counts, after checking them.
 
     Args:
         counts: ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
-        absent: What a cell without a row means: ``zero``, or ``unpublished``; for all tables, or
-            by table.
+        absent: Meaning of a cell without a row: ``zero`` or ``unpublished``; for all tables, or
         geounits: The geoids of all geounits; without them, a geounit of which no cell is
             published is not known.
         protection: By which law each count was published; without it all are exact.
@@ -76,14 +75,13 @@ def read_published(
     geounits: Path | str | None = None,
     protection: Protection | None = None,
 ) -> Publication:
-    """Published files of any format, whole in memory.
+    """Read published files of any format whole into memory.
 
     Args:
         paths: Files that are together one publication.
         source: Their format, as in ``ingest.source``.
-        mapping: What they do not say themselves, as in ``ingest.mapping``.
-        absent: What a cell without a count means: ``zero``, the default of tidy files, or
-            ``unpublished``, that of all others; for all tables, or by table.
+        mapping: Facts that the files do not state, as in ``ingest.mapping``.
+        absent: Meaning of a cell without a count: ``zero``, the default of tidy files, or
         geounits: A file with a column ``geoid``: the list of all geounits.
         protection: By which law each count was published; without it all are exact.
 
@@ -113,15 +111,15 @@ def reconstruct(
     engine: EngineChoice = "auto",
     within: Within = "lowest",
 ) -> Reconstruction:
-    """Records that have exactly the published counts.
+    """Reconstruct records that have exactly the published counts.
 
     Args:
-        published: Of `publish` or `read_published`.
-        seed: Which of several solutions.
+        published: Published counts, from `publish` or `read_published`.
+        seed: Selects one of several solutions.
         objective: ``any`` solution, or the ``likely`` one that makes the published counts
             likeliest; default ``likely`` where a law says that some counts are likelier.
         engine: ``auto``, or an engine that finds a solution of the study's program by itself.
-        within: Which single value where the tables tell only a group of values.
+        within: Selects a single value where the tables only determine a group of values.
 
     Returns:
         ``microdata``, one row per person, and ``blocks``, how each geounit was solved.
@@ -152,7 +150,7 @@ def verify(
     """Tabulate records again and compare every published cell.
 
     Args:
-        published: Of `publish` or `read_published`.
+        published: Published counts, from `publish` or `read_published`.
         records: One row per person.
 
     Returns:
@@ -181,11 +179,11 @@ def measure_variability(
     unit_seconds: float = 0.5,
     seed: int = 0,
 ) -> Variability:
-    """How far other solutions can be from a reconstruction, and what is in all of them.
+    """Measure how far other solutions can be from a reconstruction, and which records all share.
 
     Args:
-        published: Of `publish` or `read_published`.
-        microdata: Of `reconstruct`, from the same tables.
+        published: Published counts, from `publish` or `read_published`.
+        microdata: Records from `reconstruct`, made from the same tables.
         tables: The tables that it was made from.
         mode: ``relaxed`` (Eq. 4.9) or ``exact`` (Eq. 4.6).
         intervals: ``exact`` or ``propagation``: the least and most people of each cell.
@@ -229,11 +227,11 @@ def find_claims(
     unit_seconds: float = 2.0,
     seed: int = 0,
 ) -> VerifiedClaims:
-    """What is true in every solution of people with some values, on any of the columns.
+    """Find claims about people that are true in every solution, on any of the columns.
 
     Args:
-        published: Of `publish` or `read_published`.
-        microdata: Of `reconstruct`, from the same tables.
+        published: Published counts, from `publish` or `read_published`.
+        microdata: Records from `reconstruct`, made from the same tables.
         tables: The tables that it was made from.
         share: From which proven share of a group on a value counts as inferred.
         unit_seconds: Budget of each geounit, in deterministic seconds.
@@ -276,16 +274,14 @@ def audit_counts(
     safety: int | None = None,
     ask: Iterable[str] = (),
 ) -> pl.DataFrame:
-    """What the other counts give away of each suppressed, rounded, perturbed or left out one.
+    """Compute the possible values of each suppressed, rounded, perturbed or omitted count.
 
     Args:
         published: Protected counts.
-        tables: What an attacker uses.
-        seed: Of the solvers.
+        tables: Tables that an attacker uses.
+        seed: Seed of the solvers.
         effort: Deterministic seconds for each region.
-        safety: How far apart two possible counts of a safe cell are at least; None for what the
-            law of each requires: that all counts stay possible which the flag of a small one
-            admits, or ``below`` where a flag may hide any count; 1 without a threshold.
+        safety: Least distance between two possible counts of a safe cell; None for what the
         ask: Levels of whose geounits every cell of the tables is asked for, published there or not.
 
     Returns:
@@ -318,17 +314,18 @@ def find_witnesses(
     seed: int = 0,
     safety: int = 1,
 ) -> list[pl.DataFrame]:
-    """Sets of records with all published counts that differ in given ones: proof without a solver.
+    """Find solutions that differ in given counts, as a proof that needs no solver.
 
-    Each can be verified, and tabulated, by whatever counts records. A count that differs between
-    two of them is not determined by what is published.
+    Each solution is a set of records with all published counts, which any program that counts
+    records
+    can verify. A count that differs between two solutions is not determined by the publication.
 
     Args:
         published: Protected counts.
         cells: ``geoid, table, cell``: such as a row of `audit_counts` each.
         tables: Those whose counts the records are to have.
         seed: Decides among solutions.
-        safety: How far apart counts are to be at least.
+        safety: Least difference between the counts.
 
     Returns:
         Records as of `reconstruct`. A count that differs in none may be recovered, or not.
@@ -352,20 +349,20 @@ def find_witnesses(
 
 
 def split(release: Release, published: Publication) -> list[Publication]:
-    """The partitions, each for itself as the commands work on them; at least one."""
+    """Split a publication into its partitions, as the commands work on them; at least one."""
     prefix = release.geography.partition_level.enclosing(published.geounits["geoid"])
     return [inside(release, published, name) for name in prefix.unique().sort()]
 
 
 def inside(release: Release, published: Publication, partition: str) -> Publication:
-    """One partition of it."""
+    """Return one partition of a publication."""
     rows = release.geography.inside(pl.col("geoid"), partition)
     geounits, counts = published.geounits.filter(rows), published.counts.filter(rows)
     return replace(published, geounits=geounits, counts=counts)
 
 
 def chosen_tables(release: Release, published: Publication, choice: Choice) -> tuple[Table, ...]:
-    """The published tables that a choice names.
+    """Return the published tables that a choice names.
 
     Raises:
         ConfigError: A table is unknown or not published.
@@ -375,7 +372,7 @@ def chosen_tables(release: Release, published: Publication, choice: Choice) -> t
 
 
 def _gather(release: Release, source: Source, protection: Protection = EXACT) -> Publication:
-    """All batches of a source as one publication, in the order of the stage folders."""
+    """Gather all batches of a source into one publication, sorted as in the stage folders."""
     batches = list(source.batches())
     if not any(batch.geounits.height for batch in batches):
         raise SourceError("the files hold no geounits of the release's levels")
