@@ -1,1 +1,1 @@
-"""What a work folder shows, as one HTML page, as Markdown and as pictures."""
+"""Pages of a work folder's results: HTML, Markdown and pictures."""

@@ -1,6 +1,6 @@
-"""Charts as data: rows of bars or points in percent, and curves; their colours and marks.
+"""Charts as data: rows of bars or points in percent, curves, colours and marks.
 
-What is drawn is here; how it is drawn, in `recon_cli.page.drawing`.
+`recon_cli.page.drawing` draws them.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ BLUE, ORANGE, GREY = (
 
 @dataclass(frozen=True)
 class Look:
-    """How something is drawn.
+    """The colour, shape and line style of a mark.
 
     Attributes:
         colour: A class of `COLOURS`.
         shape: ``square``, ``circle``, ``diamond``, ``cross``, ``triangle-up``, ``triangle-down``.
-        dash: Of its line, if it is one: 0 for none, or which of three.
+        dash: Dash pattern of its line: 0 for solid, or one of three.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Look:
 def looks_by_kind(
     confidential: Sequence[str], reconstructed: Sequence[str], guessed: Sequence[str]
 ) -> list[Look]:
-    """A look for every source: hue by kind, shape by place among its kind."""
+    """Assign a look to every source: hue by kind, shape by position within its kind."""
     kinds = (
         (confidential, GREY, ("square", "diamond")),
         (reconstructed, BLUE, ("circle", "cross")),
@@ -70,7 +70,7 @@ def looks_by_kind(
 
 
 def colour_style(*, dark: bool) -> str:
-    """CSS of the colours.
+    """Write the CSS of the colours.
 
     >>> colour_style(dark=False).splitlines()[0]
     '.chart .ink { fill: #1b1f24; stroke: #1b1f24; }'
@@ -83,10 +83,10 @@ def colour_style(*, dark: bool) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis.
+    """The scale of an axis.
 
     Attributes:
-        title: What it shows, with its unit.
+        title: Quantity, with its unit.
         low, high: Its ends; None to let the data decide.
         is_log: Equal ratios are equally long.
     """
@@ -102,7 +102,7 @@ class CurvePoint:
     """A point of a curve.
 
     Attributes:
-        interval: Of ``y``, where it was measured.
+        interval: Interval of ``y``, if it was measured.
         label: Written beside a mark.
         box: Within the interval, of a mark: where half of what it stands for lies.
     """
@@ -116,7 +116,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Curve:
-    """A series.
+    """A series of points.
 
     Attributes:
         points: From left to right.
@@ -132,10 +132,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class CurvePanel:
-    """One plot of curves.
+    """A plot of curves.
 
     Attributes:
-        height: Of the plot, in pixels.
+        height: Height of the plot, in pixels.
     """
 
     title: str
@@ -146,17 +146,16 @@ class CurvePanel:
 
     @property
     def looks(self) -> tuple[Look, ...]:
-        """What its legend names."""
+        """List the looks that the legend names."""
         return tuple(curve.look for curve in self.curves)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """No number is written out."""
         return ()
 
 
 def curve_looks(names: Sequence[str], *, measured: Sequence[str] = ()) -> list[Look]:
-    """A look for each curve: what is computed in blue and grey, what was measured in orange."""
+    """Assign a look to each curve: blue and grey if computed, orange if measured."""
     shapes = ("circle", "square", "triangle-up", "diamond")
     looks = []
     for at, name in enumerate(names):
@@ -166,7 +165,7 @@ def curve_looks(names: Sequence[str], *, measured: Sequence[str] = ()) -> list[L
 
 
 def lines(series: Mapping[str, pl.DataFrame]) -> tuple[Curve, ...]:
-    """A line for each frame of two columns."""
+    """Make a line from each frame of two columns."""
     return tuple(
         Curve(look, tuple(CurvePoint(x, y) for x, y in frame.iter_rows()))
         for look, frame in zip(curve_looks(list(series)), series.values(), strict=True)
@@ -180,8 +179,8 @@ class Mark:
     Attributes:
         value: In percent; of a bar the length of the part.
         text: The value as it is written beside it; empty for none.
-        interval: Of a point: its ends, in percent.
-        about: What is said when it is pointed at.
+        interval: Interval of a point: its ends, in percent.
+        about: Text that is shown on hovering.
     """
 
     look: Look
@@ -193,11 +192,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class ChartRow:
-    """What stands beside one label.
+    """The marks beside one label.
 
     Attributes:
         marks: The parts of a bar from left to right, or points below each other.
-        text: What is written to the right of a bar.
+        text: Text to the right of a bar.
     """
 
     label: str
@@ -207,7 +206,7 @@ class ChartRow:
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot.
+    """A plot of rows.
 
     Attributes:
         is_bars: Whether the marks of a row are one bar; else each is a point in a line.
@@ -222,12 +221,11 @@ class Panel:
 
     @property
     def looks(self) -> tuple[Look, ...]:
-        """What its legend names."""
+        """List the looks that the legend names."""
         return tuple(dict.fromkeys(mark.look for row in self.rows for mark in row.marks))
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The numbers that are written out."""
         every = [text for row in self.rows for text in (row.text, *(m.text for m in row.marks))]
         return tuple(text for text in every if text)
 
@@ -237,7 +235,7 @@ class Chart:
     """Panels that share a legend.
 
     Attributes:
-        columns: How many stand side by side where there is room.
+        columns: Number of panels side by side, where there is room.
     """
 
     panels: tuple[Panel | CurvePanel, ...]
@@ -245,23 +243,22 @@ class Chart:
 
     @property
     def legend(self) -> tuple[Look, ...]:
-        """What its marks are; a single kind needs no legend."""
+        """List the looks of the legend; a single look needs none."""
         found = dict.fromkeys(look for panel in self.panels for look in panel.looks)
         return tuple(found) if len(found) > 1 else ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no value to draw."""
+        """Report whether there is no value to draw."""
         return not any(panel.looks for panel in self.panels)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The numbers that are written out."""
         return tuple(text for panel in self.panels for text in panel.texts)
 
 
 def line_chart(points: pl.DataFrame, x: Scale, y: Scale) -> Chart:
-    """A panel for each ``panel`` of the points, with a line over ``x, y`` for each ``series``."""
+    """Draw a panel for each ``panel`` of the points, with a line for each ``series``."""
     panels = []
     for (title,), panel in points.group_by("panel", maintain_order=True):
         series = panel.partition_by("series", maintain_order=True)
@@ -278,7 +275,7 @@ def bars(
     number: str,
     axis: str,
 ) -> Panel:
-    """Horizontal stacked bars by size class, with a number beside each.
+    """Draw horizontal stacked bars by size class, with a number beside each.
 
     Args:
         rows: Size class, and shares in percent by key; a class whose ``number`` is not known is
@@ -302,7 +299,7 @@ def bars(
 def rates(
     title: str, rows: pl.DataFrame, sizes: Sequence[str], looks: Sequence[Look], *, axis: str
 ) -> Panel:
-    """Rates by size class: below each other a point and its interval for every source.
+    """Draw rates by size class: a point with its interval for every source, one below another.
 
     Args:
         rows: As from `recon_cli.capabilities.score.tables.make_rates`, one rate against one file.
@@ -319,7 +316,7 @@ def rates(
 
 
 def dots(title: str, rows: pl.DataFrame, looks: Sequence[Look], *, axis: str) -> Panel:
-    """One rate of every source as a point with its interval, on a line of its own.
+    """Draw one rate of every source as a point with its interval, each on its own line.
 
     Args:
         rows: As for `rates`, of one size class.

@@ -1,4 +1,4 @@
-"""A report before it is HTML or Markdown: text, figures with the tables behind them, gaps."""
+"""Reports before they are HTML or Markdown: text, figures with their tables, missing parts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class ResultTable:
 
     Attributes:
         rows: Cells, as many as columns.
-        text_columns: How many columns, from the left, are words and not numbers.
+        text_columns: Number of columns, from the left, that hold words instead of numbers.
         is_list: Whether rows are alike, so that a reader may sort and filter them; else their
             order says something, as that of sums and classes does.
-        pages: Of each row the page that its first cell leads to, empty for none; or nothing.
+        pages: Page that the first cell of each row links to, empty for none; or nothing.
     """
 
     title: str
@@ -34,7 +34,7 @@ class ResultTable:
     pages: tuple[str, ...] = ()
 
     def markdown(self) -> str:
-        """The sheet as Markdown."""
+        """Write the table as Markdown."""
         table = markdown_table(self.header, self.rows, self.text_columns)
         return f"## {markdown_text(self.title)}\n\n{table}"
 
@@ -48,11 +48,11 @@ NOT_FOR_PUBLICATION: Final = (
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart and what goes with it.
+    """A chart with its title, description and table.
 
     Attributes:
         name: Stem of its files.
-        alt: What it shows, for those who do not see it.
+        alt: Description for readers who cannot see it.
         sheets: The numbers behind it.
     """
 
@@ -71,7 +71,7 @@ class ReportSection:
     Attributes:
         key: For links to it.
         text: Paragraphs; ``**`` and backticks as in `Headline`.
-        missing: What would be here.
+        missing: Content that the work folder has no data for.
     """
 
     key: str
@@ -84,12 +84,12 @@ class ReportSection:
 
 @dataclass(frozen=True)
 class Headline:
-    """The result; ``**`` marks what is stressed, a backtick what is typed.
+    """The main result; ``**`` marks emphasis, a backtick marks commands.
 
     Attributes:
-        verdicts: What is stated first: whether anybody, or any count, is given away.
-        notes: What a reader should know of it.
-        details: How many, and what of them.
+        verdicts: First sentences: whether any person, or any count, is given away.
+        notes: Caveats for the reader.
+        details: Numbers in support.
     """
 
     verdicts: tuple[str, ...]
@@ -98,7 +98,7 @@ class Headline:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What is stated."""
+        """List all sentences."""
         return (*self.verdicts, *self.details)
 
 
@@ -120,7 +120,7 @@ class Hyperlink:
     """A page beside this one.
 
     Attributes:
-        finding: What was found there, in a few words.
+        finding: The result there, in a few words.
     """
 
     text: str
@@ -130,7 +130,7 @@ class Hyperlink:
 
 @dataclass(frozen=True)
 class KeyAnswer:
-    """What somebody who has to decide asks first.
+    """The answer to a question that a decision maker asks first.
 
     Attributes:
         text: The answer, with marks as in `Headline`.
@@ -146,7 +146,7 @@ class KeyAnswer:
 
 @dataclass(frozen=True)
 class Term:
-    """A word of the field and what it means here; ``[[word]]`` in a text leads here."""
+    """A technical term and its meaning; ``[[word]]`` in a text links to it."""
 
     word: str
     meaning: str
@@ -160,7 +160,7 @@ class ReportDocument:
         subject: One line under it.
         headline: The result in plain words.
         facts: A few numbers.
-        terms: How to read the rest.
+        terms: Definitions for readers.
         answers: Beside the headline.
         banner: A sentence over everything that nobody must miss; empty for none.
     """
@@ -176,29 +176,29 @@ class ReportDocument:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """All charts, in order."""
+        """List all charts, in order."""
         return tuple(figure for section in self.sections for figure in section.figures)
 
 
 def result_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
 ) -> ResultTable:
-    """A table.
+    """Make a table.
 
     Args:
         rows: Cells, as many as columns.
-        words: How many columns, from the left, are words and not numbers.
+        words: Number of columns, from the left, that hold words instead of numbers.
     """
     return ResultTable(title, tuple(header), tuple(tuple(row) for row in rows), words)
 
 
 def by_size_words(frame: pl.DataFrame, part: str, whole: str, words: Words, noun: str = "") -> str:
-    """The same share of every size class, for those who do not see the chart.
+    """Describe the same share of every size class, for readers who cannot see the chart.
 
     Args:
         frame: ``size``, ``part`` and ``whole``, the first row over all sizes.
-        part: What is counted.
-        whole: Of how many.
+        part: Name of the numerator.
+        whole: Name of the denominator.
     """
     shares = [
         f"{size_label(row['size'])}: {percentage(row[part], row[whole])}"

@@ -1,4 +1,4 @@
-"""`Chart` → SVG, at a width: colours are classes, so that a page or a file decides on them."""
+"""Draw a `Chart` as SVG at a given width; colours are classes that the page or file defines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NUMBERS, _SCALE, _LEAST_LABEL = 56, 40, 48
 
 @dataclass(frozen=True)
 class RowPlot:
-    """A panel in its place.
+    """A panel at its position.
 
     Attributes:
         title_lines: Lines that are kept free for its title.
@@ -43,11 +43,11 @@ class RowPlot:
 
     @property
     def height(self) -> float:
-        """Pixels of all."""
+        """Return the total height in pixels."""
         return self._head + sum(self._heights) + _SCALE
 
     def drawn(self) -> Iterator[str]:
-        """Its elements."""
+        """Yield its SVG elements."""
         yield from svg.lines(svg.wrapped(self.panel.title, self.width), 0, 13, "title ink")
         bottom = self._head + sum(self._heights)
         for tick in _percent_ticks(self.panel.top):
@@ -65,18 +65,18 @@ class RowPlot:
 
     @property
     def _left(self) -> float:
-        """Where the scale begins, to the right of the labels."""
+        """Return the start of the scale, to the right of the labels."""
         longest = max((len(row.label) for row in self.panel.rows), default=0)
         return min(max(_LEAST_LABEL, longest * svg.LETTER + 12), self.width * 0.45)
 
     @property
     def _scale(self) -> float:
-        """Pixels of the scale."""
+        """Return the length of the scale in pixels."""
         return self.width - self._left - _NUMBERS
 
     @property
     def _heights(self) -> list[int]:
-        """Of every row."""
+        """List the height of every row."""
         if self.panel.is_bars:
             return [_BAR] * len(self.panel.rows)
         gap = _ROW_GAP if any(len(row.marks) > 1 for row in self.panel.rows) else 4
@@ -84,7 +84,7 @@ class RowPlot:
 
     @property
     def _head(self) -> int:
-        """Pixels over the first row."""
+        """Return the height above the first row, in pixels."""
         return self.title_lines * svg.LINE + 6
 
     def _x(self, value: float) -> float:
@@ -120,7 +120,7 @@ class RowPlot:
 
 
 def _percent_ticks(top: float) -> list[float]:
-    """Round values from 0 to the end of a scale.
+    """List round values from 0 to the end of a scale.
 
     >>> _percent_ticks(100), _percent_ticks(30), _percent_ticks(7)
     ([0, 25, 50, 75, 100], [0, 10, 20, 30], [0, 2, 4, 6])
@@ -136,13 +136,13 @@ _DASHES: Final = ("none", "6 3", "2 2", "8 3 2 3")
 
 
 def stroke(look: Look) -> str:
-    """The attributes of a line that looks so."""
+    """Write the attributes of a line with this look."""
     return f'stroke-width="1.8" style="fill: none" stroke-dasharray="{_DASHES[look.dash]}"'
 
 
 @dataclass(frozen=True)
 class CurvePlot:
-    """A panel in its place; see `recon_cli.page.drawing.RowPlot`."""
+    """A panel of curves at its position; see `recon_cli.page.drawing.RowPlot`."""
 
     panel: CurvePanel
     width: float
@@ -150,11 +150,11 @@ class CurvePlot:
 
     @property
     def height(self) -> float:
-        """Pixels of all."""
+        """Return the total height in pixels."""
         return self._top + self.panel.height + _TICKS
 
     def drawn(self) -> Iterator[str]:
-        """Its elements."""
+        """Yield its SVG elements."""
         yield from svg.lines(svg.wrapped(self.panel.title, self.width), 0, 13, "title ink")
         left, right = _AXIS, self.width - _MARGIN
         yield svg.text(0, self._top - 8, self.panel.y.title, "soft")
@@ -212,7 +212,7 @@ class CurvePlot:
                 yield svg.shape(curve.look, *place, is_fine=curve.is_fine) + "</g>"
 
     def _labels(self) -> Iterator[str]:
-        """The names of points, where they do not lie over each other."""
+        """Yield the names of points, placed without overlap."""
         named = [
             (self._x(point.x), self._y(point.y), point.label)
             for curve in self.panel.curves
@@ -238,7 +238,7 @@ def _ends(scale: Scale, values: list[float]) -> tuple[float, float]:
 
 
 def _share(scale: Scale, values: list[float], value: float) -> float:
-    """Where a value lies between the ends, 0 to 1."""
+    """Return the relative position of a value between the ends, 0 to 1."""
     low, high = _ends(scale, values)
     value = min(max(value, low), high)
     if high <= low:
@@ -249,7 +249,7 @@ def _share(scale: Scale, values: list[float], value: float) -> float:
 
 
 def _ticks(scale: Scale, values: list[float]) -> list[float]:
-    """Round values between the ends: 1, 2, 5, 10 … on a logarithmic scale.
+    """List round values between the ends: 1, 2, 5, 10 … on a logarithmic scale.
 
     >>> _ticks(Scale("%", 0, 100), [])
     [0, 20, 40, 60, 80, 100]
@@ -281,7 +281,7 @@ _FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 
 
 def draw(chart: Chart, width: int) -> Markup:
-    """A chart as an SVG element, to stand in a page with `page_style`.
+    """Draw a chart as an SVG element, to stand in a page with `page_style`.
 
     Args:
         width: In pixels; panels go below each other where they have too little room.
@@ -312,20 +312,20 @@ def _framed(parts: Sequence[str], width: int, height: float) -> Markup:
 
 
 def svg_file(chart: Chart) -> str:
-    """A chart as a file of its own, on white paper."""
+    """Draw a chart as an SVG file on a white background."""
     head, rest = draw(chart, WIDE).split(">", 1)
     paper = '<rect width="100%" height="100%" fill="#ffffff"/>'
     return f"{head}><style>{_style()}{colour_style(dark=False)}</style>{paper}{rest}"
 
 
 def page_style() -> Markup:
-    """CSS for a page with charts: on paper the colours of paper, whatever the screen prefers."""
+    """Write the CSS of a page with charts; printed pages always use light colours."""
     dark = f"@media screen and (prefers-color-scheme: dark) {{\n{colour_style(dark=True)}\n}}"
     return Markup(f"{_style()}{colour_style(dark=False)}\n{dark}")  # noqa: S704 - our own
 
 
 def _style() -> str:
-    """What is the same in any colour."""
+    """Write the CSS that does not depend on colours."""
     return (
         f".chart text[class] {{ font: 12px {_FONT}; stroke: none; }}\n"
         ".chart text.title[class] { font-weight: 600; }\n"
@@ -340,7 +340,7 @@ def _plot(panel: Panel | CurvePanel, width: float, title_lines: int) -> RowPlot 
 
 
 def _legend(looks: Sequence[Look], lines: Collection[Look], width: int) -> tuple[list[str], float]:
-    """The names of marks and lines over the panels, and where it ends."""
+    """Draw the names of marks and lines above the panels, and return where they end."""
     if not looks:
         return [], 0.0
     parts, x, y = [], 0.0, 10.0

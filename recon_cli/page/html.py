@@ -1,7 +1,7 @@
-"""Documents and geounits as self-contained pages, and all files of a report.
+"""Self-contained HTML pages of documents and geounits, and all files of a report.
 
-Styles and one script are inside, nothing is fetched: the Content-Security-Policy of a page allows
-that script alone, by its hash.
+Styles and one script are inline, and nothing is fetched: the page's Content-Security-Policy
+allows that script alone, by its hash.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _SCALE = 2.0
 
 
 def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
-    """File name → bytes: the page (called ``page``), it as Markdown, charts as SVG and PNG.
+    """Map file names to bytes: the page (called ``page``), Markdown, charts as SVG and PNG.
 
-    In the Markdown pictures are ``chart-<name>.png`` of the same folder.
+    The Markdown links to pictures ``chart-<name>.png`` in the same folder.
     """
     markdown = without_links(render_page("report.md.j2", document=document))
     files = {
@@ -45,7 +45,7 @@ def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
 
 
 def report_notes(document: ReportDocument) -> dict[str, list[str]]:
-    """What the manifest tells of a report: its headline without marks, and what is missing."""
+    """Summarise a report for the manifest: its headline without marks, and missing parts."""
     return {
         "headline": [to_text(sentence) for sentence in document.headline.sentences],
         "missing": [
@@ -55,7 +55,7 @@ def report_notes(document: ReportDocument) -> dict[str, list[str]]:
 
 
 def html_page(document: ReportDocument) -> str:
-    """The page: text, charts for a wide and a narrow window, tables."""
+    """Render a document: text, charts for a wide and a narrow window, tables."""
     charts = {
         figure.name: (draw(figure.chart, WIDE), draw(figure.chart, NARROW))
         for figure in document.figures
@@ -64,7 +64,7 @@ def html_page(document: ReportDocument) -> str:
 
 
 def show_page(view: GeounitView, back: str = "") -> str:
-    """A geounit as a page.
+    """Render a geounit as a page.
 
     Args:
         back: The file of the report that lists it, if one does.
@@ -91,7 +91,7 @@ def render_page(template: str, **context: object) -> str:
             ``.md.j2`` by `markdown_text`, which leaves the marks of Markdown. Filters: ``marks``
             (``**`` and the like as HTML), ``term_key`` and ``cell`` (of a Markdown table).
             Function: ``markdown_table``.
-        context: What the template names.
+        context: Variables of the template.
     """
     environment = _environment()
     if template.endswith(".md.j2"):
@@ -100,7 +100,7 @@ def render_page(template: str, **context: object) -> str:
 
 
 def _unmarked_html(value: object) -> object:
-    """A value that is written in Markdown: what holds no Markdown of its own is escaped."""
+    """Escape a value that contains no Markdown of its own."""
     return value if isinstance(value, Markup) else markdown_text(str(value))
 
 

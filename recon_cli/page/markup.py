@@ -1,6 +1,6 @@
-"""The few marks of a report's text: ``**stressed**``, backticks, and ``[[word]]`` of the glossary.
+"""Inline marks of a report's text: ``**emphasis**``, backticks, and ``[[word]]`` for terms.
 
-``[[shown|word]]`` shows another text than the word.
+``[[shown|word]]`` shows another text than the term.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _APOSTROPHE = re.compile(r"(?<=\w)'")
 
 
 def to_html(text: str) -> Markup:
-    """Text with marks as HTML; everything else is escaped, apostrophes are set as printers do.
+    """Convert text with marks to HTML; escape everything else, and set typographic apostrophes.
 
     >>> str(to_html("**3 < 4** of `recon solvar`"))
     '<strong>3 &lt; 4</strong> of <code>recon solvar</code>'
@@ -38,7 +38,7 @@ def to_html(text: str) -> Markup:
 
 
 def to_text(text: str) -> str:
-    """Text without its marks.
+    """Remove the marks from a text.
 
     >>> to_text("**3** of `recon solvar`")
     '3 of recon solvar'
@@ -47,7 +47,7 @@ def to_text(text: str) -> str:
 
 
 def without_links(text: str) -> str:
-    """Text with its other marks.
+    """Remove links to terms, and keep the other marks.
 
     >>> without_links("**3** were [[examined alone]]")
     '**3** were examined alone'
@@ -56,7 +56,7 @@ def without_links(text: str) -> str:
 
 
 def term_key(word: str) -> str:
-    """Where a word of the glossary is on the page.
+    """Return the anchor of a term on the page.
 
     >>> term_key("Modal, nonmodal")
     'term-modal-nonmodal'

@@ -1,4 +1,4 @@
-"""A part of a page for which the work folder has no data."""
+"""Parts of a page for which the work folder has no data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Missing:
-    """A part that the work folder does not hold.
+    """A part that the work folder has no data for.
 
     Attributes:
         why: Half a sentence: what is not there, or does not fit.
-        commands: What makes it, in this order.
-        change: What has to be added to the input before, where commands alone do not make it.
+        commands: Commands that make it, in this order.
+        change: Change to the input that must come first, where commands alone do not make it.
     """
 
     why: str
@@ -22,13 +22,13 @@ class Missing:
 
     @property
     def remedy(self) -> str:
-        """What to do, as the end of a sentence."""
+        """Return the remedy, as the end of a sentence."""
         steps = _enumerate_commands(self.commands)
         return f"{self.change}, then {steps}" if self.change else steps
 
 
 def _enumerate_commands(commands: Sequence[str]) -> str:
-    """Commands in the order in which they are typed.
+    """Join commands in the order in which to type them.
 
     >>> _enumerate_commands(["recon link", "recon score"])
     '`recon link`, then `recon score`'

@@ -1,4 +1,4 @@
-"""Classes of geounits by population."""
+"""Size classes of geounits, by population."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = "All"
 
 @dataclass(frozen=True)
 class Sizes:
-    """Size classes.
+    """Size classes by lower bounds of population.
 
     Attributes:
         lowest: The lowest population of each class, rising; the last has no upper end.
@@ -30,12 +30,12 @@ class Sizes:
             raise ConfigError("score.sizes: the first class starts at 1")
 
     def number(self, population: pl.Expr) -> pl.Expr:
-        """The class of a population, from 0 (Int8)."""
+        """Return the class of a population, from 0 (Int8)."""
         steps = [(population >= low).cast(pl.Int8) for low in self.lowest]
         return (pl.sum_horizontal(steps) - 1).cast(pl.Int8)
 
     def label(self, first: int, last: int | None = None) -> str:
-        """What a class, or the classes from ``first`` to ``last``, are called.
+        """Return the label of a class, or of the classes from ``first`` to ``last``.
 
         >>> sizes = Sizes((1, 10, 1000))
         >>> sizes.label(0), sizes.label(2), sizes.label(0, 1), sizes.label(1, 2)
@@ -47,5 +47,5 @@ class Sizes:
         return f"{self.lowest[first]:,}-{self.lowest[end + 1] - 1:,}"
 
     def labels(self, classes: Sequence[int]) -> list[str]:
-        """The labels of single classes."""
+        """Return the labels of single classes."""
         return [self.label(each) for each in classes]

@@ -1,4 +1,4 @@
-"""Elements of SVG as text, and where names of points stand; every text in them is escaped."""
+"""SVG elements as text, all of it escaped, and placement of point labels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Box = tuple[float, float, float, float]
 
 
 def number(value: float) -> str:
-    """A number of pixels; a tenth is enough.
+    """Format a number of pixels, to a tenth.
 
     >>> number(3.0), number(3.14159)
     ('3', '3.1')
@@ -46,18 +46,18 @@ def number(value: float) -> str:
 
 
 def text(x: float, y: float, said: str, kind: str) -> str:
-    """A text; ``kind`` are its classes."""
+    """Write a text with the classes ``kind``."""
     return f'<text class="{kind}" x="{number(x)}" y="{number(y)}">{escape(said)}</text>'
 
 
 def lines(said: Sequence[str], x: float, y: float, kind: str) -> Iterator[str]:
-    """Texts below each other."""
+    """Write texts one below another."""
     for at, line in enumerate(said):
         yield text(x, y + at * LINE, line, kind)
 
 
 def wrapped(said: str, width: float) -> list[str]:
-    """A title in lines that are about as wide as there is room."""
+    """Wrap a title to lines of about a given width."""
     found: list[str] = []
     for word in said.split():
         if found and (len(found[-1]) + 1 + len(word)) * _TITLE_LETTER <= width:
@@ -68,20 +68,20 @@ def wrapped(said: str, width: float) -> list[str]:
 
 
 def shortened(said: str, width: float) -> str:
-    """A text, cut off where it would not fit."""
+    """Shorten a text to a width."""
     most = max(2, int((width - 10) / LETTER))
     return said if len(said) <= most else f"{said[: most - 1]}…"
 
 
 def shape(look: Look, x: float, y: float, *, is_fine: bool = False) -> str:
-    """A mark; its colour is that of what it stands in."""
+    """Draw a mark, in the colour of its parent."""
     size = _FINE if is_fine else _MARK
     place = f'transform="translate({number(x)} {number(y)}) scale({size})"'
     return f'<path stroke="none" {place} d="{_SHAPES[look.shape]}"/>'
 
 
 def rectangle(box: tuple[float, float, float, float], colour: str, about: str = "") -> str:
-    """A rectangle, and what is said when it is pointed at."""
+    """Draw a rectangle, with a text shown on hovering."""
     size = " ".join(
         f'{name}="{number(value)}"'
         for name, value in zip(("x", "y", "width", "height"), box, strict=True)
@@ -90,13 +90,13 @@ def rectangle(box: tuple[float, float, float, float], colour: str, about: str = 
 
 
 def title(about: str) -> str:
-    """What is said when an element is pointed at."""
+    """Write the text that is shown on hovering over an element."""
     return f"<title>{escape(about)}</title>" if about else ""
 
 
 @dataclass(frozen=True)
 class PlacedLabel:
-    """A name in its place.
+    """A label at its position.
 
     Attributes:
         text: The name.
@@ -113,7 +113,7 @@ class PlacedLabel:
 
 
 def place_labels(points: Sequence[tuple[float, float, str]], plot: Box) -> list[PlacedLabel]:
-    """Names beside their points: at the right and above, or the nearest place that is free.
+    """Place labels beside their points: to the right and above, or at the nearest free position.
 
     Args:
         points: Pixels across and down, and the name.
@@ -147,7 +147,7 @@ def _candidates(x: float, y: float, text: str) -> Iterator[PlacedLabel]:
 
 
 def _distance(label: PlacedLabel, x: float, y: float) -> float:
-    """How far the nearer end of a name is from its point; a little more at the left."""
+    """Return the distance from a label's nearer end to its point, slightly more on the left."""
     return math.hypot(label.x - x, label.y - 4 - y) + (1.0 if label.at_end else 0.0)
 
 

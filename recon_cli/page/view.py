@@ -1,4 +1,4 @@
-"""One geounit in words: everything that `recon show` shows, before it is laid out."""
+"""One geounit in words: the content of `recon show` before layout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recon_cli.plurals import counted
 
 
 def shown_count(count: int, high: int | None) -> str:
-    """A published count, or what a statement proves of it.
+    """Format a published count, or the interval that a statement proves.
 
     >>> shown_count(1234, None), shown_count(1, 5), shown_count(1, OPEN)
     ('1,234', '1 to 5', '1 or more')
@@ -26,7 +26,7 @@ class GeounitName:
 
     Attributes:
         level: Its level in words (``block group``).
-        name: What people call it, where the published files said so; else empty.
+        name: Published name; empty where the files have none.
     """
 
     level: str
@@ -43,9 +43,9 @@ class CellLine:
     """A published cell that is not zero.
 
     Attributes:
-        words: What it counts, without what the table's caption states.
-        count: How many; of a statement at least.
-        high: Of a statement at most, `OPEN` where nothing bounds it; None where it is exact.
+        words: The people that it counts, without what the table's caption states.
+        count: Count; the lower bound for a statement.
+        high: Upper bound for a statement, `OPEN` if unbounded; None for an exact count.
     """
 
     code: str
@@ -55,7 +55,7 @@ class CellLine:
 
     @property
     def shown(self) -> str:
-        """How many, in words."""
+        """Format the count."""
         return shown_count(self.count, self.high)
 
 
@@ -65,7 +65,7 @@ class TableView:
 
     Attributes:
         name: Such as ``P12B``.
-        about: What all its cells have in common; may be empty.
+        about: Common conditions of all its cells; may be empty.
         lines: Its cells above zero.
         zeros: Published cells that are zero.
         withheld: Cells of the table that are not published here.
@@ -81,7 +81,7 @@ class TableView:
 
     @property
     def rest(self) -> str:
-        """What its other cells are; may be empty."""
+        """Describe its other cells; may be empty."""
         parts = [f"{self.zeros:,} zero"] if self.zeros else []
         parts += [f"{self.withheld:,} not published"] if self.withheld else []
         parts += [] if self.is_used else ["not used by the reconstruction"]
@@ -95,7 +95,7 @@ class RecordKind:
     Attributes:
         number: Its number in the list, from 1; 0 where none was reconstructed.
         values: The histogram columns in words, under their headings.
-        people: How many were reconstructed.
+        people: Number of reconstructed people.
         lower: A lower bound over all solutions: so many of them are certain.
         upper: An upper bound over all solutions; None where nothing bounds it.
         is_exact: Whether solutions reach both.
@@ -113,14 +113,14 @@ class RecordKind:
 
     @property
     def certainty(self) -> str:
-        """How many of the people are certain."""
+        """State how many of the people are certain."""
         if self.lower == self.people:
             return "certain" if self.people == 1 else "all certain"
         return f"{self.lower:,} certain" if self.lower else "not certain"
 
     @property
     def interval(self) -> str:
-        """The interval in words."""
+        """Format the interval."""
         if self.upper is None:
             return f"{self.lower:,} or more"
         if self.lower == self.upper:
@@ -133,7 +133,7 @@ class ReasonLine:
     """A published cell in an argument, or a structural zero.
 
     Attributes:
-        geounit: Whose cell it is; None for the geounit that is shown.
+        geounit: Geounit of the cell; None for the geounit that is shown.
         cell: The cell, with all that it counts in words.
         is_published: False for a structural zero.
     """
@@ -146,12 +146,12 @@ class ReasonLine:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why people are certain.
+    """An argument that certain people follow from published cells.
 
     Attributes:
         lines: The published cells that force them; empty where none were found.
         is_minimal: Whether no cell can be omitted.
-        note: How it is proven, or why there are no cells.
+        note: How it is proven, or why no cells are listed.
     """
 
     kind: RecordKind
@@ -162,14 +162,14 @@ class Reason:
 
     @property
     def statement(self) -> str:
-        """What the cells force."""
+        """State the conclusion."""
         least, people = self.kind.lower, self.kind.people
         some = f" of the {people:,}" if least < people else ""
         return f"at least {of_people(least, self.words)}{some}: {self.kind.words}"
 
     @property
     def proof(self) -> str:
-        """How it is proven, and whether all the cells are needed."""
+        """State how it is proven, and whether all the cells are needed."""
         if not self.lines:
             return self.note
         if len(self.lines) == 1:
@@ -188,9 +188,9 @@ class Member:
     """A geounit inside the one that is shown.
 
     Attributes:
-        name: What people call it; may be empty.
-        people: How many; None where nothing bounds them.
-        status: What is proven of its reconstruction.
+        name: Published name; may be empty.
+        people: Number of people; None if unbounded.
+        status: Proven status of its reconstruction.
         solvar: Its solution variability in percent, in words; None where it is not measured.
         certain: Certain records, at least.
     """
@@ -213,12 +213,12 @@ class Detail:
 
 @dataclass(frozen=True)
 class ProtectedCount:
-    """A count that was suppressed, rounded or left out, and what the others say of it.
+    """A suppressed, rounded or omitted count, with the interval that other counts imply.
 
     Attributes:
         table: Its table's short name.
         cell: Its number there.
-        words: What it counts.
+        words: The people that it counts.
         low: The least that its statement admits; 0 where it is left out.
         high: The most; None where nothing bounds it.
         status: One of `recon_cli.capabilities.audit.statuses.STATUSES`.
@@ -242,31 +242,31 @@ class ProtectedCount:
 
     @property
     def is_recovered(self) -> bool:
-        """Whether one number is left."""
+        """Report whether one value is left."""
         return self.least == self.greatest
 
     @property
     def published(self) -> str:
-        """What its statement says."""
+        """Format the published statement."""
         return shown_count(self.low, OPEN if self.high is None else self.high)
 
     @property
     def interval(self) -> str:
-        """What it can be."""
+        """Format the interval of possible values."""
         if self.is_recovered:
             return f"{self.least:,}"
         return shown_count(self.least, OPEN if self.greatest is None else self.greatest)
 
     @property
     def meaning(self) -> str:
-        """What somebody learns that was not published."""
+        """Describe the information that was not published."""
         if self.is_recovered:
             return meaning_of(self.least, is_small=self.is_small)
         return "somebody" if self.least > 0 == self.low else ""
 
 
 def meaning_of(recovered: int, *, is_small: bool) -> str:
-    """What a recovered count says: that nobody is there, or that somebody is.
+    """Describe a recovered count: nobody, somebody, or somebody below the threshold.
 
     >>> meaning_of(0, is_small=True), meaning_of(2, is_small=True), meaning_of(9, is_small=False)
     ('nobody', 'somebody, below the threshold', 'somebody')
@@ -283,7 +283,7 @@ class GeounitView:
     Attributes:
         enclosing: The geounits that it lies in, finest first.
         details: Lines at the top.
-        notes: What is missing and how to get it; backticks around commands.
+        notes: Missing parts and their remedies; backticks around commands.
         tables: Its published tables with a cell above zero.
         empty_tables: Published tables that are all zero.
         absent_tables: Tables that the schema has for the level, not published here.
@@ -291,7 +291,7 @@ class GeounitView:
         finer_columns: Headings of `RecordKind.finer`.
         kinds: The reconstructed people.
         possible: Histogram cells without reconstructed people that another solution may fill.
-        more_possible: How many more there are.
+        more_possible: Number of further ones.
         bounds: Where the intervals come from.
         protected: Its counts that are not published exactly, recovered ones first.
         claims: Maximal verified claims in words, those about the fewest people first.
@@ -301,7 +301,7 @@ class GeounitView:
         is_unit: Whether records are placed in it, rather than in geounits inside it.
         member_level: The level of `members`, in the plural; empty where there are none.
         members: The geounits inside, those with people.
-        empty_members: How many more there are, without people.
+        empty_members: Number of further ones without people.
     """
 
     title: str
@@ -331,5 +331,5 @@ class GeounitView:
 
     @property
     def has_names(self) -> bool:
-        """Whether any of the geounits inside has a name."""
+        """Report whether any of the geounits inside has a name."""
         return any(member.name for member in self.members)

@@ -1,4 +1,4 @@
-"""What statements say, in words; light, for pages that look them up."""
+"""Statements in words; light, for pages that look them up."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ CONFIRMED: Final = "confirmed_"
 
 
 def claim_text(claim: Mapping[str, Any], columns: Iterable[str]) -> str:
-    """What a row of ``claims/`` says, as a row of ``proofs/`` has it."""
+    """Describe a row of ``claims/``, as a row of ``proofs/`` has it."""
     return f"{size_text(claim, claim['count'])} with {values_text(claim, columns)}"
 
 
 def size_text(claim: Mapping[str, Any], people: object) -> str:
-    """Of how many people a row of ``claims/`` is.
+    """Describe the number of people in a row of ``claims/``.
 
     Args:
         people: Its ``count``, in words or not.
@@ -27,6 +27,6 @@ def size_text(claim: Mapping[str, Any], people: object) -> str:
 
 
 def values_text(row: Mapping[str, Any], columns: Iterable[str]) -> str:
-    """The values of some columns of a row; null ones are left out."""
+    """Describe the values of some columns of a row, without null ones."""
     named = (f"{name} {row[name]}" for name in columns if row[name] is not None)
     return ", ".join(named) or "any values"

@@ -1,4 +1,4 @@
-"""Numbers and names as people read them."""
+"""Numbers and names, formatted for readers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from recon_cli.store.manifest import Manifest
 
 @dataclass(frozen=True)
 class Words:
-    """A release's own words.
+    """The nouns of a release.
 
     Attributes:
-        unit: What a geounit of the finest level is called (``block``).
+        unit: Name of a geounit of the finest level (``block``).
         columns: Histogram column → what it is called.
         is_study: Whether the 2010 study is compared with: only then its own words are used.
-        person: What one record is about (``person``, ``household``, ``stay``).
+        person: Subject of one record (``person``, ``household``, ``stay``).
     """
 
     unit: str
@@ -30,65 +30,62 @@ class Words:
 
     @property
     def is_human(self) -> bool:
-        """Whether records are about people, and not about households, stays and the like."""
+        """Report whether records are about people, and not about households, stays and the like."""
         return self.person == "person"
 
     @property
     def nobody(self) -> str:
-        """None of them."""
         return "nobody" if self.is_human else f"no {self.person}"
 
     @property
     def everybody(self) -> str:
-        """All of them."""
         return "everybody" if self.is_human else f"all {self.people}"
 
     @property
     def somebody(self) -> str:
-        """One of them."""
         return "somebody" if self.is_human else f"a {self.person}"
 
     @property
     def who(self) -> str:
-        """The pronoun that refers to them."""
+        """Return the relative pronoun: who or which."""
         return "who" if self.is_human else "that"
 
     @property
     def whom(self) -> str:
-        """The pronoun after a preposition."""
+        """Return the relative pronoun after a preposition: whom or which."""
         return "whom" if self.is_human else "which"
 
     @property
     def live(self) -> str:
-        """What they do in a place."""
+        """Return the verb for being in a place."""
         return "live" if self.is_human else "are"
 
     @property
     def variability(self) -> str:
-        """What the largest difference of another solution is called."""
+        """Return the name of the largest difference of another solution."""
         return "solvar" if self.is_study else "variability"
 
     @property
     def zero(self) -> str:
-        """What a unit has that no other solution differs in."""
+        """Return the name of the units in which no other solution differs."""
         return "zero solvar" if self.is_study else "no variability"
 
     @property
     def modal(self) -> str:
-        """People whose values are the most frequent."""
+        """Name people with the most frequent values."""
         people = self.people
         return f"modal {people}" if self.is_study else f"{people} like most of their {self.unit}"
 
     @property
     def nonmodal(self) -> str:
-        """People whose values are not the most frequent."""
+        """Name people without the most frequent values."""
         people = self.people
         return (
             f"nonmodal {people}" if self.is_study else f"{people} unlike most of their {self.unit}"
         )
 
     def panel(self, name: str) -> str:
-        """Who is in a panel of the rates, to begin a line with."""
+        """Name the people of a panel of rates, at the beginning of a line."""
         nonmodal, modal = capitalized(self.nonmodal), capitalized(self.modal)
         named = {
             "all": capitalized(self.everybody),
@@ -99,16 +96,16 @@ class Words:
         return named.get(name, name)
 
     def numbered(self, number: str, title: str) -> str:
-        """A title, with the number of the study's table where it is compared with."""
+        """Number a title as the study's table, where results are compared with a study."""
         return f"{number}. {title}" if self.is_study else title
 
     def listed(self, columns: Sequence[str]) -> str:
-        """Columns in a sentence."""
+        """List columns in a sentence."""
         return enumerate_words([self.columns.get(name, name) for name in columns])
 
 
 def words_of(release: Release, *, is_study: bool = False) -> Words:
-    """The words of a release; a coarsened feature is called by the feature's name."""
+    """Return the words of a release; a coarsened feature keeps the feature's name."""
     name = release.geography.unit.name
     columns = {}
     for column in release.histogram:
@@ -121,7 +118,7 @@ def words_of(release: Release, *, is_study: bool = False) -> Words:
 
 
 def capitalized(text: str) -> str:
-    """A text that begins a sentence; other capitals stay.
+    """Capitalise the first letter, and keep other capitals.
 
     >>> capitalized("no MDF record")
     'No MDF record'
@@ -130,7 +127,7 @@ def capitalized(text: str) -> str:
 
 
 def enumerate_words(names: Sequence[str]) -> str:
-    """Names in a sentence.
+    """Join names for a sentence.
 
     >>> enumerate_words(["sex"]), enumerate_words(["sex", "age", "race"])
     ('sex', 'sex, age and race')
@@ -141,7 +138,7 @@ def enumerate_words(names: Sequence[str]) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number; a dash where there is none.
+    """Format a whole number; a dash for None.
 
     >>> count(12345.0), count(None)
     ('12,345', '–')
@@ -150,7 +147,7 @@ def count(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A percentage without its sign; 0.0 and 100.0 only where it is that, a dash for none.
+    """Format a percentage without its sign; 0.0 and 100.0 only if exact, a dash for None.
 
     >>> percent(12.345), percent(0.01), percent(99.99), percent(100.0), percent(None)
     ('12.3', '<0.1', '>99.9', '100.0', '–')
@@ -163,7 +160,7 @@ def percent(value: float | None) -> str:
 
 
 def percentage(part: float, whole: float) -> str:
-    """A share in percent.
+    """Format a share in percent.
 
     >>> percentage(1, 3), percentage(3, 3), percentage(0, 5)
     ('33.3%', '100%', '0%')
@@ -176,7 +173,7 @@ def percentage(part: float, whole: float) -> str:
 
 
 def size_label(label: str) -> str:
-    """A size class with a dash that reads as "to".
+    """Write a size class with an en dash.
 
     >>> size_label("10-49")
     '10–49'
@@ -185,7 +182,7 @@ def size_label(label: str) -> str:
 
 
 def of_units(number: int, words: Words) -> str:
-    """A number of geounits.
+    """Format a number of geounits.
 
     >>> of_units(1, Words("block", "blocks", {})), of_units(2000, Words("block", "blocks", {}))
     ('1 block', '2,000 blocks')
@@ -194,7 +191,7 @@ def of_units(number: int, words: Words) -> str:
 
 
 def of_people(number: int, words: Words) -> str:
-    """A number of those that records are about.
+    """Format a number of records by their subject.
 
     >>> stays = Words("ward", "wards", {}, person="stay", people="stays")
     >>> of_people(1, stays), of_people(2000, stays)
@@ -204,7 +201,7 @@ def of_people(number: int, words: Words) -> str:
 
 
 def stopped_words(manifest: Manifest) -> tuple[str, ...]:
-    """What is true of a stage that was stopped before its end; nothing of another."""
+    """Describe how far a stopped stage came; empty for a finished one."""
     if manifest.stopped is None:
         return ()
     command = f"`recon {manifest.stage}`"
@@ -215,7 +212,7 @@ def stopped_words(manifest: Manifest) -> tuple[str, ...]:
 
 
 def percent_of(part: float, whole: float) -> float | None:
-    """A share as a number in percent; None of nothing.
+    """Return a share in percent; None if the whole is 0.
 
     >>> percent_of(1, 4), percent_of(0, 0)
     (25.0, None)
@@ -224,7 +221,7 @@ def percent_of(part: float, whole: float) -> float | None:
 
 
 def agreement(compared: int, within: int, unbounded: int) -> str:
-    """How far records agree with the published cells that they were compared with.
+    """Describe how far records agree with the published cells that they were compared with.
 
     >>> agreement(846, 0, 0), agreement(846, 393, 12)
     ('all equal', '441 equal, 393 within what their law allows, 12 that nothing bounds')
@@ -240,7 +237,7 @@ def agreement(compared: int, within: int, unbounded: int) -> str:
 
 
 def agreement_of(totals: Mapping[str, int]) -> str:
-    """`agreement` of the totals of ``microdata/``, as far as the version that made them says."""
+    """Describe the agreement in the totals of ``microdata/``, as far as it was recorded."""
     if "cells_within" not in totals:
         return "none contradicted"
     return agreement(totals["cells_compared"], totals["cells_within"], totals["cells_unbounded"])
