@@ -1,4 +1,4 @@
-"""What a stage says while it works, to people or to programs.
+"""Progress and messages of a stage, for people or programs.
 
 All of it goes to stderr or a log; results go to stdout.
 """

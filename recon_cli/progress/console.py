@@ -39,12 +39,12 @@ class ConsoleReporter:
 
     @cached_property
     def console(self) -> Console:
-        """On stderr."""
+        """Return the console on stderr."""
         return self.make_console()
 
     @contextmanager
     def bar(self, task: Task) -> Iterator[Bar]:
-        """A live view on a terminal; elsewhere a line every few seconds."""
+        """Show a live view on a terminal; elsewhere print a line every few seconds."""
         tally, memory = Tally(task), Memory()
         if not self.console.is_terminal:
             with call_periodically(
@@ -68,23 +68,22 @@ class ConsoleReporter:
             yield tally
 
     def finished(self, part: FinishedPartition) -> None:
-        """Report it if details are asked for."""
+        """Print it if details are wanted."""
         self.detail(
             f"{part.stage}: {part.name} done in {part.seconds:.2f} s, {part.peak_mb:,.0f} MB"
         )
 
     def note(self, text: str) -> None:
-        """Print it."""
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def detail(self, text: str) -> None:
-        """Print it if asked for."""
+        """Print it if details are wanted."""
         if self.verbose:
             self.note(text)
 
 
 def line(now: Snapshot, place: str = "", memory_mb: float | None = None) -> str:
-    """All that is known of a task, in one line."""
+    """Format all facts about a task in one line."""
     facts = [*now.facts(), f"{clock_time(now.seconds)} so far"]
     if now.left is not None:
         facts.append(f"{clock_time(now.left)} left")
@@ -92,7 +91,7 @@ def line(now: Snapshot, place: str = "", memory_mb: float | None = None) -> str:
 
 
 def draw(console: Console, now: Snapshot, place: str, memory_mb: float | None) -> Group:
-    """The live view: a bar, and below it the facts in as many lines as the width needs."""
+    """Draw the live view: a bar, and below it the facts in as many lines as the width needs."""
     from rich.console import Group  # noqa: PLC0415 - slow imports only on a terminal
     from rich.progress_bar import ProgressBar  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415

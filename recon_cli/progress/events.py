@@ -42,7 +42,7 @@ class JsonLinesReporter:
     """Reports as JSON lines.
 
     Args:
-        stream: Where they go.
+        stream: Output stream.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -63,7 +63,7 @@ class JsonLinesReporter:
 
     @contextmanager
     def bar(self, task: Task) -> Iterator[Bar]:
-        """A line of progress every second, and one at the end."""
+        """Write a line of progress every second, and one at the end."""
         tally, memory = Tally(task), Memory()
 
         def tell() -> None:
@@ -74,7 +74,6 @@ class JsonLinesReporter:
         tell()
 
     def finished(self, part: FinishedPartition) -> None:
-        """Write ``partition_done``."""
         self.emit(
             "partition_done",
             stage=part.stage,
@@ -84,11 +83,10 @@ class JsonLinesReporter:
         )
 
     def note(self, text: str) -> None:
-        """Write ``note``."""
         self.emit("note", text=text)
 
     def detail(self, text: str) -> None:
-        """Drop it: the other events say as much."""
+        """Ignore it: the other events contain it."""
 
 
 def _progress(now: Snapshot, memory_mb: float | None) -> dict[str, Fact]:

@@ -1,4 +1,4 @@
-"""What work says of itself, and who may listen."""
+"""Protocols of progress: its senders and receivers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NO_STATUSES: Mapping[str, int] = MappingProxyType({})
 
 
 class OnProgress(Protocol):
-    """Hears of progress: what was finished since the last call."""
+    """A callback for progress since the last call."""
 
     def __call__(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        """Count ``units`` geounits with ``people``, and how many of them came out how.
+        """Add ``units`` geounits with ``people``, and the number of units by outcome.
 
-        Negative counts take back what was counted for work that died with its worker.
+        Negative counts take back the progress of work that died with its worker.
         """
 
 
@@ -27,15 +27,14 @@ def ignore_progress(units: int, people: int, statuses: Mapping[str, int] = NO_ST
 
 
 class ProgressSoFar:
-    """Tells what is new of numbers that are given as they are so far; they may fall again."""
+    """Turns cumulative numbers, which may fall, into differences for `OnProgress`."""
 
     def __init__(self, on_progress: OnProgress) -> None:
-        """Nothing is told yet."""
         self._on_progress = on_progress
         self._told: tuple[int, int, Counter[str]] = (0, 0, Counter())
 
     def tell(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        """Units that are done, their people, and how many of what is counted came out how."""
+        """Report the cumulative number of finished units, their people, and outcomes."""
         before, now = self._told, Counter(statuses)
         news = Counter(now)
         news.subtract(before[2])
@@ -45,7 +44,7 @@ class ProgressSoFar:
         self._told = units, people, now
 
     def add(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        """What was done since the last call, as `OnProgress` has it."""
+        """Report progress since the last call, like `OnProgress`."""
         now = Counter(self._told[2])
         now.update(statuses)
         self.tell(self._told[0] + units, self._told[1] + people, now)
@@ -53,14 +52,14 @@ class ProgressSoFar:
 
 @dataclass(frozen=True)
 class Task:
-    """What a bar is about.
+    """The task of a progress bar.
 
     Attributes:
         stage: Name of the stage.
-        unit: What the finest geounits are called (``block``).
-        units: How many there are to do; None if nobody knows.
+        unit: Name of the finest geounits (``block``).
+        units: Number of units to do; None if unknown.
         people: Likewise.
-        record: What one of these is called, as in the schema.
+        record: Name of one record, as in the schema.
     """
 
     stage: str
@@ -76,7 +75,7 @@ class FinishedPartition:
 
     Attributes:
         stage: Name of the stage.
-        name: What messages call the partition (``county 01073``).
+        name: Name in messages (``county 01073``).
         seconds: Wall time.
         peak_mb: Peak memory of the process that did it.
     """
@@ -88,21 +87,21 @@ class FinishedPartition:
 
 
 class Bar(Protocol):
-    """Progress of one task."""
+    """A progress bar of one task."""
 
     def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        """Count what was done since the last call; see `OnProgress`."""
+        """Add progress since the last call; see `OnProgress`."""
 
 
 class Reporter(Protocol):
-    """Where a stage reports to."""
+    """The receiver of a stage's progress and messages."""
 
     @contextmanager
     def bar(self, task: Task) -> Iterator[Bar]:
         """Show progress of ``task`` until the block ends."""
 
     def finished(self, part: FinishedPartition) -> None:
-        """Hear that a partition is finished."""
+        """Report a finished partition."""
 
     def note(self, text: str) -> None:
         """Report something that the user should know."""
@@ -112,21 +111,18 @@ class Reporter(Protocol):
 
 
 class SilentReporter:
-    """Says nothing: for libraries, tests and ``-q``."""
+    """A reporter without output: for libraries, tests and ``-q``."""
 
     @contextmanager
     def bar(self, task: Task) -> Iterator[Bar]:  # noqa: ARG002
-        """A bar that nobody sees."""
+        """Return a bar without output."""
         yield _NoBar()
 
-    def finished(self, part: FinishedPartition) -> None:
-        """Drop it."""
+    def finished(self, part: FinishedPartition) -> None: ...
 
-    def note(self, text: str) -> None:
-        """Drop it."""
+    def note(self, text: str) -> None: ...
 
-    def detail(self, text: str) -> None:
-        """Drop it."""
+    def detail(self, text: str) -> None: ...
 
 
 class _NoBar:

@@ -1,4 +1,4 @@
-"""What has been done so far, how fast, and how long the rest will take."""
+"""Progress so far, its rate, and the estimated time left."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Snapshot:
     """A task at one moment.
 
     Attributes:
-        task: What it is about.
+        task: The task.
         units: Finished geounits.
-        statuses: How units came out, the stage's own words.
+        statuses: Number of units by outcome, in the stage's terms.
         seconds: Since the task began.
         rate: People a second, lately.
         left: Seconds that the rest will take at that rate; None if nobody knows.
@@ -47,14 +47,14 @@ class Snapshot:
 
     @property
     def share(self) -> float | None:
-        """Which part is done, 0 to 1, of people where there are any; None if nobody knows."""
+        """Return the share that is done, 0 to 1, by people where there are any; None if unknown."""
         for done, total in ((self.people, self.task.people), (self.units, self.task.units)):
             if total:
                 return min(done / total, 1.0)
         return None
 
     def facts(self) -> list[str]:
-        """Counts, outcomes and rate, a few words each; of people only where they are counted."""
+        """List counts, outcomes and rate, in a few words each; people only if counted."""
         unit, people = (
             plural(name).replace("_", " ") for name in (self.task.unit, self.task.record)
         )
@@ -66,9 +66,9 @@ class Snapshot:
 
 
 class Tally:
-    """Counts what is done; may be asked from another thread.
+    """Accumulates progress; may be read from another thread.
 
-    What a dead worker had counted is taken back by negative counts.
+    Negative counts take back the progress of a dead worker.
     """
 
     def __init__(self, task: Task, clock: Callable[[], float] = time.monotonic) -> None:
@@ -82,14 +82,14 @@ class Tally:
         self._lock = threading.Lock()
 
     def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
-        """Count what was done since the last call."""
+        """Add progress since the last call."""
         with self._lock:
             self._units += units
             self._people += people
             self._statuses.update(statuses)
 
     def snapshot(self) -> Snapshot:
-        """How things stand."""
+        """Return the present state."""
         with self._lock:
             now = self._clock()
             people, units, decided = self._lately(now)
@@ -104,7 +104,7 @@ class Tally:
             )
 
     def _lately(self, now: float) -> tuple[float, float, float]:
-        """People, units and what is decided a second: of the window, or since the start."""
+        """Return people, units and decisions a second, over the window or since the start."""
         samples = self._samples
         decided = self._statuses.total() - self._statuses[_UNDECIDED]
         if now - samples[-1][0] >= _SAMPLE:
@@ -122,7 +122,7 @@ class Tally:
         return people, units, done
 
     def _left(self, people_rate: float, units_rate: float, decided_rate: float) -> float | None:
-        """By what is undecided where that is told, else by people, else by units."""
+        """Estimate the time left by undecided items where known, else by people, else by units."""
         task, undecided = self._task, self._statuses[_UNDECIDED]
         if undecided and not self._people:
             return undecided / decided_rate if decided_rate > 0 else None
@@ -134,7 +134,7 @@ class Tally:
 
 
 def outcomes(statuses: Mapping[str, int]) -> list[str]:
-    """How many came out how, what is proven first.
+    """List the numbers of units by outcome, proven ones first.
 
     >>> outcomes({"solved": 12, "not_yet": 1, "unique": 61})
     ['61 proven unique', '12 solved', '1 not yet']
@@ -151,7 +151,7 @@ def _rank(status: str) -> tuple[int, str]:
 
 
 def clock_time(seconds: float) -> str:
-    """A duration as a clock shows it.
+    """Format a duration as a clock does.
 
     >>> clock_time(42.4), clock_time(725), clock_time(3723)
     ('0:42', '12:05', '1:02:03')
@@ -164,7 +164,7 @@ def clock_time(seconds: float) -> str:
 
 
 def flow(facts: list[str], width: int, separator: str = " · ") -> list[str]:
-    """Facts in as few lines as they fit in.
+    """Join facts into as few lines as possible.
 
     >>> flow(["73 blocks", "2,015 people", "41 proven"], 26)
     ['73 blocks · 2,015 people', '41 proven']
@@ -180,7 +180,7 @@ def flow(facts: list[str], width: int, separator: str = " · ") -> list[str]:
 
 @contextmanager
 def call_periodically(seconds: float, beat: Callable[[], None]) -> Iterator[None]:
-    """Call ``beat`` every so many seconds, from a thread of its own, until the block ends.
+    """Call ``beat`` at a fixed interval, from a thread of its own, until the block ends.
 
     Raises:
         OSError: ``beat`` could not write; it was not called again.
