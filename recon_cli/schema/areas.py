@@ -1,7 +1,7 @@
-"""Areas that need not nest: a file says which areas each unit lies in.
+"""Areas that need not nest: a file states in which areas each unit lies.
 
-An *area system* is a level whose geounits are looked up (wards, health districts, grid squares),
-and the units that all of them are made of are called atoms.
+An *area system* is a level whose geounits are looked up (wards, health districts, grid squares);
+the units that all of them consist of are called atoms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OVERLAP = "overlap"
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The geounits of a level, and what lies in them.
+    """The geounits of a level, and their members.
 
     Attributes:
         geoids: Theirs, sorted.
@@ -46,7 +46,7 @@ class Places:
 
     @cached_property
     def members(self) -> frozenset[str]:
-        """The geoids."""
+        """Return the geoids."""
         return frozenset(self.geoids)
 
 
@@ -65,7 +65,7 @@ class AreaLevel(Level):
 
     @property
     def known(self) -> Places:
-        """The level's geounits.
+        """Return the level's geounits.
 
         Raises:
             ConfigError: No membership file was read.
@@ -79,34 +79,34 @@ class AreaLevel(Level):
 
     @property
     def rank(self) -> int:
-        """Rises with fineness: other than that of any other level."""
+        """Return a number that increases with fineness, different for each level."""
         return self.order
 
     @property
     def in_order(self) -> bool:
-        """Geoids in order do not lie together by this level."""
+        """Return False: sorting by geoid does not group by this level."""
         return False
 
     @property
     def form(self) -> str:
-        """What geoids of the level are, for messages."""
+        """Describe geoids of the level, for messages."""
         return "is none of the membership file"
 
     def enclosing(self, geoids: Geoids) -> Geoids:
-        """The geounit of this level that encloses each; null (of a text: empty) if none does."""
+        """Return the geounit of this level that encloses each; null (for a text: empty) if none."""
         found = self.known.enclosing
         if isinstance(geoids, str):
             return found.get(geoids, "")
         return _looked_up(geoids, found)
 
     def has(self, geoids: str | pl.Series | pl.Expr) -> bool | pl.Series | pl.Expr:  # type: ignore[override]
-        """Whether each is a geoid of this level; null where there is none."""
+        """Test whether each is a geoid of this level; null for null."""
         if isinstance(geoids, str):
             return geoids in self.known.members
         return geoids.is_in(list(self.known.geoids))
 
     def encloses(self, other: Level) -> bool:
-        """Whether every geounit of ``other`` lies in one of this level; its own do."""
+        """Test whether every geounit of ``other`` lies in one of this level, as its own do."""
         return other.name == self.name or other.name in self.known.below
 
 
@@ -125,10 +125,10 @@ class AreaSystem:
 
 @dataclass(frozen=True, eq=False)
 class Membership:
-    """Which areas each unit lies in, as a file has it.
+    """The areas of each unit, read from a file.
 
     Attributes:
-        name: What messages call the file.
+        name: Name of the file in messages.
         codes: A column a level, the units' first, with codes as published; null outside the
             system. Each unit once, sorted.
         digest: SHA-256 of the codes.
@@ -142,7 +142,7 @@ class Membership:
     lines: Mapping[str, tuple[str, pl.Series]] = field(default_factory=dict, repr=False)
 
     def where(self, level: str, unit: str) -> str:
-        """What messages call the line that puts a unit into an area of a level."""
+        """Name the line that puts a unit into an area of a level, for messages."""
         if level not in self.lines:
             return self.name
         file, lines = self.lines[level]
@@ -157,9 +157,9 @@ class AreaGeography(Geography):
     Attributes:
         systems: As declared.
         geoids: Level name → code as published → geoid; empty until the file was read.
-        overlap: What overlapping areas with tables join; None until then.
-        source: What messages call the membership file.
-        outside: Of each unit in no area with tables the line that lists it, and its code.
+        overlap: Components of areas with tables that overlap; None before they are known.
+        source: Name of the membership file in messages.
+        outside: For each unit in no area with tables, the line that lists it, and its code.
     """
 
     systems: tuple[AreaSystem, ...] = ()
@@ -170,7 +170,7 @@ class AreaGeography(Geography):
 
     @classmethod
     def of(cls, unit: str, systems: Sequence[AreaSystem], partition: str) -> AreaGeography:
-        """As declared, without any geounits.
+        """Declare area systems, without any geounits.
 
         Raises:
             SchemaError: Names that are reserved, used twice, or nest in a circle.
@@ -196,11 +196,11 @@ class AreaGeography(Geography):
 
     @property
     def is_nested(self) -> bool:
-        """Geoids in order do not lie together by region."""
+        """Return False: sorting by geoid does not group by region."""
         return False
 
     def bound(self, membership: Membership, published: Iterable[str]) -> AreaGeography:
-        """The same with its geounits.
+        """Bind the geography to the geounits of a membership file.
 
         Args:
             membership: A column for each level.
@@ -245,16 +245,16 @@ class AreaGeography(Geography):
 
     @property
     def is_bound(self) -> bool:
-        """Whether the geounits are known."""
+        """Report whether the geounits are known."""
         return self.overlap is not None
 
     @cached_property
     def inside_partitions(self) -> tuple[Level, ...]:
-        """The levels from the partitions down, finest first; all until the file was read."""
+        """List the levels from the partitions down, finest first; all before the file is read."""
         return super().inside_partitions if self.is_bound else self.levels
 
     def region(self, published: Iterable[str]) -> Level:
-        """The coarsest level with tables where all others nest in it; else the overlaps."""
+        """Return the coarsest level with tables in which all others nest; else the overlaps."""
         names = set(published)
         used = [level for level in self.levels if level.name in names]
         if self.overlap is None:
@@ -267,27 +267,27 @@ class AreaGeography(Geography):
         return {geoid: level.name for level in self._area_levels for geoid in level.known.geoids}
 
     def level_of(self, geoid: str) -> Level | None:
-        """The level of a geoid; None if no level has it."""
+        """Return the level of a geoid; None if no level has it."""
         name = self._level_of.get(geoid)
         return None if name is None else self.by_name[name]
 
     def level_names(self, geoids: GeoidColumn) -> GeoidColumn:
-        """The name of each geoid's level; null if no level has it."""
+        """Return the name of each geoid's level; null if no level has it."""
         return _looked_up(geoids, self._level_of)
 
     def ranks(self, geoids: GeoidColumn) -> GeoidColumn:
-        """The rank of each geoid's level, null where no level has it."""
+        """Return the rank of each geoid's level; null if no level has it."""
         ranks = {geoid: self.by_name[name].rank for geoid, name in self._level_of.items()}
         return geoids.replace_strict(ranks, default=None).cast(int)
 
     def alike(self, geoids: pl.Series) -> str | None:  # noqa: ARG002 - the file says which exist
-        """Nothing: geounits are those of the membership file, whatever their case."""
+        """Return None: geounits are those of the membership file, whatever their case."""
         return None
 
     def inside(  # type: ignore[override]
         self, geoids: str | pl.Series | pl.Expr, place: str
     ) -> bool | pl.Series | pl.Expr:
-        """Whether each geounit lies in the geounit or overlap ``place``, or is it."""
+        """Test whether each geounit is, or lies in, the geounit or overlap ``place``."""
         if not place:  # everywhere, as every geoid begins with nothing where levels nest
             return True if isinstance(geoids, str) else geoids.is_not_null()
         level = self.level_of(place)
@@ -300,7 +300,7 @@ class AreaGeography(Geography):
         return level.enclosing(geoids).eq(place).fill_null(value=False)  # type: ignore[type-var]
 
     def name_of(self, geoid: str) -> str:
-        """What texts call a geounit: its level and its code."""
+        """Name a geounit in texts: its level and its code."""
         return self._names.get(geoid, geoid)
 
     @cached_property
@@ -312,10 +312,10 @@ class AreaGeography(Geography):
         }
 
     def find(self, text: str) -> str:
-        """The geoid of a place that is given by its geoid, its code, or ``level:code``.
+        """Find the geoid of a place from its geoid, its code, or ``level:code``.
 
         Returns:
-            What was given where no place is called so.
+            The geoid, or the given text if no place has that name.
 
         Raises:
             ConfigError: Several levels have the code.
@@ -331,7 +331,7 @@ class AreaGeography(Geography):
         return found[0] if found else text
 
     def by_code(self, codes: pl.Expr, levels: pl.Expr | None) -> pl.Expr:
-        """The geoid of each place, null where there is no such place, or several.
+        """Return the geoid of each place; null if there is none, or several.
 
         Args:
             codes: As published, or geoids.
@@ -350,7 +350,7 @@ class AreaGeography(Geography):
         return _looked_up(codes, single | {geoid: geoid for _, geoid in every})
 
     def listed(self, levels: Iterable[str]) -> dict[str, str]:
-        """All geounits of some levels and the units, sorted: geoid → name of its level."""
+        """Map geounits of some levels, and the units, to their levels' names, sorted by geoid."""
         names = {*levels, self.unit.name}
         return {geoid: level for geoid, level in sorted(self._level_of.items()) if level in names}
 
@@ -390,7 +390,7 @@ class AreaGeography(Geography):
 
 
 def _finest_first(systems: Sequence[AreaSystem]) -> list[str]:
-    """Names so that each comes before what it is within, else as written."""
+    """Sort names so that each precedes those that contain it, else keep their order."""
     left = list(systems)
     found: list[str] = []
     while left:
@@ -407,16 +407,16 @@ def _finest_first(systems: Sequence[AreaSystem]) -> list[str]:
 
 
 def _looked_up(texts: GeoidColumn, known: Mapping[str, str]) -> GeoidColumn:
-    """What is known of each text, null of others."""
+    """Look up each text; null if it is unknown."""
     return texts.replace_strict(list(known), list(known.values()), default=None).cast(str)
 
 
 def _split(
     units: Sequence[str], inner: Column, outer: Column
 ) -> tuple[str, tuple[str, str], tuple[str, str]] | None:
-    """The first inner area in two outer ones: its code, and of both the code and a unit, in order.
+    """Find the first inner area in two outer ones, with one unit in each.
 
-    Being outside every outer area is one more place to be in.
+    Lying outside every outer area counts as one more outer area.
     """
     found: dict[str, dict[str, str]] = {}
     for unit, one, other in zip(units, inner, outer, strict=True):
@@ -434,14 +434,14 @@ def _distinct(column: Column) -> list[str]:
 
 
 def _outside(membership: Membership, units: Sequence[str], areas: Codes) -> tuple[str, ...]:
-    """Of each unit that is in no area of the levels with tables, what lists it."""
+    """List the units that are in no area of the levels with tables."""
     alone = [unit for unit, *own in zip(units, *areas.values(), strict=True) if not any(own)]
     said, told = membership.codes.columns[0], next(iter(areas), "")
     return tuple(f"{membership.where(told, unit)}: {said} {unit}" for unit in alone)
 
 
 def _geoids_of(frame: Codes) -> dict[str, dict[str, str]]:
-    """Level → code → geoid: the code, or ``level:code`` for levels that share one with others."""
+    """Map level and code to geoid: the code, or ``level:code`` for codes of several levels."""
     codes = {name: _distinct(column) for name, column in frame.items()}
     holders: dict[str, list[str]] = {}
     for name, some in codes.items():
@@ -462,7 +462,7 @@ def _geoids_of(frame: Codes) -> dict[str, dict[str, str]]:
 
 
 def _joined(units: Sequence[str], areas: Iterable[Column]) -> list[str]:
-    """For each unit the least of those that areas connect it with; sorted as they come."""
+    """Return for each unit the least unit that areas connect it with."""
     root = list(range(len(units)))
 
     def find(place: int) -> int:
@@ -482,7 +482,7 @@ def _joined(units: Sequence[str], areas: Iterable[Column]) -> list[str]:
 
 
 def _places(named: Codes, level: str) -> Places:
-    """The geounits of one level, of the geoids of all."""
+    """Select the geounits of one level."""
     within: dict[str, str] = {}
     below: set[str] = set()
     for name, column in named.items():

@@ -1,4 +1,4 @@
-"""Values and published cells in words, from the schema alone."""
+"""Descriptions of values and published cells, from the schema alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTED = 3
 
 
 def describe_values(feature: Feature, mask: int) -> str:
-    """A set of values, under a heading that names the feature.
+    """Describe a set of values, for use under a heading that names the feature.
 
     >>> age = Feature("age", tuple(range(91)), ordered=True)
     >>> [describe_values(age, mask) for mask in (0b1111100, age.full - 0b11, 0b1001)]
@@ -37,7 +37,7 @@ def describe_values(feature: Feature, mask: int) -> str:
 
 
 def describe_condition(feature: Feature, mask: int) -> str:
-    """A set of values in a sentence; empty for all of them.
+    """Describe a set of values, for use in a sentence; empty for all values.
 
     >>> describe_condition(Feature("smoker", (False, True)), 1)
     'not smoker'
@@ -65,7 +65,7 @@ def describe_condition(feature: Feature, mask: int) -> str:
 
 
 def describe_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> str:
-    """What a published cell counts.
+    """Describe the people that a published cell counts.
 
     Args:
         release: The schema.
@@ -85,7 +85,7 @@ def describe_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> st
 
 
 def describe_label(release: Release, column: str, label: Value | None) -> str:
-    """What a histogram or microdata column shows, in words; a dash where it is not known."""
+    """Describe a value of a histogram or microdata column; a dash for an unknown one."""
     if label is None:
         return "–"
     groups = release.column_groups(column)
@@ -94,7 +94,7 @@ def describe_label(release: Release, column: str, label: Value | None) -> str:
 
 
 def _runs(feature: Feature, mask: int) -> str:
-    """Numbers as runs: ``0–5, 8``, with ``85+`` for a run up to the last."""
+    """Format numbers as runs: ``0–5, 8``, with ``85+`` for a run up to the last."""
     places = list(bits(mask))
     starts = [at for at in places if not (mask << 1) >> at & 1]
     runs = []
@@ -113,7 +113,7 @@ def _runs(feature: Feature, mask: int) -> str:
 
 
 def _options(feature: Feature, mask: int) -> str:
-    """Values of a multi-select feature by the options that they pick."""
+    """Describe values of a multi-select feature by their options."""
     values = [int(feature.values[at]) for at in bits(mask)]
     if len(values) == 1:
         return _picked(feature, values[0])
@@ -131,7 +131,7 @@ def _options(feature: Feature, mask: int) -> str:
 
 
 def _counts(feature: Feature, mask: int) -> list[int]:
-    """The numbers of options that a set of several values is all of; else none."""
+    """Return the numbers of options for which a set of several values is complete; else none."""
     counts = sorted({int(feature.values[at]).bit_count() for at in bits(mask)})
     is_all = mask == sum(feature.picked(count) for count in counts)
     return counts if is_all and mask.bit_count() > 1 else []

@@ -21,7 +21,7 @@ Value = bool | int | str
 
 
 def count_combinations(masks: Sequence[int]) -> int:
-    """How many combinations there are of one value of each mask.
+    """Count the combinations of one value of each mask.
 
     >>> count_combinations((0b11, 0b101, 0b1))
     4
@@ -70,27 +70,27 @@ class Feature:
 
     @cached_property
     def full(self) -> int:
-        """The mask of all values."""
+        """Return the mask of all values."""
         return (1 << len(self.values)) - 1
 
     @cached_property
     def position(self) -> dict[Value, int]:
-        """Value → its bit position."""
+        """Map each value to its bit position."""
         return {value: i for i, value in enumerate(self.values)}
 
     @property
     def dtype(self) -> type[pl.DataType]:
-        """The polars type of the microdata column."""
+        """Return the polars type of the microdata column."""
         return column_dtype(self.values)
 
     def picked(self, count: int) -> int:
-        """Mask of the multi-select values with exactly ``count`` options picked."""
+        """Return the mask of the multi-select values with exactly ``count`` options."""
         if not self.options:
             raise SchemaError(f"feature {self.name!r} is not a multi-select feature")
         return self._picked.get(count, 0)
 
     def includes(self, option: str) -> int:
-        """Mask of the multi-select values that include ``option``."""
+        """Return the mask of the multi-select values that include ``option``."""
         if option not in self.options:
             known = ", ".join(self.options) or "none: it is not a multi-select feature"
             raise SchemaError(f"feature {self.name!r} has no option {option!r} (options: {known})")
@@ -98,7 +98,7 @@ class Feature:
 
     @cached_property
     def _picked(self) -> dict[int, int]:
-        """Number of options → mask of the values that pick so many."""
+        """Map each number of options to the mask of the values with so many."""
         masks: dict[int, int] = {}
         for place, value in enumerate(self.values):
             count = int(value).bit_count()
@@ -107,7 +107,7 @@ class Feature:
 
     @cached_property
     def _included(self) -> dict[str, int]:
-        """Option → mask of the values that include it."""
+        """Map each option to the mask of the values that include it."""
         return {
             option: sum(1 << i for i, value in enumerate(self.values) if int(value) >> at & 1)
             for at, option in enumerate(self.options)
@@ -122,7 +122,7 @@ class Recode:
     that is a partition can be a microdata column.
 
     Attributes:
-        name: How tables and the microdata refer to it.
+        name: Name in tables and microdata.
         feature: The recoded feature's name.
         labels: The value that a microdata column shows for each group.
         masks: The groups.
@@ -143,7 +143,7 @@ class Recode:
             raise SchemaError(f"recode {self.name!r} lists a label twice")
 
     def is_partition_of(self, feature: Feature) -> bool:
-        """Whether every value of ``feature`` is in exactly one group."""
+        """Test whether every value of ``feature`` is in exactly one group."""
         union = 0
         for mask in self.masks:
             if union & mask:
@@ -153,12 +153,12 @@ class Recode:
 
     @property
     def dtype(self) -> type[pl.DataType]:
-        """The polars type of a microdata column of this recode."""
+        """Return the polars type of a microdata column of this recode."""
         return column_dtype(self.labels)
 
 
 def column_dtype(values: tuple[Value, ...]) -> type[pl.DataType]:
-    """The polars type that holds ``values``: Boolean, an integer from Int16 up, or String."""
+    """Return the polars type for ``values``: Boolean, an integer from Int16 up, or String."""
     import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
 
     if all(isinstance(value, bool) for value in values):

@@ -1,4 +1,4 @@
-"""Schema files: packaged releases, a release of one's own, a register of several."""
+"""Schema files: packaged releases, a user's own release, a register of several."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REGISTER: Final = re.compile(r"^register\s*:", re.MULTILINE)
 
 
 def packaged_releases() -> tuple[str, ...]:
-    """Names of the schemas that come with the program.
+    """List the names of the packaged schemas.
 
     >>> packaged_releases()[:3]
     ('clinic_visits', 'dhc_2020', 'dhc_2020_households')
@@ -57,7 +57,7 @@ def load_release(name_or_path: str, *, base: Path | None = None) -> Release:
 
 
 def load_register(path: Path) -> Register:
-    """A register with the schemas of its publications.
+    """Load a register with the schemas of its publications.
 
     Raises:
         ConfigError: A file is not there.

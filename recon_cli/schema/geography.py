@@ -1,7 +1,7 @@
 """The geography of a release: which geounits enclose which.
 
-Only this module and `recon_cli.schema.areas` know how geoids say so; all others ask. Where levels
-nest, a geounit's geoid begins with the geoids of those that enclose it; else a file says.
+Only this module and `recon_cli.schema.areas` interpret geoids. Where levels nest, a geounit's
+geoid begins with the geoids of those that enclose it; else a file states the membership.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Level:
 
     @property
     def rank(self) -> int:
-        """Rises with fineness: other than that of any other level."""
+        """Return a number that increases with fineness, different for each level."""
         return self.digits
 
     @property
     def in_order(self) -> bool:
-        """Whether geoids in order lie together by this level."""
+        """Report whether sorting by geoid groups geounits by this level."""
         return True
 
     @property
     def form(self) -> str:
-        """What geoids of the level are, for messages."""
+        """Describe geoids of the level, for messages."""
         return f"has {self.digits} characters"
 
     def enclosing(self, geoids: Geoids) -> Geoids:
-        """The geounit of this level that encloses each geounit of this or a finer level."""
+        """Return the geounit of this level that encloses each geounit of this or a finer level."""
         if isinstance(geoids, str):
             return geoids[: self.digits]
         return geoids.str.head(self.digits)
@@ -61,13 +61,13 @@ class Level:
     @overload
     def has(self, geoids: GeoidColumn) -> GeoidColumn: ...
     def has(self, geoids: str | pl.Series | pl.Expr) -> bool | pl.Series | pl.Expr:
-        """Whether each is a geoid of this level; null where there is none."""
+        """Test whether each is a geoid of this level; null for null."""
         if isinstance(geoids, str):
             return len(geoids) == self.digits
         return geoids.str.len_chars() == self.digits
 
     def encloses(self, other: Level) -> bool:
-        """Whether every geounit of ``other`` lies in one of this level; its own do."""
+        """Test whether every geounit of ``other`` lies in one of this level, as its own do."""
         return self.digits <= other.digits
 
 
@@ -103,45 +103,43 @@ class Geography:
 
     @property
     def is_nested(self) -> bool:
-        """Whether geoids in order lie together by region and partition."""
+        """Report whether sorting by geoid groups geounits by region and partition."""
         return True
 
     @property
     def unit(self) -> Level:
-        """The finest level: records are placed in its geounits."""
+        """Return the finest level, in whose geounits records are placed."""
         return self.levels[0]
 
     @cached_property
     def by_name(self) -> dict[str, Level]:
-        """Level name → level."""
         return {level.name: level for level in self.levels}
 
     @cached_property
     def by_rank(self) -> dict[int, Level]:
-        """Rank → level."""
         return {level.rank: level for level in self.levels}
 
     def ranks(self, geoids: GeoidColumn) -> GeoidColumn:
-        """The rank of each geoid's level, and of no level's where no level has such geoids."""
+        """Return the rank of each geoid's level; null if no level has such geoids."""
         return geoids.str.len_chars().cast(int)
 
     @cached_property
     def by_digits(self) -> dict[int, Level]:
-        """Geoid length → level, for the readers of published files."""
+        """Map geoid lengths to levels, for the readers of published files."""
         return {level.digits: level for level in self.levels}
 
     @property
     def partition_level(self) -> Level:
-        """The level that data files are split by."""
+        """Return the level that data files are split by."""
         return self.by_name[self.partition]
 
     @cached_property
     def inside_partitions(self) -> tuple[Level, ...]:
-        """The levels from the partitions down, finest first."""
+        """List the levels from the partitions down, finest first."""
         return tuple(level for level in self.levels if self.partition_level.encloses(level))
 
     def region(self, published: Iterable[str]) -> Level:
-        """Of which no count couples two geounits: the coarsest level with tables.
+        """Return the coarsest level with tables, of which no count couples two geounits.
 
         Args:
             published: Names of the levels with tables.
@@ -150,27 +148,27 @@ class Geography:
         return [level for level in self.levels if level.name in names][-1]
 
     def name_of(self, geoid: str) -> str:
-        """What texts call a geounit, where its level is not said."""
+        """Name a geounit in texts that do not name its level."""
         return geoid
 
     def find(self, text: str) -> str:
-        """The geoid of a place as a user names it; what was given where there is none."""
+        """Find the geoid of a place that a user named; return the text if there is none."""
         return text
 
     def level_of(self, geoid: str) -> Level | None:
-        """The level of a geoid; None if no level has such geoids."""
+        """Return the level of a geoid; None if no level has such geoids."""
         return next((level for level in self.levels if level.has(geoid)), None)
 
     def level_names(self, geoids: GeoidColumn) -> GeoidColumn:
-        """The name of each geoid's level; null if no level has such geoids."""
+        """Return the name of each geoid's level; null if no level has such geoids."""
         names = {level.digits: level.name for level in self.levels}
         return geoids.str.len_chars().cast(int).replace_strict(names, default=None)
 
     def alike(self, geoids: pl.Series) -> str | None:
-        """What is wrong if two geounits, of these or that enclose some, differ in case alone.
+        """Describe the problem if two geounits, or their enclosing ones, differ in case alone.
 
         Args:
-            geoids: Of any levels.
+            geoids: Geoids of any levels.
         """
         for level in reversed(self.levels):
             of_level = level.enclosing(geoids.filter(geoids.str.len_chars() >= level.digits))
@@ -189,7 +187,7 @@ class Geography:
     @overload
     def inside(self, geoids: GeoidColumn, place: str) -> GeoidColumn: ...
     def inside(self, geoids: str | pl.Series | pl.Expr, place: str) -> bool | pl.Series | pl.Expr:
-        """Whether each geounit lies in the geounit ``place``, or is it."""
+        """Test whether each geounit is, or lies in, the geounit ``place``."""
         if isinstance(geoids, str):
             return geoids.startswith(place)
         return geoids.str.starts_with(place)

@@ -1,7 +1,7 @@
-"""Releases about the same places, whose records are linked: people, and their households.
+"""Joint releases: several releases of the same places whose records are linked.
 
-A *link* is an equation or inequality that holds in every place between the numbers of two kinds of
-records: as many householders as occupied units, as many people as all households have together.
+A *link* is an equation or inequality that holds in every place between the numbers of two kinds
+of records: as many householders as occupied units, as many people as the sum of household sizes.
 
 See *joint release* in docs/glossary.md.
 """
@@ -29,7 +29,7 @@ _JOINTS: Final = Path(__file__).parent / "joints"
 
 
 class LinkKind(StrEnum):
-    """How two numbers of records are linked."""
+    """The relation between two numbers of records."""
 
     #: As many of one as of the other.
     EQUAL = "equal"
@@ -41,16 +41,16 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True)
 class Link:
-    """A link, once for each combination of the groups that both parts tell apart.
+    """A link, for each combination of the groups that both parts distinguish.
 
     Attributes:
         parts: The numbers of the two parts that it is between.
-        predicates: Of each the values that count, for every feature of its release.
+        predicates: For each part, the values that count, for every feature of its release.
         by: Pairs of groups, one of each part; those with the same label belong together.
         size: Place of the second part's feature whose values add up; None where none do.
         top: The value of it that stands for itself and all above; None for none.
-        without: How many of the second part's size cannot be among those counted.
-        where: What messages call it.
+        without: Number of people of the second part's size that cannot be among those counted.
+        where: Name of the link in messages.
     """
 
     kind: LinkKind
@@ -71,8 +71,7 @@ class JointRelease:
     """Releases of the same places and the links between their records.
 
     Attributes:
-        names: What each part is called: the two that are asked about, then those that only say more
-            of these.
+        names: Names of the parts: the two in question, then those that only add information
         releases: Names of their schemas, in the same order.
         links: Those of every place.
         digest: SHA-256 of the text.
@@ -86,12 +85,12 @@ class JointRelease:
 
 
 def packaged_joints() -> tuple[str, ...]:
-    """Names of the linked releases that come with the program."""
+    """List the names of the packaged links."""
     return tuple(sorted(path.stem for path in _JOINTS.glob("*.yaml")))
 
 
 def load_joint(name_or_path: str, releases: Sequence[Release]) -> JointRelease:
-    """Links between releases, by packaged name or by path.
+    """Load links between releases, by packaged name or by path.
 
     Args:
         name_or_path: ``sf1_2010``, or a path that ends in ``.yaml`` or ``.yml``.
@@ -113,7 +112,7 @@ def load_joint(name_or_path: str, releases: Sequence[Release]) -> JointRelease:
 
 
 def parse_joint(text: str, releases: Sequence[Release], *, source: str) -> JointRelease:
-    """Links from YAML text; ``source`` names the text in messages.
+    """Parse links from YAML text; ``source`` names the text in messages.
 
     Raises:
         ConfigError: They are of other releases.
@@ -142,13 +141,13 @@ def parse_joint(text: str, releases: Sequence[Release], *, source: str) -> Joint
 
 @dataclass(frozen=True)
 class _Reader:
-    """What links may refer to."""
+    """The releases that links may refer to."""
 
     names: tuple[str, ...]
     releases: tuple[Release, ...]
 
     def link(self, form: LinkSpec, where: str) -> Link:
-        """One link, checked."""
+        """Build and check one link."""
         given = {kind: getattr(form, kind) for kind in LinkKind if getattr(form, kind) is not None}
         if len(given) != 1:
             raise SchemaError(f"{where}: give exactly one of {', '.join(LinkKind)}")
@@ -234,7 +233,7 @@ class _Reader:
 
 
 def _is_impossible(release: Release, masks: tuple[int, ...]) -> bool:
-    """Whether one definition rules out whatever has these values."""
+    """Test whether one structural zero rules out these values."""
     return any(
         all(mine & ~theirs == 0 for mine, theirs in zip(masks, forbidden, strict=True))
         for zero in release.structural_zeros

@@ -1,4 +1,4 @@
-"""Schema YAML → `Release`."""
+"""Load a `Release` from schema YAML."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def parse_release(text: str, *, source: str) -> Release:
 
 
 def _digest(said: Mapping[str, Any]) -> str:
-    """SHA-256 of what a schema says; ``attack`` is an attacker's, and changes no count."""
+    """Return the SHA-256 of a schema without ``attack``, which changes no count."""
     counted = {key: value for key, value in said.items() if key != "attack"}
     return hashlib.sha256(ascii(counted).encode()).hexdigest()
 
@@ -109,10 +109,10 @@ def extend_release(
     features: Mapping[str, FeatureSpec],
     structural_zeros: Sequence[StructuralZeroSpec] = (),
 ) -> Release:
-    """A release whose records say more: further features, which no table counts.
+    """Add features to a release's records that no table counts.
 
     Args:
-        release: What is extended.
+        release: The release to extend.
         features: Name → the further features, in order.
         structural_zeros: Further rules between any features.
 
@@ -152,12 +152,12 @@ def _attack(form: AttackSpec | None) -> AttackKeys | None:
 
 
 def build_structural_zero(form: StructuralZeroSpec, terms: Terms, where: str) -> StructuralZero:
-    """A rule between features as a schema declares it.
+    """Build a rule between features from its declaration.
 
     Args:
         form: As written.
-        terms: What it may refer to.
-        where: How messages name it.
+        terms: Features and recodes that it may refer to.
+        where: Name of the rule in messages.
 
     Raises:
         SchemaError: It names what there is not, or rules nothing out.
@@ -175,7 +175,7 @@ def build_structural_zero(form: StructuralZeroSpec, terms: Terms, where: str) ->
 
 
 def build_feature(name: str, form: FeatureSpec) -> Feature:
-    """A feature as a schema declares it.
+    """Build a feature from its declaration.
 
     Raises:
         SchemaError: It contradicts itself.
@@ -199,7 +199,7 @@ def build_feature(name: str, form: FeatureSpec) -> Feature:
 
 
 def build_recode(name: str, form: RecodeSpec, features: Mapping[str, Feature]) -> Recode:
-    """A recode of one of ``features``.
+    """Build a recode of one of ``features``.
 
     Raises:
         SchemaError: It names what there is not, or contradicts itself.
@@ -245,7 +245,7 @@ def _recode_by_edges(name: str, feature: Feature, edges: list[Value]) -> Recode:
 
 
 def _expand(items: list[Value], where: str) -> list[Value]:
-    """Write out ``a..b`` (both ends included); other items stay."""
+    """Expand ``a..b`` (both ends included); keep other items."""
     values: list[Value] = []
     for item in items:
         match = _RANGE.match(item) if isinstance(item, str) else None
@@ -262,7 +262,7 @@ def _expand(items: list[Value], where: str) -> list[Value]:
 
 
 def _values(feature: Feature, form: ChoiceSpec | list[Value], where: str) -> int:
-    """The mask of the values that ``form`` names."""
+    """Return the mask of the values that ``form`` names."""
     if isinstance(form, ChoiceSpec):
         if (form.picked is None) == (form.includes is None):
             raise SchemaError(f"{where}: give exactly one of picked, includes")
@@ -291,14 +291,14 @@ class Terms:
     recodes: dict[str, Recode]
 
     def index(self, name: str, where: str) -> int:
-        """The place of a feature; ``where`` is how messages name what refers to it."""
+        """Return the position of a feature; ``where`` names the reference in messages."""
         names = list(self.features)
         if name not in names:
             raise SchemaError(f"{where}: no feature {name!r} (features: {', '.join(names)})")
         return names.index(name)
 
     def groups(self, name: str, where: str) -> tuple[int, tuple[int, ...]]:
-        """Feature index and masks of the groups of a recode, or of a feature's single values."""
+        """Return the feature index and group masks of a recode, or of a feature's single values."""
         if name in self.recodes:
             recode = self.recodes[name]
             return self.index(recode.feature, where), recode.masks
@@ -309,7 +309,7 @@ class Terms:
         return self.index(name, where), tuple(1 << i for i in range(count))
 
     def narrow(self, masks: tuple[int, ...], condition: Condition, where: str) -> tuple[int, ...]:
-        """``masks`` under a further condition."""
+        """Add a condition to ``masks``."""
         narrowed = list(masks)
         for name, form in condition.items():
             at = self.index(name, where)
@@ -337,7 +337,7 @@ def _tables(family: FamilySpec, terms: Terms) -> Iterator[Table]:
 def _cells(
     items: list[CellSpec], masks: tuple[int, ...], terms: Terms, where: str
 ) -> list[tuple[tuple[int, ...], int | None]]:
-    """Write out nested cell patterns: the predicate and tally of each cell, in order."""
+    """Expand nested cell patterns to the predicate and tally of each cell, in order."""
     found: list[tuple[tuple[int, ...], int | None]] = []
     for i, item in enumerate(items):
         match item:

@@ -1,9 +1,9 @@
-"""Several publications about the same people, composed into one release.
+"""Registers: several publications about the same people, composed into one release.
 
-A register lists publications, each with a schema of its own. Composed, a cell of any of them is a
-set of combinations of the features' *common refinement*: of each feature the coarsest groups of
-values of which every published group is a union. Then all counts are counts of one release, and
-whatever asks about a release asks about all publications together.
+A register lists publications, each with a schema of its own. When they are composed, a cell of
+any of them is a set of combinations of the features' *common refinement*: for each feature the
+coarsest groups of values of which every published group is a union. All counts are then counts
+of one release, and a question about that release covers all publications together.
 
 See *register* in docs/glossary.md.
 """
@@ -43,7 +43,7 @@ OF: Final = "."
 
 
 class SharedFeatureSpec(Spec):
-    """A publication's feature as groups of one of all publications: one of the forms, or neither.
+    """A publication's feature as groups of a shared feature: one of the forms, or neither.
 
     Attributes:
         of: The feature that all publications share.
@@ -63,7 +63,7 @@ class PublicationSpec(Spec):
     Attributes:
         name: Before the names of its tables: ``wards.T1``.
         release: Its schema: the path of a file, from the register's folder, or a packaged one.
-        date: What its counts are as of; publications of different dates are no register.
+        date: Reference date of its counts; publications of different dates are no register.
         universe: Who is published at all: feature → the values that count; default everybody.
         features: Its features that are groups of others, or have another name.
         ingest: Its files, as the section ``ingest`` of a config.
@@ -98,10 +98,10 @@ class RegisterSpec(Spec):
 
 @dataclass(frozen=True)
 class Register:
-    """A register that was read.
+    """A register with its schemas.
 
     Attributes:
-        spec: What its file says.
+        spec: The content of its file.
         releases: The publications' schemas, in order.
     """
 
@@ -110,12 +110,12 @@ class Register:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that it says, and its publications' schemas."""
+        """Return the SHA-256 of its content and its publications' schemas."""
         said = self.spec.model_dump_json()
         return digest_of([said, *(release.digest for release in self.releases)])
 
     def without(self, publication: str) -> Register:
-        """The register before a publication."""
+        """Return the register without one publication."""
         kept = [
             (each, release)
             for each, release in zip(self.spec.publications, self.releases, strict=True)
@@ -155,7 +155,7 @@ def register_spec(path: Path) -> RegisterSpec:
 
 
 def compose(register: Register) -> Release:
-    """All publications as one release; its tables are named ``publication.table``.
+    """Compose all publications into one release; its tables are named ``publication.table``.
 
     Raises:
         SchemaError: Features, levels or records of two publications do not fit together.
@@ -197,14 +197,14 @@ def compose(register: Register) -> Release:
 
 
 def digest_of(texts: Iterable[str]) -> str:
-    """SHA-256 of some texts, such as what a register says and its publications' digests."""
+    """Return the SHA-256 of texts, such as a register's content and its publications' digests."""
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def _shared_features(
     spec: RegisterSpec, pairs: Sequence[tuple[PublicationSpec, Release]]
 ) -> dict[str, Feature]:
-    """Name → feature, as fine as any publication or the register has it."""
+    """Build the shared features, each as fine as in any publication or the register."""
     found = {name: build_feature(name, form) for name, form in spec.features.items()}
     holder = dict.fromkeys(found, "the register")
     for about, release in pairs:
@@ -226,7 +226,7 @@ def _shared_features(
 
 @dataclass(frozen=True)
 class _Reading:
-    """How a publication's predicates read in the shared features.
+    """The translation of a publication's predicates to the shared features.
 
     Attributes:
         name: The publication's.
@@ -250,14 +250,14 @@ class _Reading:
         )
 
     def masks(self, masks: tuple[int, ...], within: tuple[int, ...]) -> tuple[int, ...]:
-        """A predicate of the publication's, of the people ``within``."""
+        """Translate a predicate of the publication, for the people ``within``."""
         found = list(within)
         for mask, (shared, groups) in zip(masks, self.groups, strict=True):
             found[shared] &= sum({groups[value] for value in bits(mask)})
         return tuple(found)
 
     def table(self, table: Table) -> Table:
-        """A table under its name in the register."""
+        """Translate a table, with its name in the register."""
         cells = [self._cell(table, cell) for cell in table.cells]
         return replace(
             table,
@@ -277,14 +277,14 @@ class _Reading:
         return Cell(cell.number, masks, tally)
 
     def structural_zero(self, zero: StructuralZero) -> StructuralZero:
-        """A rule of the publication's; it says nothing of others than it publishes."""
+        """Translate a structural zero; it applies only to people whom the publication covers."""
         when = self.masks(zero.when, self.universe)
         only = self.masks(zero.only, self.universe)
         return replace(zero, when=when, only=only)
 
 
 def _groups(about: PublicationSpec, feature: Feature, terms: Terms) -> tuple[int, tuple[int, ...]]:
-    """Which shared feature one is of, and the values of it that each of its own stands for."""
+    """Return the index of the shared feature, and the shared values of each own value."""
     where = f"{about.name}: features.{feature.name}"
     form = about.features.get(feature.name)
     if form is None or (form.edges is None and form.groups is None):
@@ -345,7 +345,7 @@ class _Refinement:
         )
 
     def table(self, table: Table) -> Table:
-        """A table's cells as sets of groups."""
+        """Express a table's cells as sets of groups."""
         place = {shared: at for at, (shared, _) in enumerate(self.groups)}
         cells = tuple(
             Cell(
@@ -358,12 +358,12 @@ class _Refinement:
         return replace(table, cells=cells)
 
     def structural_zero(self, zero: StructuralZero) -> StructuralZero:
-        """A rule between groups."""
+        """Express a rule in groups."""
         return replace(zero, when=self._masks(zero.when), only=self._masks(zero.only))
 
 
 def indistinct(feature: Feature, masks: Iterable[int]) -> tuple[int, ...]:
-    """The values that no mask tells apart, group by group, in the order of their first."""
+    """Group the values that no mask distinguishes, sorted by the first value of each group."""
     if feature.options:  # tallies count the options of each value
         return tuple(1 << value for value in range(len(feature.values)))
     listed = sorted(masks)
@@ -375,14 +375,14 @@ def indistinct(feature: Feature, masks: Iterable[int]) -> tuple[int, ...]:
 
 
 def _grouped(feature: Feature, groups: Sequence[int]) -> Feature:
-    """The feature with a value for each group, named after what is in it."""
+    """Make a feature with a value for each group, named after its members."""
     if len(groups) == len(feature.values):
         return feature
     return Feature(feature.name, tuple(_label(feature, group) for group in groups))
 
 
 def _label(feature: Feature, group: int) -> str:
-    """Such as ``0-4``; ``single or widowed``."""
+    """Return a label such as ``0-4`` or ``single or widowed``."""
     places = list(bits(group))
     if not feature.ordered:
         return " or ".join(str(feature.values[place]) for place in places)
@@ -397,7 +397,7 @@ def _run(first: Value, last: Value) -> str:
 
 
 def _geography(named: Sequence[tuple[str, Geography]]) -> Geography:
-    """The levels or area systems of all publications."""
+    """Combine the levels or area systems of all publications."""
     areas = [(name, each) for name, each in named if isinstance(each, AreaGeography)]
     if len(areas) == len(named):
         return _areas(areas)
@@ -437,11 +437,11 @@ def _systems(geographies: Iterable[AreaGeography]) -> Iterator[AreaSystem]:
 
 
 def can_leave(release: Release, tables: Iterable[Table], cell: Cell) -> bool:
-    """Whether whoever a cell counts could as well be somebody whom it does not count.
+    """Test whether everybody in a cell could be somebody outside it, as far as some tables show.
 
-    So it is where, of some feature, each value of the cell has one outside it that no cell of
-    ``tables`` and no structural zero tells from it. Then those tables do not say that the cell
-    counts anybody.
+    This holds if, for some feature, each value of the cell has a value outside it that no cell of
+    ``tables`` and no structural zero distinguishes from it. Then those tables do not show that the
+    cell counts anybody.
     """
     cells = [each for table in tables for each in table.cells]
     predicates = {each.masks for each in cells} | set(release.impossible)
@@ -458,12 +458,12 @@ def can_leave(release: Release, tables: Iterable[Table], cell: Cell) -> bool:
 
 
 def tables_of(release: Release, publication: str) -> tuple[str, ...]:
-    """Names of the tables of one of a register's publications."""
+    """List the tables of one publication of a register."""
     return tuple(t.name for t in release.tables if t.name.partition(OF)[0] == publication)
 
 
 def without_tables(release: Release, publication: str) -> Release:
-    """A composed release before a publication: the features and places stay as fine as they are."""
+    """Remove a publication from a composed release; features and places stay as they are."""
     left_out = tables_of(release, publication)
     return replace(
         release,

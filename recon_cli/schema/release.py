@@ -1,4 +1,4 @@
-"""A release: which features, geography and tables a publication consists of."""
+"""Releases: the features, geography and tables of a publication."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recon_cli.schema.tables import Cell, StructuralZero, Table
 
 @dataclass(frozen=True)
 class Release:
-    """Everything that the rest of the program knows about a publication.
+    """The full description of a publication.
 
     Attributes:
         name: Identifier (``sf1_2010``).
@@ -31,10 +31,10 @@ class Release:
             reconstructions are compared.
         layouts: Where each source format keeps the tables; read by that source alone.
         digest: SHA-256 of what the schema says, but for ``attack``: stages that read it say so.
-        attack: What an attacker links on and gains, where the schema says so.
+        attack: Columns that an attacker links on and gains, if the schema names any.
         structural_zeros: Combinations of values that no record has.
-        record: What one record is about, for texts.
-        publications: Of a register: what it is composed of, in order; empty for a single one.
+        record: Subject of one record, for texts.
+        publications: Publications that a register is composed of, in order; empty for a single one.
     """
 
     name: str
@@ -116,32 +116,30 @@ class Release:
 
     @cached_property
     def feature_index(self) -> dict[str, int]:
-        """Feature name → its place in cell masks."""
+        """Map each feature to its index in cell masks."""
         return {feature.name: i for i, feature in enumerate(self.features)}
 
     @cached_property
     def recode_by_name(self) -> dict[str, Recode]:
-        """Recode name → recode."""
         return {recode.name: recode for recode in self.recodes}
 
     @cached_property
     def table_by_name(self) -> dict[str, Table]:
-        """Table name → table."""
         return {table.name: table for table in self.tables}
 
     @cached_property
     def full(self) -> tuple[int, ...]:
-        """The masks of a cell without conditions."""
+        """Return the masks of a cell without conditions."""
         return tuple(feature.full for feature in self.features)
 
     @cached_property
     def impossible(self) -> tuple[tuple[int, ...], ...]:
-        """Predicates that hold of no record: those of `structural_zeros`, each once."""
+        """List predicates that hold for no record, from `structural_zeros`, each once."""
         return tuple(dict.fromkeys(m for zero in self.structural_zeros for m in zero.impossible))
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """What composing several publications takes for granted, a line each; else nothing."""
+        """List the assumptions behind a composition of several publications, one a line."""
         if len(self.publications) < 2:
             return ()
         named = " and ".join((", ".join(self.publications[:-1]), self.publications[-1]))
@@ -149,16 +147,16 @@ class Release:
 
     @property
     def has_assumptions(self) -> bool:
-        """Whether some structural zero is an assumption."""
+        """Report whether any structural zero is an assumption."""
         return any(not zero.is_definition for zero in self.structural_zeros)
 
     def without_assumptions(self) -> Release:
-        """The same with the structural zeros that follow from what the features mean, alone."""
+        """Keep only those structural zeros that follow from the features' meaning."""
         kept = tuple(zero for zero in self.structural_zeros if zero.is_definition)
         return replace(self, structural_zeros=kept)
 
     def distinguished_by(self, cells: Iterable[Cell]) -> frozenset[int]:
-        """Places of the features whose values some of ``cells`` tell apart."""
+        """Return the indices of the features whose values some of ``cells`` distinguish."""
         listed = tuple(cells)
         return frozenset(
             f
@@ -167,9 +165,9 @@ class Release:
         )
 
     def joined_by(self, columns: Iterable[str], cells: Iterable[Cell]) -> tuple[str, ...]:
-        """Names of the features of which some of ``cells`` tell values apart that ``columns`` join.
+        """List the features of which some of ``cells`` distinguish values that ``columns`` merge.
 
-        A feature that has none of the columns is one of them as soon as a cell tells it apart.
+        A feature without any of the columns is listed as soon as a cell distinguishes its values.
         """
         groups: list[set[int]] = [{full} for full in self.full]
         for column in columns:
@@ -187,9 +185,10 @@ class Release:
         )
 
     def defines(self, column: str, other: str) -> tuple[bool, ...]:
-        """For each value of a microdata column, whether it says by definition what another is.
+        """Test for each value of a microdata column whether it defines the value of another column.
 
-        Who is 17 is a minor: nothing is disclosed of him. All are False for another feature.
+        A person aged 17 is a minor, so "minor" discloses nothing more. All are False for another
+        feature.
         """
         one, two = self.column_groups(column), self.column_groups(other)
         same = one.feature == two.feature
@@ -197,19 +196,19 @@ class Release:
 
     @cached_property
     def region(self) -> Level:
-        """The coarsest level with tables: no published count couples two regions.
+        """Return the coarsest level with tables: no published count couples two regions.
 
-        Where areas overlap, the overlaps that they join units into.
+        Where areas overlap, the regions are components of overlapping areas.
         """
         return self.geography.region(self.published_levels)
 
     @property
     def published_levels(self) -> frozenset[str]:
-        """Names of the levels with tables."""
+        """Return the names of the levels with tables."""
         return frozenset(name for table in self.tables for name in table.levels)
 
     def with_membership(self, membership: Membership) -> Release:
-        """The same with the geounits of a membership file, part of its digest.
+        """Bind the release to the geounits of a membership file, which becomes part of its digest.
 
         Raises:
             SchemaError: The levels nest, or the file says other than the schema.
@@ -225,11 +224,11 @@ class Release:
 
     @property
     def geoid_column(self) -> str:
-        """Microdata column with the geoid of a record's unit (``geoid_block``)."""
+        """Return the microdata column with the geoid of a record's unit (``geoid_block``)."""
         return f"geoid_{self.geography.unit.name}"
 
     def column_groups(self, column: str) -> Recode:
-        """The groups of values that microdata column ``column`` tells apart.
+        """Return the groups of values that a microdata column distinguishes.
 
         Raises:
             SchemaError: No feature or partition recode has that name.
@@ -258,7 +257,7 @@ class Release:
         return recode
 
     def select_tables(self, selection: str | tuple[str, ...] | None) -> tuple[Table, ...]:
-        """The tables that a selection names, in published order.
+        """Return the tables that a selection names, in published order.
 
         Args:
             selection: Table names, one table's name, or finest levels joined by ``+``:
@@ -290,12 +289,12 @@ class Release:
         return tuple(table for table in self.tables if table.name in names)
 
     def finest_level(self, table: Table) -> Level:
-        """The finest level that ``table`` is published for."""
+        """Return the finest level at which ``table`` is published."""
         return next(level for level in self.geography.levels if level.name in table.levels)
 
 
 def _by_options(feature: Feature) -> set[int]:
-    """The values of a multi-select feature by how many options they are: what a tally counts."""
+    """Return the values of a multi-select feature by number of options, as a tally counts them."""
     masks: dict[int, int] = {}
     for at, value in enumerate(feature.values):
         chosen = int(value).bit_count()
@@ -308,9 +307,9 @@ class AttackKeys:
     """The columns of a linking attack, within one geounit of the finest level.
 
     Attributes:
-        exact: What a pair of records shares in the first pass (``sex, age``).
-        binned: What it shares in the second, coarser pass (``sex, agebin``).
-        gains: What the attacker learns from the source of a link (``race, hispanic``).
+        exact: Columns that agree in the first pass (``sex, age``).
+        binned: Columns that agree in the second, coarser pass (``sex, agebin``).
+        gains: Columns that the attacker learns from the source of a link (``race, hispanic``).
     """
 
     exact: tuple[str, ...]
@@ -327,10 +326,10 @@ class AttackKeys:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All of them, each once."""
+        """List all columns, each once."""
         return tuple(dict.fromkeys((*self.exact, *self.binned, *self.gains)))
 
     @property
     def lists(self) -> dict[str, list[str]]:
-        """As a schema and a recipe have them."""
+        """Return the columns as lists, as in schemas and recipes."""
         return {name: list(getattr(self, name)) for name in ("exact", "binned", "gains")}

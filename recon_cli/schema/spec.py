@@ -1,4 +1,4 @@
-"""The YAML form of a release schema, as pydantic models: shape only, meaning is in `load`."""
+"""Pydantic models of the YAML form of a schema; `load` checks their meaning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Values = Annotated[list[Scalar], BeforeValidator(_as_list)]
 
 
 class Spec(BaseModel):
-    """Base: frozen, unknown keys refused, no silent conversion of numbers to text."""
+    """Base of the models: frozen, no unknown keys, no silent conversion of numbers to text."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, defer_build=True, allow_inf_nan=False
@@ -34,7 +34,7 @@ class Spec(BaseModel):
 
 
 class FeatureSpec(Spec):
-    """What a record can say of one thing: exactly one of these keys.
+    """A property that records have: exactly one of these keys.
 
     Attributes:
         categories: The values, in published order: ``[male, female]``, ``[false, true]``.
@@ -67,12 +67,11 @@ class RecodeSpec(Spec):
 
     Attributes:
         of: The feature.
-        edges: Of a range: the lowest value of each group, rising, ``a..b`` written out:
-            ``[0..22, 25, 30]``. The last group goes to the end of the range.
+        edges: For a range: the lowest value of each group, ascending, ``a..b`` expanded:
         groups: Label of each group → a value, a list of values, or a choice of a multiselect
             feature.
-        picked: Of a multiselect feature: a group for each number of picked options: ``1..6``.
-        includes: Of a multiselect feature: a group for each option, alone or with others.
+        picked: For a multiselect feature: a group for each number of picked options: ``1..6``.
+        includes: For a multiselect feature: a group for each option, alone or with others.
     """
 
     of: Name
@@ -107,7 +106,7 @@ class AreaSpec(Spec):
 
 
 class GeographySpec(Spec):
-    """The levels or areas, and how files are split.
+    """The levels or areas, and the level that files are split by.
 
     Attributes:
         levels: Levels that nest by their geoids, finest first; records are placed in the first.
@@ -149,9 +148,9 @@ class TallySpec(Spec):
 
 
 class BySpec(Spec):
-    """The inner cells once for every group of a feature or recode, in its order.
+    """The inner cells, repeated for every group of a feature or recode, in its order.
 
-    Groups that the universe leaves nobody of are passed over.
+    Groups with nobody in the universe are skipped.
 
     Attributes:
         by: The feature or recode.
@@ -200,7 +199,7 @@ class TableSpec(Spec):
         code: Pattern of the cell codes; its run of ``#`` is the number of the cell, from 1.
             Default the table's name and ``_#``.
         universe: Who is counted: feature → the values that count; default everybody.
-        title: What people call it: the sheet's name, the heading over it.
+        title: Title for readers: the sheet's name, the heading over it.
     """
 
     code: str | None = None
@@ -212,7 +211,7 @@ class FamilySpec(Spec):
     """Tables that share levels and cells and differ in universe.
 
     Attributes:
-        levels: What they are published for.
+        levels: Levels at which they are published.
         cells: The cells in published order: ``total``, ``by``, ``where`` or ``tally``, nested.
         tables: The tables by name, in published order.
     """
@@ -223,7 +222,7 @@ class FamilySpec(Spec):
 
 
 class AttackSpec(Spec):
-    """What an attacker links on and learns; `recon link` needs it.
+    """The columns that an attacker links on and learns; `recon link` needs it.
 
     Attributes:
         exact: Features that a pair of records shares in the first pass.
@@ -237,7 +236,7 @@ class AttackSpec(Spec):
 
 
 class StructuralZeroSpec(Spec):
-    """Records that cannot be: ``{when: {size: 1}, only: {kind: [man_alone, woman_alone]}}``.
+    """Impossible records: ``{when: {size: 1}, only: {kind: [man_alone, woman_alone]}}``.
 
     Attributes:
         when: Feature → the values that the rule is about.
@@ -259,13 +258,13 @@ class ReleaseSpec(Spec):
     Attributes:
         release: Identifier, as in `release:` of a config.
         title: One line for people.
-        record: What one record is about, for texts: ``person``, ``household``.
-        features: What a record says, by name.
+        record: Subject of one record, for texts: ``person``, ``household``.
+        features: Properties of a record, by name.
         recodes: Named groups of a feature's values, for tables and for columns of records.
         geography: The levels.
         microdata: Columns of reconstructed records: every feature, and recodes.
         histogram: Columns that reconstructions are compared on, the grain of `certain`.
-        attack: What linking is on.
+        attack: Columns of linking attacks.
         structural_zeros: Combinations of values that no record has, whatever is published.
         families: The tables.
         layouts: Where each source format keeps the tables; read by that source alone.
@@ -286,7 +285,7 @@ class ReleaseSpec(Spec):
 
 
 class LinkSpec(Spec):
-    """One link: exactly one of ``equal``, ``sum`` and ``presence``, each with a condition a part.
+    """One link: exactly one of ``equal``, ``sum`` and ``presence``, with a condition for each part.
 
     Attributes:
         equal: As many records of the first part as of the second.
@@ -297,7 +296,7 @@ class LinkSpec(Spec):
             that both have.
         size: Feature of the second part: how many of the first belong to it.
         top: Its last value, if that stands for more, too.
-        without: How many of a size cannot be among those counted: 1 where the householder cannot.
+        without: Number of people of a size that are not counted: 1 where the householder is not.
     """
 
     equal: dict[Name, Condition] | None = None
@@ -314,8 +313,8 @@ class JointSpec(Spec):
 
     Attributes:
         joint: A name.
-        parts: What each part is called → the name of its release, two of them.
-        links: What holds in every place.
+        parts: Name of each part → the name of its release, two of them.
+        links: Relations that hold in every place.
     """
 
     joint: Name

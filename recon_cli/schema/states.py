@@ -1,4 +1,4 @@
-"""State FIPS codes and postal abbreviations: they name the legacy files."""
+"""State FIPS codes and postal abbreviations, which occur in the names of legacy files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Published tables: each cell is a predicate over the features and, rarely, a tally.
 
-Beside them, what predicates say of each other: cells that are sums of others, totals, subtotals and
-tallies; and structural zeros, combinations of values that no record has, whatever is published.
+Also relations between predicates: cells that are sums of others, totals, subtotals and tallies;
+and structural zeros, combinations of values that no record can have.
 
 See *structural zero* in docs/glossary.md.
 """
@@ -42,7 +42,7 @@ class Table:
         code: Cell-code pattern; its run of ``#`` is the zero-padded cell number (``P012A###``).
         levels: Geographic levels that it is published for.
         cells: In published order.
-        title: What people call it; may be empty.
+        title: Title for readers; may be empty.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Table:
 
     @property
     def called(self) -> str:
-        """Its title, and beside it the short name."""
+        """Return the title and the short name."""
         return f"{self.title} ({self.name})" if self.title else self.name
 
     def __post_init__(self) -> None:
@@ -71,14 +71,14 @@ class Table:
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        """The published code of every cell, in order."""
+        """List the published code of every cell, in order."""
         before, run, after = re.split("(#+)", self.code)
         return tuple(f"{before}{cell.number:0{len(run)}}{after}" for cell in self.cells)
 
 
 @dataclass(frozen=True)
 class StructuralZero:
-    """A rule between features: records with some values have only some values elsewhere.
+    """A rule between features: records with some values have only certain values elsewhere.
 
     Attributes:
         when: For every feature of the release, in order, the values that the rule is about.
@@ -94,7 +94,7 @@ class StructuralZero:
 
     @cached_property
     def impossible(self) -> tuple[tuple[int, ...], ...]:
-        """Predicates that together hold of exactly the records that the rule forbids."""
+        """Return predicates that together hold for exactly the records that the rule forbids."""
         excluded = [when & ~only for when, only in zip(self.when, self.only, strict=True)]
         return tuple(
             (*self.when[:f], mask, *self.when[f + 1 :]) for f, mask in enumerate(excluded) if mask
@@ -108,10 +108,10 @@ _MOST_PIECES: Final = 1_000
 
 
 def is_sum(cell: Cell, cells: Iterable[Cell]) -> bool:
-    """Whether a publisher may leave ``cell`` out without losing anything but convenience.
+    """Test whether ``cell`` is redundant, that is, follows from other cells.
 
-    True for a tally, and for a cell whose people are those of some others of ``cells``, each once.
-    Of two cells with the same predicate the earlier one is the sum.
+    True for a tally, and for a cell that is the disjoint union of some others of ``cells``. Of two
+    cells with the same predicate the earlier one counts as redundant.
     """
     if cell.tally is not None:
         return True
@@ -129,7 +129,7 @@ def is_sum(cell: Cell, cells: Iterable[Cell]) -> bool:
 
 
 def is_covered(whole: Box, parts: Iterable[Box]) -> bool:
-    """Whether every histogram cell of ``whole`` is shown to be in one of ``parts``."""
+    """Test if every histogram cell of ``whole`` is known to be in one of ``parts``."""
     left = [whole]
     for part in sorted(parts, key=count_combinations, reverse=True):
         left = [piece for box in left for piece in _without(box, part)]
@@ -139,10 +139,11 @@ def is_covered(whole: Box, parts: Iterable[Box]) -> bool:
 
 
 def _tiles(region: list[Box], parts: list[Box]) -> bool:
-    """Whether some of ``parts``, pairwise disjoint, are together exactly ``region``.
+    """Test whether some of ``parts`` partition ``region``.
 
-    Some part must hold any given point of the region, so only the parts around one point need
-    to be tried; a part that is taken removes those that overlap it.
+    Some part must contain any given point of the region, so only the parts around one point need to
+    be
+    tried; choosing a part removes those that overlap it.
 
     Args:
         region: Disjoint boxes.
@@ -167,7 +168,7 @@ def _overlap(one: Box, other: Box) -> bool:
 
 
 def _without(box: Box, part: Box) -> list[Box]:
-    """``box`` minus ``part``, as disjoint boxes."""
+    """Subtract ``part`` from ``box``, as disjoint boxes."""
     if not _overlap(box, part):
         return [box]
     pieces: list[Box] = []

@@ -1,4 +1,4 @@
-"""Pydantic's findings as one line a person can act on. Used for schemas and run configs."""
+"""Pydantic's errors as lines that a person can act on, for schemas and run configs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SHAPES: Final = {
 
 
 def describe(error: ValidationError, model: type[BaseModel], *within: str) -> str:
-    """The findings as ``key.path: what is wrong``, unknown keys with the valid ones.
+    """Format errors as ``key.path: what is wrong``, and unknown keys with the valid ones.
 
     Args:
-        error: What validation of ``model`` raised.
+        error: The error from validating ``model``.
         model: The outermost model.
         within: The keys that lead to it.
     """
@@ -62,7 +62,7 @@ def _unknown_key(path: str, key: str, owner: type[BaseModel] | None) -> str:
 
 
 def _owner(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel] | None:
-    """The model that refused the last part of ``loc``, as far as the path tells."""
+    """Return the model that refused the last part of ``loc``, as far as the path tells."""
     owner: Any = model
     for part in loc[:-1]:
         owner = _below(owner, part)
@@ -70,7 +70,7 @@ def _owner(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel
 
 
 def _below(annotation: Any, part: int | str) -> Any:
-    """What a key or a place leads to: of a model, a list, names → values, or forms with tags."""
+    """Return the type below a key or an index: of a model, a list, a mapping, or a tagged union."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
             if part in (name, field.alias):
