@@ -1,6 +1,6 @@
-"""Cell-key perturbation: the keys of a cell's records decide what is added to its count.
+"""Cell-key perturbation: the keys of a cell's records determine the offset of its count.
 
-Which offset a key adds, and with what probability, is in a p-table.
+A p-table states which offset a key gives, and with what probability.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ONS_LAST, _ONS_REPEATED = 750, 250
 
 @dataclass(frozen=True, eq=False)
 class PerturbationTable:
-    """For each count a step function from [0, 1), where cell keys are, to offsets.
+    """A step function for each count, from cell keys in [0, 1) to offsets.
 
     Attributes:
         widths: (rows × steps) of each step, in proportion.
@@ -42,7 +42,7 @@ class PerturbationTable:
     repeated: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no distribution, and counts below zero.
+        """Refuse rows that are not distributions, and negative counts.
 
         Raises:
             ConfigError: Names the row.
@@ -65,18 +65,18 @@ class PerturbationTable:
 
     @classmethod
     def of_probabilities(cls, probabilities: FloatArray, least: int) -> Self:
-        """From (rows × offsets) probabilities; the offsets rise from ``least``."""
+        """Build a table from (rows × offsets) probabilities, with offsets from ``least`` on."""
         offsets = np.arange(least, least + probabilities.shape[1])
         return cls(probabilities, np.broadcast_to(offsets, probabilities.shape).astype(np.int64))
 
     @cached_property
     def least(self) -> int:
-        """The least offset of any row."""
+        """Return the least offset of any row."""
         return int(self.offsets.min())
 
     @cached_property
     def probabilities(self) -> FloatArray:
-        """(rows × offsets from the least to the greatest) p(offset | count)."""
+        """Return the (rows × offsets from the least to the greatest) matrix p(offset | count)."""
         widths = self.widths / self.widths.sum(axis=1, keepdims=True)
         shape = (len(widths), int(self.offsets.max()) - self.least + 1)
         table = np.zeros(shape)
@@ -87,18 +87,18 @@ class PerturbationTable:
 
     @property
     def keeps_zeros(self) -> bool:
-        """Whether a count of zero has the offset zero alone."""
+        """Report whether a count of zero always keeps its value."""
         row = self.rows_of(np.array(0))
         return not ((self.offsets[row] != 0) & (self.widths[row] > 0)).any()
 
     def rows_of(self, counts: IntArray) -> IntArray:
-        """The row of each count."""
+        """Return the row of each count."""
         height = len(self.widths)
         turn = height - self.repeated + (counts - height) % self.repeated
         return np.where(counts < height, counts, turn)
 
     def probability(self, counts: IntArray, published: IntArray) -> FloatArray:
-        """p(published | counts), 0 for counts below 0."""
+        """Return p(published | counts), 0 for counts below 0."""
         counts, published = np.broadcast_arrays(counts, published)
         column = published - counts - self.least
         inside = (counts >= 0) & (column >= 0) & (column < self.probabilities.shape[1])
@@ -106,7 +106,7 @@ class PerturbationTable:
         return np.where(inside, self.probabilities[row, np.where(inside, column, 0)], 0.0)
 
     def preimages(self, published: IntArray) -> tuple[BoolArray, IntArray, IntArray]:
-        """Whether any count gives each published number, and the least and the greatest."""
+        """Test if any count gives each published number; return the least and greatest."""
         width = self.probabilities.shape[1]
         offsets = np.arange(self.least, self.least + width)
         counts = published[..., None] - offsets
@@ -116,7 +116,7 @@ class PerturbationTable:
         return np.asarray(possible.any(axis=-1)), low, high
 
     def offsets_at(self, counts: IntArray, draws: Draws) -> IntArray:
-        """The offset that each draw gives."""
+        """Return the offset of each draw."""
         counts, _ = np.broadcast_arrays(counts, draws.words)
         rows = self.rows_of(counts)
         step = draws.choose(rows, lambda row: ends_of(self.widths[row].tolist()))
@@ -125,7 +125,7 @@ class PerturbationTable:
 
 
 def maximum_entropy(most: int, variance: float, small: int = 0) -> PerturbationTable:
-    """The p-table of greatest entropy with mean 0 and a variance.
+    """Compute the p-table of maximum entropy with mean 0 and a given variance.
 
     The row of count n has the offsets v from −most to most for which n + v is 0 or greater than
     ``small``; 0 stays 0. p(v) ∝ exp(a v + b v²), with a and b from Newton's method on the dual.
@@ -152,7 +152,7 @@ def maximum_entropy(most: int, variance: float, small: int = 0) -> PerturbationT
 
 
 def _row(offsets: FloatArray, variance: float, count: int) -> FloatArray:
-    """Probabilities p ∝ exp(a v + b v²) with Σ p v = 0 and Σ p v² = variance."""
+    """Compute probabilities p ∝ exp(a v + b v²) with Σ p v = 0 and Σ p v² = variance."""
     moments = np.stack([offsets, offsets**2])
     target = np.array([0.0, variance])
     weights = np.zeros(2)
@@ -186,7 +186,7 @@ def _row(offsets: FloatArray, variance: float, count: int) -> FloatArray:
 
 
 def read_perturbation_table(path: Path) -> PerturbationTable:
-    """A p-table in CSV: of R's ptable (``i, j, p``), or of the ONS (``pcv, ckey, pvalue``).
+    """Read a p-table in CSV, of R's ptable (``i, j, p``) or the ONS (``pcv, ckey, pvalue``).
 
     Raises:
         ConfigError: It cannot be read, has other columns, or is no p-table.
@@ -212,7 +212,7 @@ def read_perturbation_table(path: Path) -> PerturbationTable:
 
 
 def _of_ptable(frame: pl.DataFrame) -> PerturbationTable:
-    """Count i becomes j with probability p."""
+    """Read rows in which count i becomes j with probability p."""
     counts, targets = (frame[name].cast(pl.Int64).to_numpy() for name in ("i", "j"))
     if set(counts.tolist()) != set(range(len(set(counts.tolist())))):
         raise ConfigError("p-table: the counts i must be 0, 1, 2, …")
@@ -223,7 +223,7 @@ def _of_ptable(frame: pl.DataFrame) -> PerturbationTable:
 
 
 def _of_ons(frame: pl.DataFrame) -> PerturbationTable:
-    """A count pcv with the cell key ckey gets pvalue added; what is not named gets nothing."""
+    """Read rows in which a count pcv with cell key ckey gets the offset pvalue; others get 0."""
     counts, keys, values = (
         frame[name].cast(pl.Int64).to_numpy() for name in ("pcv", "ckey", "pvalue")
     )
@@ -268,39 +268,32 @@ class CellKey(Law):
 
     @cached_property
     def perturbation(self) -> PerturbationTable:
-        """The p-table.
-
-        Raises:
-            ConfigError: It cannot be read, or there is none with these parameters.
-        """
         if self.max is not None and self.variance is not None:
             return maximum_entropy(self.max, self.variance, len(self.never))
         return read_perturbation_table(self.table or Path())
 
     @property
     def has_cost(self) -> bool:
-        """Always."""
         return True
 
     @property
     def keeps_zeros(self) -> bool:
-        """Whether the row of zero has no other offset."""
         return self.perturbation.keeps_zeros
 
     def fits(self, published: IntArray) -> BoolArray:
-        """A number that the table can give."""
+        """Test whether the table can give each number."""
         return self.perturbation.preimages(published)[0]
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """From the least to the greatest n with p(n → c) > 0."""
+        """Return the least and the greatest n with p(n → c) > 0."""
         _, low, high = self.perturbation.preimages(published)
         return low, np.minimum(high, OPEN)
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
-        """−log p(n → c)."""
+        """Return −log p(n → c)."""
         with np.errstate(divide="ignore"):
             return -np.log(self.perturbation.probability(counts, published)) + 0.0
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """The count and the offset that the cell key gives."""
+        """Add the offset of the cell key to each count."""
         return counts + self.perturbation.offsets_at(counts, draws)

@@ -1,8 +1,8 @@
-"""The costs of published counts: what makes some true counts likelier than others.
+"""Costs of published counts, which make some true counts likelier than others.
 
 A cost is −log p(published | count) of one published number. Every law's costs are convex on the
-integers, or are replaced by their lower convex hull, so that the least sum is a linear program with
-segments of one person. They are whole multiples of 1/`SCALE`: sums are exact.
+integers, or are replaced by their lower convex hull, so that the least sum is a linear program
+with segments of one person. They are whole multiples of 1/`SCALE`, so sums are exact.
 
 See *cost* in docs/glossary.md.
 """
@@ -33,7 +33,7 @@ REACH: Final = 16
 class CountCosts:
     """Costs of the cells of many geounits.
 
-    A *kind* is a law and a published number: the same costs wherever it is published.
+    A *kind* is a law with a published number; its costs are the same wherever it is published.
 
     Attributes:
         likeliest: For each kind the least of its likeliest counts.
@@ -53,13 +53,13 @@ class CountCosts:
     level: IntArray
 
     def slopes_at(self, kind: IntArray, counts: IntArray) -> IntArray:
-        """What one more person costs at some counts of some kinds, in 1/`SCALE`."""
+        """Return the cost of one more person at some counts of some kinds, in 1/`SCALE`."""
         at = counts - self.likeliest[kind] + REACH
         slopes: IntArray = self.slopes[kind, np.clip(at, 0, 2 * REACH - 1)]
         return slopes
 
     def of(self, geounits: IntArray) -> IntArray:
-        """(geounits × cells) kinds, −1 for cells whose counts are all as likely."""
+        """Return (geounits × cells) kinds, −1 for cells whose counts are all equally likely."""
         stored = self.stored[geounits].toarray() > 0
         return np.where(
             stored, self.kind[geounits].toarray() - 1, self.absent[self.level[geounits]]
@@ -67,9 +67,9 @@ class CountCosts:
 
 
 def count_costs(stored: StoredCounts, protection: Protection) -> CountCosts | None:
-    """The costs of protected counts; None where none has any.
+    """Compute the costs of protected counts; None if there are none.
 
-    A row that gives its own interval has no cost, nor has a flag.
+    A row with an interval of its own has no cost, nor has a flag.
     """
     laws = protection.laws
     if not any(law.has_cost for law in laws):
@@ -108,7 +108,7 @@ def count_costs(stored: StoredCounts, protection: Protection) -> CountCosts | No
 
 
 def _slopes(law: Law, published: int) -> tuple[int, IntArray]:
-    """The least of the likeliest counts of a published number, and the slopes around it."""
+    """Return the least of the likeliest counts of a published number, and the slopes around it."""
     low, high = (int(end) for end in law.intervals(np.array(published)))
     near = max(low, published - 2 * REACH)
     counts = np.arange(near, min(high, near + 4 * REACH, OPEN) + 1)
@@ -132,7 +132,7 @@ def _slopes(law: Law, published: int) -> tuple[int, IntArray]:
 
 
 def _hull_slopes(cost: FloatArray) -> FloatArray:
-    """Differences of the lower convex hull of costs at neighbouring counts; infinite ones aside."""
+    """Return the slopes of the lower convex hull of finite costs at neighbouring counts."""
     corners: list[int] = []
     for at in np.flatnonzero(np.isfinite(cost)).tolist():
         while len(corners) > 1:

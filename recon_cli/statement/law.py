@@ -1,9 +1,8 @@
-"""What a published number states about a true count: an interval that it proves, and a cost.
+"""Laws: how published numbers are made from true counts.
 
-A law says how an agency made published numbers of true counts. Read backwards, a published number
-c proves that the true count n lies in an interval, and gives each n in it a cost, −log p(c | n) up
-to a constant. The interval feeds what is proven; the cost only what is likely (docs/method.md,
-"Statements").
+Read backwards, a published number c proves that the true count n lies in an interval, and gives
+each n in it a cost, −log p(c | n) up to a constant. Proofs use the interval; the cost only makes
+some solutions likelier (docs/method.md, "Statements").
 
 See *law* in docs/glossary.md.
 """
@@ -24,10 +23,10 @@ FLAGGED: Final = -(2**62)
 
 
 class Law(BaseModel, ABC):
-    """How published numbers are made of true counts.
+    """A way to make published numbers from true counts.
 
-    Arrays broadcast against each other, and results have their common shape. Published numbers
-    are integers, or `FLAGGED`.
+    Arrays broadcast against each other, and results have their common shape. Published numbers are
+    integers, or `FLAGGED`.
     """
 
     model_config = ConfigDict(
@@ -38,28 +37,28 @@ class Law(BaseModel, ABC):
 
     @property
     def has_cost(self) -> bool:
-        """Whether some published numbers make one count in their interval likelier than another."""
+        """Report whether some published number makes counts in its interval unequally likely."""
         return False
 
     @property
     @abstractmethod
     def keeps_zeros(self) -> bool:
-        """Whether a true count of zero is published as zero, whatever chance decides."""
+        """Report whether a true count of zero is always published as zero."""
 
     @abstractmethod
     def fits(self, published: IntArray) -> BoolArray:
-        """Whether some true count gives this published number."""
+        """Test whether some true count gives each published number."""
 
     @abstractmethod
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """The least and the greatest true count of published numbers that fit.
+        """Return the least and the greatest true count for published numbers that fit.
 
-        Both are counts that give the published number; the greatest is
-        `recon_cli.frames.OPEN` where there is none.
+        Both are counts that give the published number; the greatest is `recon_cli.frames.OPEN` if
+        unbounded.
         """
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
-        """−log p(published | counts), up to a constant for each published number.
+        """Return −log p(published | counts), up to a constant for each published number.
 
         It is infinite for counts that cannot give the number.
         """
@@ -67,7 +66,7 @@ class Law(BaseModel, ABC):
         return np.where((counts >= low) & (counts <= high), 0.0, np.inf)
 
     def threshold(self, high: IntArray) -> IntArray:
-        """Counts below it are withheld for being small; 0 where the law names none.
+        """Return the threshold below which small counts are withheld; 0 if the law has none.
 
         Args:
             high: The greatest true counts of published numbers that are not exact.
@@ -76,18 +75,18 @@ class Law(BaseModel, ABC):
 
     @abstractmethod
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """Published numbers for true counts.
+        """Draw published numbers for true counts.
 
         Args:
             counts: At least 0.
-            draws: What chance decides; broadcast with the counts.
+            draws: Random draws; broadcast with the counts.
 
         Raises:
             ValueError: The law does not say how to publish a count by itself.
         """
 
     def reading(self, marker: str) -> Law:
-        """The law by which ``marker``, published in place of a number, is to be read.
+        """Return the law for ``marker``, published in place of a number.
 
         Raises:
             ValueError: The law publishes numbers only, or the marker says something else.
@@ -106,17 +105,13 @@ class Exact(Law):
 
     @property
     def keeps_zeros(self) -> bool:
-        """Always."""
         return True
 
     def fits(self, published: IntArray) -> BoolArray:
-        """Any count."""
         return published >= 0
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """[c, c]."""
         return published, published
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """The counts."""
         return np.broadcast_arrays(counts, draws.words)[0].astype(np.int64)

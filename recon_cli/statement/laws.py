@@ -1,4 +1,4 @@
-"""The laws by the names that `protection.yaml` uses. A new law is a file and a line here."""
+"""The laws by their names in `protection.yaml`. A new law is a file and a line here."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LAWS: Final[Mapping[str, type[Law]]] = {
 
 
 def parse_law(value: object, base: Path = Path()) -> Law:
-    """A law from YAML: its name, or its name over its parameters.
+    """Parse a law from YAML: its name, or its name over its parameters.
 
     >>> parse_law({"rounded": {"base": 3}})
     Rounded(base=3, how='random')
 
     Args:
         value: Plain data.
-        base: Where relative paths start.
+        base: Folder that relative paths start from.
 
     Raises:
         ConfigError: There is no such law, or a parameter is wrong.
@@ -53,12 +53,12 @@ def parse_law(value: object, base: Path = Path()) -> Law:
 
 
 def law_document(law: Law) -> dict[str, Any]:
-    """What `parse_law` makes the law of, without defaults."""
+    """Return the document from which `parse_law` makes the law, without defaults."""
     return {law.name: law.model_dump(mode="json", exclude_defaults=True)}
 
 
 def describe_law(law: Law) -> str:
-    """The law in words.
+    """Describe the law in words.
 
     >>> describe_law(parse_law({"rounded": {"base": 3}}))
     'rounded (base 3)'

@@ -1,4 +1,4 @@
-"""Integer noise: discrete Gaussian and two-sided geometric, and that taken to a known range."""
+"""Integer noise: discrete Gaussian, two-sided geometric, and truncated two-sided geometric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recon_cli.statement.law import FLAGGED, Law
 
 
 def geometric_variance(epsilon: float) -> float:
-    """Of two-sided geometric noise: 2α/(1 − α)² with α = e^−ε, which is 1/(2 sinh²(ε/2))."""
+    """Return the variance of two-sided geometric noise: 2α/(1 − α)², α = e^−ε."""
     return 1 / (2 * math.sinh(epsilon / 2) ** 2)
 
 
@@ -28,14 +28,14 @@ _LEAST_EPSILON: Final = Fraction(1, 1000)
 
 
 def published(value: Fraction, *, least: bool) -> Fraction:
-    """A parameter as it is published, drawn by and accounted for: the next number up, or down.
+    """Round a parameter up or down to its published value, used for drawing and accounting.
 
     >>> float(published(Fraction(10, 9), least=True)), float(published(Fraction(2, 3), least=False))
     (1.111111111112, 0.666666666666)
 
     Args:
         value: Above 0.
-        least: Whether it is rounded up: a variance is, an ε is rounded down.
+        least: Whether to round up: variances are rounded up, an ε down.
     """
     whole = len(str(int(value))) if value >= 1 else 0
     scale = 10 ** max(min(_PLACES, _DIGITS - whole), 0)
@@ -44,7 +44,7 @@ def published(value: Fraction, *, least: bool) -> Fraction:
 
 
 def _as_written(value: object) -> Fraction:
-    """The decimal that a number in a file is, exactly."""
+    """Return the exact decimal that a number in a file is."""
     if isinstance(value, Fraction):
         return value
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
@@ -63,42 +63,39 @@ Exactly = Annotated[Fraction, BeforeValidator(_as_written), PlainSerializer(floa
 
 
 class _Noise(Law):
-    """The count and a symmetric integer; published numbers may be negative."""
+    """The count plus symmetric integer noise; published numbers may be negative."""
 
     @property
     def has_cost(self) -> bool:
-        """Always."""
         return True
 
     @property
     def keeps_zeros(self) -> bool:
-        """Never."""
         return False
 
     @abstractmethod
     def _offset_cost(self, offset: IntArray) -> FloatArray:
-        """−log p(offset) up to a constant."""
+        """Return −log p(offset) up to a constant."""
 
     @property
     @abstractmethod
     def _reach(self) -> int:
-        """Offsets beyond it have a probability below 1e-17 together."""
+        """Return an offset beyond which the total probability is below 1e-17."""
 
     def fits(self, published: IntArray) -> BoolArray:
-        """Any number."""
         found: BoolArray = np.not_equal(published, FLAGGED)
         return found
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """[0, ∞): noise proves nothing."""
+        """Return [0, ∞): noise proves nothing."""
         return np.zeros_like(published), np.full_like(published, OPEN)
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
-        """−log p(c − n)."""
+        """Return −log p(c − n)."""
         return np.where(counts >= 0, self._offset_cost(published - counts), np.inf)
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """The count and the word's quantile of the noise: for study, not for a release."""
+        """Add the word's quantile of the noise to each count: for study, not for a release."""
         offsets = np.arange(-self._reach, self._reach + 1)
         ends = ends_of(np.exp(-self._offset_cost(offsets)).tolist())
         counts, _ = np.broadcast_arrays(counts, draws.words)
@@ -109,7 +106,7 @@ class Gaussian(_Noise):
     """Discrete Gaussian noise: p(v) ∝ exp(−v²/(2 variance)).
 
     Attributes:
-        variance: Of the noise before it is made discrete.
+        variance: Variance of the noise before it is made discrete.
     """
 
     name: ClassVar[str] = "gaussian"
@@ -118,7 +115,6 @@ class Gaussian(_Noise):
 
     @property
     def noise_variance(self) -> float:
-        """The parameter."""
         return float(self.variance)
 
     def _offset_cost(self, offset: IntArray) -> FloatArray:
@@ -151,15 +147,16 @@ class Geometric(_Geometric):
 
     @property
     def noise_variance(self) -> float:
-        """See `geometric_variance`."""
         return geometric_variance(float(self.epsilon))
 
 
 class TruncatedGeometric(_Geometric):
-    """Two-sided geometric noise, then the nearest count of a range that holds the true one.
+    """Two-sided geometric noise, truncated to a range that holds the true count.
 
-    Each published number is as likely as without the range, but for its ends, which are likelier
-    by the same factor for every true count: so the cost is that of the noise.
+    Each published number is as likely as without the range, except its ends, which are likelier by
+    the same factor for every true count: so the cost is that of the noise.
+
+    Source: Ghosh, Roughgarden & Sundararajan (2012).
 
     Attributes:
         epsilon: ε, from 0.001, for counts that change by one between neighbours.
@@ -185,33 +182,34 @@ class TruncatedGeometric(_Geometric):
         return found
 
     def fits(self, published: IntArray) -> BoolArray:
-        """The numbers of the range."""
+        """Test whether each number is in the range."""
         return self._holds(published)
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """The range: noise proves nothing more."""
+        """Return the range: noise proves nothing more."""
         low, high = self.within
         return np.full_like(published, low), np.full_like(published, min(high, OPEN))
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
-        """−log p(c − n) in the range."""
+        """Return −log p(c − n) in the range."""
         return np.where(self._holds(counts), super().cost(published, counts), np.inf)
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """The count and the word's quantile of the noise, taken into the range."""
+        """Add the word's quantile of the noise to each count, truncated to the range."""
         if not self._holds(counts).all():
             raise ValueError(f"within: a count outside of {list(self.within)}")
         return super().publish(counts, draws).clip(*self.within)
 
     def tested(self, published: IntArray, missed: float) -> tuple[IntArray, IntArray]:
-        """Confidence intervals: the counts that neither of two one-sided tests refuses.
+        """Compute confidence intervals: the counts that neither of two one-sided tests rejects.
 
-        A count n is refused where numbers from c on, or up to c, have a probability of at most
-        half of ``missed`` under n. Likely, never proven.
+        A count n is rejected if numbers from c on, or up to c, have a probability of at most half
+        of
+        ``missed`` under n. The interval is likely, never proven.
 
         Args:
             published: Numbers of the range.
-            missed: How often an interval may miss the true count.
+            missed: Probability with which an interval may miss the true count.
         """
         low, high = self.within
         alpha = math.exp(-float(self.epsilon))

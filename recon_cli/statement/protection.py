@@ -1,4 +1,4 @@
-"""``protection.yaml``: which law holds for which published numbers."""
+"""``protection.yaml``: the law of each published number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KEYS: Final = ("tables", "levels", "markers", "law")
 
 @dataclass(frozen=True)
 class Statement:
-    """A law, and the published numbers that it holds for.
+    """A law, and the published numbers that it applies to.
 
     Attributes:
         tables: Names of tables; None for all.
@@ -39,13 +39,13 @@ class Statement:
     markers: tuple[str, ...] | None = None
 
     def holds_for(self, table: str, level: str) -> bool:
-        """Whether it holds for some cells of a table at a level."""
+        """Test whether it applies to some cells of a table at a level."""
         return (self.tables is None or table in self.tables) and (
             self.levels is None or level in self.levels
         )
 
     def document(self) -> dict[str, Any]:
-        """The entry of `protection.yaml`."""
+        """Return the entry of `protection.yaml`."""
         selection = {
             name: list(names)
             for name in ("tables", "levels", "markers")
@@ -56,7 +56,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Protection:
-    """The laws of a release: of the statements that hold the first counts, else it is exact.
+    """The laws of a release: the first statement that applies to a count, else the exact law.
 
     Attributes:
         statements: In order.
@@ -68,11 +68,11 @@ class Protection:
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """The statements' laws, and the exact one behind them."""
+        """List the statements' laws, then the exact one."""
         return (*(statement.law for statement in self.statements), Exact())
 
     def number(self, table: str, level: str, marker: str | None = None) -> int:
-        """Place in `laws` of the one for a published number, or for a marker in its place."""
+        """Return the index in `laws` of the law for a published number, or for a marker."""
         for number, statement in enumerate(self.statements):
             of_marker = statement.markers is None or marker in statement.markers
             if of_marker and statement.holds_for(table, level):
@@ -80,26 +80,27 @@ class Protection:
         return len(self.statements)
 
     def ends_of_zero(self, table: str, level: str) -> tuple[int, int]:
-        """The least and the greatest true count of a published zero of a table at a level.
+        """Return the least and the greatest true count of a published zero of a table at a level.
 
-        A p-table may publish some people as zero, and nobody as some. Where it publishes no count
-        as zero, an absent row states nothing: 0 to `recon_cli.frames.OPEN`.
+        A p-table may publish some people as zero, and nobody as some. If it publishes no count as
+        zero, an
+        absent row states nothing: 0 to `recon_cli.frames.OPEN`.
         """
         return self._ends_of_zero[self.number(table, level)]
 
     def is_true_zero(self, table: str, level: str) -> bool:
-        """Whether a published zero of a table at a level proves that nobody is counted."""
+        """Test whether a published zero of a table at a level proves that nobody is counted."""
         return self.ends_of_zero(table, level) == (0, 0)
 
     @cached_property
     def _ends_of_zero(self) -> tuple[tuple[int, int], ...]:
-        """Read a published zero by each of `laws`."""
+        """Compute the interval of a published zero under each of `laws`."""
         zero = np.array(0)
         ends = (law.intervals(zero) if law.fits(zero) else (0, OPEN) for law in self.laws)
         return tuple((int(low), int(high)) for low, high in ends)
 
     def is_exact(self, table: str, level: str) -> bool:
-        """Whether every count of a table at a level is exact."""
+        """Test whether every count of a table at a level is exact."""
         return not any(
             statement.holds_for(table, level) and not isinstance(statement.law, Exact)
             for statement in self.statements
@@ -150,7 +151,7 @@ def load_protection(path: Path, release: Release) -> Protection:
 def protection_text(
     release: Release, statements: Sequence[Statement], *, is_study: bool = False
 ) -> str:
-    """The text of a protection file."""
+    """Write the text of a protection file."""
     document = {
         "release": release.name,
         **({"study": True} if is_study else {}),
@@ -160,7 +161,7 @@ def protection_text(
 
 
 def is_noise(protection: Protection, coverage: Coverage, tables: Iterable[Table]) -> bool:
-    """Whether every published count of some tables has noise without bounds, and proves nothing."""
+    """Test whether all published counts of some tables have unbounded noise: no proofs."""
     names = {table.name for table in tables}
     laws = [
         protection.laws[protection.number(table, pattern.level)]

@@ -16,10 +16,12 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Randomized(Law):
-    """Among a known number of people each answers by chance whether he is one of those counted.
+    """Randomised response: each person of a known number answers at random whether he is counted.
 
-    The reported count is a sum of two independent binomial ones: B(n, inside) of those who are,
-    and B(people − n, outside) of those who are not.
+    The reported count is a sum of two independent binomial counts: B(n, inside) from those who are
+    counted, and B(people − n, outside) from those who are not.
+
+    Source: Warner (1965).
 
     Attributes:
         people: Who was asked.
@@ -43,27 +45,27 @@ class Randomized(Law):
 
     @property
     def has_cost(self) -> bool:
-        """Unless answers are true."""
+        """Report whether any answer is random."""
         return self.inside < 1 or self.outside > 0
 
     @property
     def keeps_zeros(self) -> bool:
-        """Whether nobody else is ever reported."""
+        """Report whether nobody outside is ever reported."""
         return self.people == 0 or self.outside == 0
 
     def fits(self, published: IntArray) -> BoolArray:
-        """As many as there are people, at most."""
+        """Test whether each number is at most the number of people."""
         found: BoolArray = (published >= 0) & (published <= self.people)
         return found
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """[0, people]; from c if nobody else is reported, to c if all of those counted are."""
+        """Return [0, people]; from c if nobody outside is reported, to c if everybody inside is."""
         low = published if self.outside == 0 else np.zeros_like(published)
         high = published if self.inside == 1 else np.full_like(published, self.people)
         return low, high
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
-        """−log p(c | n)."""
+        """Return −log p(c | n)."""
         published, counts = np.broadcast_arrays(published, counts)
         p = np.zeros(counts.shape)
         possible = self.fits(published) & self.fits(counts)
@@ -74,17 +76,17 @@ class Randomized(Law):
             return -np.log(p) + 0.0
 
     def probabilities(self, count: int) -> FloatArray:
-        """(people + 1,) of every reported count, for a true one."""
+        """Return the (people + 1,) probabilities of the reported counts, for a true count."""
         return reported_probabilities(self.people, self.inside, self.outside, count)
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """The word's quantile of the reported count."""
+        """Return the word's quantile of the reported count."""
         return draws.choose(counts, lambda count: ends_of(self.probabilities(count).tolist()))
 
 
 @cache
 def reported_probabilities(people: int, inside: float, outside: float, count: int) -> FloatArray:
-    """(people + 1,) probabilities of every reported count; not to be written to. Eq. (reported).
+    """Compute the (people + 1,) probabilities of the reported counts; read-only. Eq. (reported).
 
     Args:
         people: N, who were asked.
@@ -97,7 +99,7 @@ def reported_probabilities(people: int, inside: float, outside: float, count: in
 
 
 def _binomial(draws: int, p: float) -> FloatArray:
-    """(draws + 1,) probabilities of 0, 1, …."""
+    """Return the (draws + 1,) probabilities of 0, 1, …."""
     found = np.zeros(draws + 1)
     if p in {0, 1}:
         found[round(p) * draws] = 1

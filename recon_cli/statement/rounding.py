@@ -14,7 +14,7 @@ from recon_cli.statement.law import CountLimit, Law
 
 
 class Rounded(Law):
-    """Every count is a multiple of a base.
+    """Counts rounded to multiples of a base.
 
     Attributes:
         base: The base, from 2.
@@ -30,28 +30,26 @@ class Rounded(Law):
 
     @property
     def has_cost(self) -> bool:
-        """Where chance decides."""
         return self.how == "random"
 
     @property
     def keeps_zeros(self) -> bool:
-        """Always: a multiple stays."""
         return True
 
     def fits(self, published: IntArray) -> BoolArray:
-        """A multiple of the base."""
+        """Test whether each number is a multiple of the base."""
         found: BoolArray = (published >= 0) & (published % self.base == 0)
         return found
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """[c − b + 1, c + b − 1]; to the nearest [c − ⌊b/2⌋, c + ⌈b/2⌉ − 1]; from 0."""
+        """Return [c − b + 1, c + b − 1]; to the nearest [c − ⌊b/2⌋, c + ⌈b/2⌉ − 1]; from 0."""
         down = up = self.base - 1
         if self.how == "nearest":
             down, up = self.base // 2, (self.base + 1) // 2 - 1
         return np.maximum(published - down, 0), np.minimum(published + up, OPEN)
 
     def cost(self, published: IntArray, counts: IntArray) -> FloatArray:
-        """−log(1 − |c − n|/b) where chance decides, else 0 in the interval."""
+        """Return −log(1 − |c − n|/b) for random rounding, else 0 in the interval."""
         if self.how != "random":
             return super().cost(published, counts)
         share = 1 - np.abs(published - counts) / self.base
@@ -60,7 +58,7 @@ class Rounded(Law):
         return np.where(counts >= 0, cost, np.inf)
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """One of the neighbouring multiples."""
+        """Round each count to one of the neighbouring multiples."""
         if self.how == "controlled":
             raise ValueError("rounded: controlled rounding needs whole tables")
         counts, _ = np.broadcast_arrays(counts, draws.words)
@@ -71,5 +69,5 @@ class Rounded(Law):
         return counts - rest + np.where(stays, 0, self.base)
 
     def _up(self, rest: int) -> list[Fraction]:
-        """The probability of going up."""
+        """Return the probability of rounding up."""
         return [Fraction(rest, self.base)]

@@ -1,4 +1,4 @@
-"""Protected counts with their places in arrays over geounits and cells, and their intervals."""
+"""Protected counts with their positions in arrays over geounits and cells, and their intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recon_cli.statement.protection import Protection
 
 @dataclass(frozen=True)
 class StoredCounts:
-    """The rows of protected counts that some geounits and cells have.
+    """The protected counts of some geounits and cells.
 
     Attributes:
         frame: Columns of `recon_cli.publication.STATEMENTS`.
@@ -43,7 +43,7 @@ class StoredCounts:
         counts: pl.DataFrame,
         places: Mapping[tuple[str, int], int],
     ) -> StoredCounts:
-        """Those of ``counts`` whose geounit and cell are given.
+        """Select those of ``counts`` whose geounit and cell are given.
 
         Args:
             geounits: Columns ``geoid, level``, each geoid once.
@@ -69,7 +69,7 @@ class StoredCounts:
         at: tuple[IntArray, IntArray],
         places: Mapping[tuple[str, int], int],
     ) -> StoredCounts:
-        """Counts whose geounits and cells are known.
+        """Store counts whose geounits and cells are known.
 
         Args:
             levels: Level of each geounit.
@@ -86,11 +86,11 @@ class StoredCounts:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of geounits, number of cells."""
+        """Return the number of geounits and the number of cells."""
         return len(self.level), sum(len(cells) for cells in self.tables.values())
 
     def by_table(self, value: Callable[[str, str], int]) -> IntArray:
-        """(levels × cells) ``value(table, level)``."""
+        """Return the (levels × cells) array of ``value(table, level)``."""
         found = np.zeros((len(self.levels), self.shape[1]), dtype=np.int64)
         for table, cells in self.tables.items():
             for i, level in enumerate(self.levels):
@@ -119,7 +119,7 @@ class CountIntervals:
     level: IntArray
 
     def of(self, geounits: IntArray) -> tuple[IntArray, IntArray]:
-        """(geounits × cells) least and greatest counts, `OPEN` where there is none.
+        """Return the (geounits × cells) least and greatest counts, `OPEN` if unbounded.
 
         Cells that are not published have the values of a published zero.
         """
@@ -130,7 +130,7 @@ class CountIntervals:
         return np.where(is_stored, stored, low), np.where(is_stored, above - 1, high)
 
     def is_withheld(self, geounits: IntArray) -> BoolArray:
-        """(geounits × cells) which counts are not published as they are."""
+        """Return a (geounits × cells) mask of the counts that are not published exactly."""
         low, high = self.of(geounits)
         is_stored = self.above[geounits].toarray() > 0
         is_other = np.where(is_stored, self.others[geounits].toarray() > 0, low > 0)
@@ -139,7 +139,7 @@ class CountIntervals:
 
 
 def count_intervals(stored: StoredCounts, protection: Protection) -> CountIntervals:
-    """Arrange the intervals of protected counts."""
+    """Compute the intervals of protected counts."""
     at = (stored.row, stored.column)
     low = stored.frame["low"].cast(pl.Int64).to_numpy()
     above = stored.frame["high"].cast(pl.Int64).fill_null(OPEN).to_numpy() + 1

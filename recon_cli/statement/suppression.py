@@ -1,4 +1,4 @@
-"""Small counts withheld: flagged, or published as zero."""
+"""Suppression: small counts are flagged, or published as zero."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BELOW: Final = re.compile(r"^<\s*([0-9]{1,9})$")
 
 
 def is_marker(text: str) -> bool:
-    """Whether a text stands for a suppressed count, in some agency's tables."""
+    """Test whether a text stands for a suppressed count in some agency's tables."""
     return text in MARKERS or threshold_of(text) is not None
 
 
 def threshold_of(marker: str) -> int | None:
-    """The number that a marker says its count is below: 5 of ``<5``; None of any other."""
+    """Return the threshold that a marker names, such as 5 for ``<5``; None for other markers."""
     match = _BELOW.match(marker)
     return None if match is None else int(match[1])
 
@@ -51,35 +51,35 @@ class Suppressed(Law):
 
     @property
     def keeps_zeros(self) -> bool:
-        """Whether a flag never hides one."""
+        """Report whether a flag never hides a zero."""
         return self.flagged == "positive"
 
     def fits(self, published: IntArray) -> BoolArray:
-        """A flag, a zero, or a count that is not below the threshold."""
+        """Test for a flag, a zero, or a count that reaches the threshold."""
         threshold = 0 if self.below is None else self.below
         found: BoolArray = (published == FLAGGED) | (published == 0) | (published >= threshold)
         return found
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """[c, c]; of a flag [1 or 0, below − 1], or without end."""
+        """Return [c, c]; for a flag [1 or 0, below − 1], or unbounded."""
         is_open = self.below is None or self.complementary
         most = OPEN if is_open or self.below is None else min(self.below - 1, OPEN)
         is_flag = published == FLAGGED
         return np.where(is_flag, self._least, published), np.where(is_flag, most, published)
 
     def threshold(self, high: IntArray) -> IntArray:
-        """That of the flag, ``<3`` or without complementary ones, or `below`."""
+        """Return the flag's threshold, as in ``<3``, or `below` without complementary flags."""
         return np.where(high < OPEN, high + 1, min(self.below or 0, OPEN))
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """Primary suppression: what is below the threshold is flagged."""
+        """Flag counts below the threshold, as primary suppression does."""
         if self.below is None:
             raise ValueError("suppressed: without `below` there is no rule to suppress by")
         counts, _ = np.broadcast_arrays(counts, draws.words)
         return np.where((counts >= self._least) & (counts < self.below), FLAGGED, counts)
 
     def reading(self, marker: str) -> Suppressed:
-        """Itself, or for ``<3`` the same with that threshold."""
+        """Return this law, or for a marker such as ``<3`` the same with that threshold."""
         if marker in MARKERS:
             return self
         threshold = threshold_of(marker)
@@ -104,23 +104,21 @@ class Zeroed(Law):
 
     @property
     def keeps_zeros(self) -> bool:
-        """Always."""
         return True
 
     def fits(self, published: IntArray) -> BoolArray:
-        """A zero, or a count that is not below the threshold."""
+        """Test for a zero, or a count that reaches the threshold."""
         found: BoolArray = (published == 0) | (published >= self.below)
         return found
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """[c, c]; of a zero [0, below − 1]."""
+        """Return [c, c]; for a zero [0, below − 1]."""
         return published, np.where(published == 0, min(self.below - 1, OPEN), published)
 
     def threshold(self, high: IntArray) -> IntArray:
-        """`below`."""
         return np.full_like(high, min(self.below, OPEN))
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """Zero for what is below the threshold."""
+        """Replace counts below the threshold by zero."""
         counts, _ = np.broadcast_arrays(counts, draws.words)
         return np.where(counts < self.below, 0, counts)
