@@ -1,7 +1,7 @@
-"""Which cells are published for which geounits, and what lies beside them.
+"""Coverage: which cells are published for which geounits, and what lies beside them.
 
-A count that is absent is zero where its cell was published and unknown where it was not: coverage
-tells the two apart. See *coverage pattern* in docs/glossary.md.
+An absent count is zero where its cell was published and unknown where it was not: coverage
+distinguishes the two. See *coverage pattern* in docs/glossary.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMED: Final = 5
 
 @dataclass(frozen=True)
 class CoveragePattern:
-    """Which cells are published for a geounit.
+    """The cells that are published for a geounit.
 
     Attributes:
         level: The level of the geounits that share the pattern.
@@ -41,7 +41,7 @@ class CoveragePattern:
 
     @classmethod
     def complete(cls, release: Release, level: str) -> CoveragePattern:
-        """Every cell of every table that the schema publishes for ``level``."""
+        """Return a pattern with every cell that the schema publishes for ``level``."""
         return cls(
             level,
             {
@@ -52,13 +52,13 @@ class CoveragePattern:
         )
 
     def published_cells(self, tables: Iterable[Table]) -> Iterator[tuple[Table, Cell]]:
-        """The published cells of ``tables``, each with its table."""
+        """Yield the published cells of ``tables``, each with its table."""
         for table in tables:
             for number in self.cells.get(table.name, ()):
                 yield table, table.cells[number - 1]
 
     def total_cell(self, release: Release) -> tuple[str, int] | None:
-        """Table and number of the first published cell that counts everybody, if any does."""
+        """Return table and number of the first published cell that counts everybody, if any."""
         for name, numbers in self.cells.items():
             for number in numbers:
                 cell = release.table_by_name[name].cells[number - 1]
@@ -87,13 +87,13 @@ Coverage = tuple[CoveragePattern, ...]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Numbers of a published file that are not used: what they give away nobody asks.
+    """Numbers of a published file that are not used, so that no result covers them.
 
     Attributes:
         sheet: The file or sheet that they stand in.
         column: Header of their column, or of the one by which their rows are not chosen; empty
             for a whole sheet.
-        cells: How many numbers.
+        cells: Number of cells.
         reason: Why they give nothing away, as the officer says it; empty where nobody did.
     """
 
@@ -108,7 +108,7 @@ class LeftOut:
 
     @property
     def called(self) -> str:
-        """How messages name it.
+        """Return its name in messages.
 
         >>> LeftOut("pct.csv", "Well %", 3).called
         "'Well %' of pct.csv"
@@ -117,7 +117,7 @@ class LeftOut:
 
 
 def enumerate_left_out(left_out: Iterable[LeftOut]) -> str:
-    """Columns in a line, the first few by name."""
+    """List columns in a line, the first few by name."""
     named = [each.called for each in left_out]
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     return ", ".join(named[:_NAMED]) + more
@@ -125,7 +125,7 @@ def enumerate_left_out(left_out: Iterable[LeftOut]) -> str:
 
 @dataclass(frozen=True)
 class Selection:
-    """The tables to use.
+    """The tables to use, with their cells.
 
     Attributes:
         unpublished: Names of those that a selection by level would have had too.
@@ -136,7 +136,7 @@ class Selection:
 
 
 def select(release: Release, choice: str | tuple[str, ...] | None, coverage: Coverage) -> Selection:
-    """The chosen tables that at least one geounit has.
+    """Select the chosen tables that at least one geounit has.
 
     Args:
         choice: As for `Release.select_tables`.
