@@ -40,9 +40,9 @@ def with_population(
     batch: GeounitBatch,
     protection: Protection = EXACT,
 ) -> pl.DataFrame:
-    """The batch's geounits with ``population``.
+    """Add ``population`` to the batch's geounits.
 
-    It is null where no published cell counts everybody, or the first that does proves no number.
+    It is null if no published cell counts everybody, or the first that does proves no number.
     """
     known = pl.col("count")
     if "low" in batch.counts.columns:
@@ -73,10 +73,10 @@ class Source(Protocol):
 
     @property
     def coverage(self) -> Coverage:
-        """The patterns that the geounits' ``pattern`` column refers to."""
+        """Return the patterns that the geounits' ``pattern`` column refers to."""
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
-        """Read on; may be called once. Who stops before the end closes it.
+        """Yield the batches; may be called once. Closing the generator closes the source.
 
         Raises:
             SourceError: Names file and line, or geoid, table and cell, and what was expected.
@@ -103,11 +103,11 @@ class Publication:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every published count is the true one."""
+        """Report whether every published count is the true one."""
         return "law" not in self.counts.columns
 
     def require_exact(self, work: str) -> None:
-        """Refuse protected counts for work that only knows exact ones.
+        """Refuse protected counts for work that requires exact ones.
 
         Raises:
             SourceError: Some counts are suppressed, rounded or perturbed.
@@ -126,7 +126,7 @@ class Publication:
         coverage: Coverage,
         protection: Protection = EXACT,
     ) -> Publication:
-        """Put the geounits in order."""
+        """Build a publication, with sorted geounits."""
         levels = pl.Enum([level.name for level in release.geography.levels])
         order = pl.col("level").cast(levels, strict=False), "geoid"
         return cls(geounits.sort(order, nulls_last=True), counts, coverage, protection)
@@ -193,7 +193,7 @@ def _check_geounits(release: Release, coverage: Coverage, batch: GeounitBatch) -
 
 
 def duplicates(geounits: pl.DataFrame) -> pl.DataFrame:
-    """Geounits whose geoid occurs before; rows in order are compared with their neighbours."""
+    """Return geounits whose geoid occurred before; sorted rows are compared with neighbours."""
     geoid = geounits["geoid"]
     if geoid.is_sorted():
         return geounits.filter(geoid == geoid.shift(1))
