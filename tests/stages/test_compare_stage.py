@@ -133,6 +133,10 @@ def test_an_emptied_block_is_published_as_zeros(home: Path) -> None:
     path = config(home, "emptied", protections=protections)
     recon("compare", "-c", path, "--workers", "1", "-q")
     table = pl.read_parquet(home / "emptied" / "comparison" / "comparison.parquet")
+    page = (home / "emptied" / "comparison" / "comparison.html").read_text(encoding="utf-8")
+    for name in ("topdown", "noise"):
+        assert f"The ε of <strong>{name}</strong> is between files that agree in" in page
+    assert "The ε of <strong>none" not in page
     for name in ("topdown", "noise"):
         made = home / "emptied" / "compare" / name / "microdata"
         records = pl.concat(pl.read_parquet(file) for file in made.rglob("*.parquet"))

@@ -62,6 +62,7 @@ def compose_comparison(
     weights: Mapping[str, float] = MappingProxyType({}),
     missing: Mapping[str, str] = MappingProxyType({}),
     swept: SweptTables | None = None,
+    conditions: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> ReportDocument:
     """The page.
 
@@ -73,6 +74,7 @@ def compose_comparison(
         weights: Table → how much its errors count.
         missing: Name → why it is not there, of protections without a summary.
         swept: Which number was swept, and what came of it.
+        conditions: Name → what its ε is under, in words that follow "ε is".
     """
     words = words_of(release)
     taken = [name for name in RISKS if any(s.measure(name) is not None for s in summaries)]
@@ -115,7 +117,15 @@ def compose_comparison(
                 figures=(_figure(summaries, choices, _coarse_level(errors), words),),
             ),
             *(() if swept is None else sweep_sections(swept, words)),
-            ReportSection("table", "The numbers", sheets=(_sheet(summaries, beaten, words),)),
+            ReportSection(
+                "table",
+                "The numbers",
+                tuple(
+                    f"The ε of **{name}** is {', and '.join(said)}; no more is promised."
+                    for name, said in conditions.items()
+                ),
+                sheets=(_sheet(summaries, beaten, words),),
+            ),
             *_score_sections(scores, words),
             ReportSection(
                 "errors",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -113,6 +114,7 @@ def write_comparison(
         weights=config.weights,
         missing=missing,
         swept=shown.swept,
+        conditions=_conditions(config, runs),
     )
     document = replace(document, banner=NOT_FOR_PUBLICATION)
     for name, data in {**_table_files(shown, scores), **report_files(document, PAGE)}.items():
@@ -268,7 +270,7 @@ def _summaries(
             of=people,
             certain=Proofs.of(WorkFolder(made.config.work), made.release).records().at_least,
             disclosed=_disclosed(config, protection, made.config),
-            epsilon=_epsilon(protection, made.config),
+            epsilon=epsilon_spent(_noise_notes(protection, made.config)),
             posterior=_believed(spends) if spends else None,
             all_below=measured[name].all_below,
         )
@@ -276,17 +278,31 @@ def _summaries(
     return [summary(name, made) for name, made in runs.protected.items()]
 
 
-def _epsilon(protection: Protected, config: RunConfig) -> float | None:
-    """What a protection spent, as the manifest of its first step with noise says.
+def _noise_notes(protection: Protected, config: RunConfig) -> Mapping[str, Any]:
+    """Return the notes of a protection's first step with noise; without any, none.
 
     What follows is made of what that published, and spends nothing.
     """
     for method in methods_of(protection):
         stage = stage_named(method.name)
         notes = open_folder(config.work, stage, method.folders[0]).manifest.notes
-        if (found := epsilon_spent(notes)) is not None:
-            return found
-    return None
+        if epsilon_spent(notes) is not None:
+            return notes
+    return {}
+
+
+def _conditions(config: Compare, runs: ComparedRuns) -> dict[str, list[str]]:
+    """Name of a protection → what its ε is under: exact counts, and records that were changed."""
+    found = {}
+    for name, made in runs.protected.items():
+        notes = _noise_notes(config.every[name], made.config)
+        exact = [
+            f"between files that agree in {each}, which it publishes exactly"
+            for each in notes.get("invariants", ())
+        ]
+        if said := [*exact, *notes.get("protected_before", ())]:
+            found[name] = said
+    return found
 
 
 def _spends(run: Run, protection: Protected, made: ProtectionRun) -> tuple[Spend, ...]:
