@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from recon_cli.capabilities.audit.totals import read_audit
+from recon_cli.capabilities.findings.asked import left_out_gaps
 from recon_cli.capabilities.findings.checked import proven_by
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.console.output import seconds, share, show, show_table, title_of
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.store.published import open_published, read_left_out
 
 
 def print_summary(run: Run, outcome: StageOutcome) -> None:
@@ -16,6 +18,8 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     left_out = manifest.totals.get("left_out", 0)
     found = read_audit(run.work, run.release)
     zeros = int(found.by_table["zeros"].sum())
+    tables = open_published(run.work, run.release)[0]
+    unasked = left_out_gaps(read_left_out(tables))
     show(
         title_of(outcome),
         [
@@ -26,6 +30,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             ("  narrowed", share(statuses.get("narrowed", 0), cells)),
             ("  safe", share(statuses.get("safe", 0), cells)),
             ("  undecided", share(statuses.get("undecided", 0), cells)),
+            *(("safe without", gap) for gap in unasked),
             ("proven by", proven_by(WorkFolder(run.work))),
             ("interval known exactly", share(manifest.totals["exact"], cells)),
             ("seconds", seconds(manifest.run.wall_seconds)),
