@@ -80,6 +80,7 @@ class Tally:
         #: Time, people, units, what was decided; the first is the oldest that rates look back to.
         self._samples = deque([(self._started, 0, 0, 0)])
         self._lock = threading.Lock()
+        self._advanced = self._started
 
     def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:
         """Add progress since the last call."""
@@ -87,6 +88,8 @@ class Tally:
             self._units += units
             self._people += people
             self._statuses.update(statuses)
+            if units or people or statuses.get(_UNDECIDED):
+                self._advanced = self._clock()
 
     def snapshot(self) -> Snapshot:
         """Return the present state."""
@@ -100,8 +103,12 @@ class Tally:
                 dict(self._statuses),
                 now - self._started,
                 people,
-                self._left(people, units, decided),
+                self._still_likely(self._left(people, units, decided), now),
             )
+
+    def _still_likely(self, left: float | None, now: float) -> float | None:
+        """An estimate, unless nothing was finished for longer than it gives to all the rest."""
+        return None if left is not None and now - self._advanced > max(left, _SAMPLE) else left
 
     def _lately(self, now: float) -> tuple[float, float, float]:
         """Return people, units and decisions a second, over the window or since the start."""

@@ -72,6 +72,18 @@ def test_the_rate_survives_a_long_solve() -> None:
     assert now.left is not None
 
 
+def test_an_estimate_that_did_not_hold_is_not_repeated() -> None:
+    clock = Clock()
+    tally = Tally(Task("compare", "stage", 12), clock)
+    clock.now += 10
+    tally.advance(10, 0, {"in audit": 1})
+    assert tally.snapshot().left == pytest.approx(2)
+    clock.now += 3
+    now = tally.snapshot()
+    assert now.left is None
+    assert line(now) == "compare: 10 of 12 stages, 1 in audit, 0:13 so far"
+
+
 def test_what_nobody_knows_is_not_guessed() -> None:
     clock = Clock()
     tally = Tally(Task("ingest", "block"), clock)

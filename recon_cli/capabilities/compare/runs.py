@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,9 +22,10 @@ from recon_cli.errors import ReconError, StageError
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.pipeline.run_stages import plan, run_stages
+from recon_cli.pipeline.run_stages import plan, run_stage, run_stages
 from recon_cli.pipeline.stages import PROTECTIONS
-from recon_cli.progress import Reporter, SilentReporter, Task
+from recon_cli.plurals import plural
+from recon_cli.progress import NO_STATUSES, Bar, Reporter, SilentReporter, Task
 from recon_cli.resources import Usage
 from recon_cli.schema import Release
 from recon_cli.sources.records import open_records
@@ -79,7 +81,8 @@ def run_compared(run: Run, show: _Show) -> dict[str, str]:
             + "\n  ".join(f"{name}: {why}" for name, why in failed.items())
         )
     if runs.linking is not None:
-        _run_stages(replace(run, config=runs.linking), _untold)
+        for stage in stages_of(runs.linking):
+            run_stage(stage, replace(run, config=runs.linking))
     return {name: _made(config.work, stages) for name, config, stages, _ in _parts(run, runs)}
 
 
@@ -158,35 +161,57 @@ def _run_one(
     release, force = shared
     try:
         for each in protection.runs(Run(protection.config, release, force=force)):
-            _run_stages(each, tick)
+            run_stages(stages_of(each.config), each, _Ticking(tick))
     except ReconError as error:
         return str(error)
     return None
 
 
-def _run_stages(run: Run, tick: OnProgress) -> None:
-    run_stages(stages_of(run.config), run, _Ticking(run.reporter, tick))
+class _Within(SilentReporter):
+    """Tells of the units of a stage within a stage as statuses of that one."""
+
+    def __init__(self, stage: Stage, tick: OnProgress) -> None:
+        self.stage, self.tick = stage.short_name, tick
+
+    @contextmanager
+    def bar(self, task: Task) -> Iterator[Bar]:
+        """A bar whose units are told until the block ends."""
+        done = _Units(f"{plural(task.unit)} of {self.stage}", self.tick)
+        try:
+            yield done
+        finally:
+            done.advance(-done.units, 0)
 
 
-def _untold(units: int, people: int, statuses: Mapping[str, int] | None = None) -> None:
-    """For stages whose own progress bars are seen."""
+@dataclass
+class _Units:
+    """A bar that tells of its units under a name."""
+
+    name: str
+    tick: OnProgress
+    units: int = 0
+
+    def advance(self, units: int, people: int, statuses: Mapping[str, int] = NO_STATUSES) -> None:  # noqa: ARG002
+        self.units += units
+        if units:
+            self.tick(0, 0, {self.name: units})
 
 
 @dataclass(frozen=True)
 class _Ticking:
-    """Follows the stages of a run within a stage, and tells of each that is done."""
+    """Follows the stages of a run within a stage, and tells of each that runs or is done."""
 
-    reporter: Reporter
     tick: OnProgress
 
     def stage_started(self, stage: Stage, index: int, of: int) -> Reporter:  # noqa: ARG002
-        return self.reporter
+        self.tick(0, 0, {f"in {stage.short_name}": 1})
+        return _Within(stage, self.tick)
 
     def stage_done(self, stage: Stage, outcome: StageOutcome) -> None:  # noqa: ARG002
-        self.tick(1, 0)
+        self.tick(1, 0, {f"in {stage.short_name}": -1})
 
-    def stage_failed(self, stage: Stage, error: BaseException) -> None:
-        pass
+    def stage_failed(self, stage: Stage, error: BaseException) -> None:  # noqa: ARG002
+        self.tick(0, 0, {f"in {stage.short_name}": -1})
 
 
 def planned_digests(run: Run) -> dict[str, str]:
