@@ -69,6 +69,9 @@ class CompletedSource:
         self._source = source
         self._absent = source.absent
         self._listed = listed
+        unit = release.geography.unit.name
+        is_whole = listed is None and not source.may_lack_geounits
+        self._has_every_unit = is_whole and _absent_is_empty(release, source, unit)
         self._coverage = list(source.coverage)
         known = {pattern.level for pattern in self._coverage}
         # Units exist though nothing is published of them.
@@ -111,9 +114,15 @@ class CompletedSource:
         geounits = batch.geounits
         if self._listed is not None:
             geounits = self._add_listed(geounits, self._listed)
-        geounits = self._add_parents(geounits)
-        if self._listed is None:
-            geounits = self._add_unlisted(geounits, batch.counts)
+        if self._has_every_unit:
+            # People under a place without a row are a row that was lost, and refused as such.
+            some = batch.counts.filter(pl.col("count") > 0).select("geoid").unique()
+            empty = geounits.join(some, on="geoid", how="anti")
+            geounits = self._add_parents(geounits, of=empty)
+        else:
+            geounits = self._add_parents(geounits, of=geounits)
+            if self._listed is None:
+                geounits = self._add_unlisted(geounits, batch.counts)
         return geounits if geounits["geoid"].is_sorted() else geounits.sort("geoid")
 
     def _add_listed(self, geounits: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
@@ -133,13 +142,13 @@ class CompletedSource:
         rest = rest.drop("partition").join(geounits, on="geoid", how="anti")
         return pl.concat([geounits, self._with_pattern(rest)])
 
-    def _add_parents(self, geounits: pl.DataFrame) -> pl.DataFrame:
-        """With the coarse geounits that the others lie in and that have no row themselves."""
+    def _add_parents(self, geounits: pl.DataFrame, *, of: pl.DataFrame) -> pl.DataFrame:
+        """With the coarse geounits that some others lie in and that have no row themselves."""
         for level in self._levels:
             inside = [each for each in self._levels if level.encloses(each) and each != level]
             if not inside:
                 continue
-            finer = geounits.filter(pl.col("level").is_in([each.name for each in inside]))
+            finer = of.filter(pl.col("level").is_in([each.name for each in inside]))
             of_level = geounits.filter(pl.col("level") == level.name)
             within = level.enclosing(finer["geoid"])
             parents = (
@@ -227,9 +236,6 @@ def complete_geounits(
     if listed is None and isinstance(release.geography, AreaGeography):
         known = release.geography.listed({pattern.level for pattern in source.coverage})
         listed = pl.DataFrame({"geoid": list(known), "level": list(known.values())})
-    unit, is_whole = release.geography.unit.name, not source.may_lack_geounits
-    if listed is None and is_whole and _absent_is_empty(release, source, unit):
-        return source
     return CompletedSource(release, source, listed)
 
 

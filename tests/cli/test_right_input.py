@@ -141,6 +141,30 @@ check:
 """
 
 
+def test_a_town_without_a_row_has_nobody_where_absent_rows_are_zeros(tmp_path: Path) -> None:
+    """Its school has a row of stars, which may be zero; with people it would be a lost row."""
+    levels = "[{level: school, digits: 4}, {level: town, digits: 3}, {level: county, digits: 1}]"
+    families = BY_SEX.replace("school, town", "school, town, county")
+    star = "{suppressed: {below: 3, flagged: may-be-zero}}"
+    (tmp_path / "law.yaml").write_text(f"statements: [{{levels: [school], law: {star}}}]\n")
+    stars = "A101,T,1,*\nA101,T,2,*\nA101,T,3,*\nA201,T,1,5\nA201,T,2,5\nA20,T,1,5\nA20,T,2,5\n"
+    run = write(
+        tmp_path,
+        FEATURES + f"geography: {{levels: {levels}, partition: county}}\n" + families,
+        stars + "A,T,1,5\nA,T,2,5\n",
+        "reconstruct:\naudit:\n",
+        ", absent: zero, protection: law.yaml",
+    )
+    recon("run", "-c", run)
+    assert read(tmp_path, "audit").select("geoid", "status").unique().rows() == [
+        ("A101", "recovered")
+    ]
+    (tmp_path / "c.csv").write_text((tmp_path / "c.csv").read_text().replace("1,*", "1,4"))
+    refused = CliRunner().invoke(main, ["run", "-c", str(run)])
+    assert refused.exit_code == 4
+    assert "its town A10 is not in the release" in refused.output
+
+
 def verdicts(folder: Path, run: Path) -> list[str]:
     (folder / "nation.csv").write_text("sex,count\ngirl,5\nboy,50\n")
     recon("check", "-c", run, "--json", folder / "verdicts.json", code=21)
