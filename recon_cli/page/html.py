@@ -12,7 +12,6 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
@@ -23,14 +22,11 @@ from recon_cli.page.markup import term_key, to_html, to_text, without_links
 from recon_cli.page.view import GeounitView
 from recon_cli.version import __version__
 
-#: Pixels of a PNG for one of the drawing.
-_SCALE = 2.0
-
 
 def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
-    """Map file names to bytes: the page (called ``page``), Markdown, charts as SVG and PNG.
+    """Map file names to bytes: the page (called ``page``), Markdown, charts as SVG.
 
-    The Markdown links to pictures ``chart-<name>.png`` in the same folder.
+    The Markdown links to pictures ``chart-<name>.svg`` in the same folder.
     """
     markdown = without_links(render_page("report.md.j2", document=document))
     files = {
@@ -38,9 +34,7 @@ def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
         str(Path(page).with_suffix(".md")): re.sub(r"\n{3,}", "\n\n", markdown).encode(),
     }
     for figure in document.figures:
-        svg = svg_file(figure.chart)
-        files[f"chart-{figure.name}.svg"] = svg.encode()
-        files[f"chart-{figure.name}.png"] = vl_convert.svg_to_png(svg, scale=_SCALE)
+        files[f"chart-{figure.name}.svg"] = svg_file(figure.chart).encode()
     return files
 
 

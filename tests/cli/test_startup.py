@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 from tests.support.populations import random_records
 
 UNITS = ["001001", "001002", "002001"]
-PAGES = ["jinja2", "vl_convert"]
+PAGES = ["jinja2"]
 SOLVERS = ["ortools", "scipy.optimize"]
 FRAMES = ["numpy", "polars"]
 

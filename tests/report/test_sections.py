@@ -49,8 +49,8 @@ def test_a_part_is_rendered_a_missing_one_named_and_one_not_asked_for_left_out(
 def test_every_module_of_a_section_is_registered_once() -> None:
     keys = [section.key for section in SECTIONS]
     assert len(set(keys)) == len(keys)
-    folder = ROOT / "recon_cli" / "report" / "sections"
-    declared = re.findall(r"= Section\(", "".join(path.read_text() for path in folder.glob("*.py")))
+    modules = (ROOT / "recon_cli" / "capabilities").rglob("*.py")
+    declared = re.findall(r"= Section\(", "".join(path.read_text() for path in modules))
     assert len(declared) == len(keys)
 
 

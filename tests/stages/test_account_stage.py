@@ -75,7 +75,7 @@ def test_a_product_is_there_before_it_is_drawn_and_once(
 #: The command line, killed when it is about to draw.
 KILLED_BEFORE_DRAWING = """
 import os, signal
-from recon_cli.capabilities.noise import draws
+from recon_cli.capabilities.measurements import draws
 draws.draw_noise = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from recon_cli.cli import main
 main()

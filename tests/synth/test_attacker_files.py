@@ -131,7 +131,7 @@ def test_study_says_what_the_paper_says() -> None:
 @needs_shared
 def test_packaged_table_is_the_published_one() -> None:
     name = "table07_uniques_by_block_size.csv"
-    packaged = ROOT / "recon_cli" / "score" / "wp31995" / name
+    packaged = ROOT / "recon_cli/capabilities/score/wp31995" / name
     assert packaged.read_text() == (PAPER / name).read_text()
 
 

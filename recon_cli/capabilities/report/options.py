@@ -1,7 +1,7 @@
 """``report:`` what the page is called, by which rule it judges, and where a copy of it goes.
 
 Writes report/: report.html (charts, tables, provenance, nothing fetched), report.md, and
-every chart as SVG and PNG. It begins with a verdict and the rule that it follows, shows what
+every chart as SVG. It begins with a verdict and the rule that it follows, shows what
 the work folder holds and, for the rest, which command makes it. The places where most is given
 away are listed, each with a page of its own (place-GEOID.html): keep them as the data. With
 report.places=0 the page has sums only and names no place.

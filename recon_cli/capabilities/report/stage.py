@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 
 from recon_cli.capabilities.report import REPORT
@@ -42,7 +41,6 @@ def open_stage(run: Run) -> MadeStage:
             "places": config.places,
             "compare": run.config.section(Score).compare,
             "attack": None if run.release.attack is None else run.release.attack.lists,
-            "renderer": version("vl-convert-python"),
         },
         # the whole file: the report shows times too
         shared={
