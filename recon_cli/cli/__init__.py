@@ -19,17 +19,17 @@ from recon_cli.version import __version__
 )
 @click.version_option(__version__, prog_name="recon")
 def main() -> None:
-    """From published tables to the person records they imply, with proof.
+    """Find what published tables reveal about people, and prove it.
 
-    Begin with published files: what they are is found out, and a first config is written.
+    Begin with published files. `recon init` recognises them and writes a config:
 
     \b
       recon init tables.xlsx
       recon run
       recon show
 
-    A run is that one YAML file (`recon.yaml` in the current folder, or -c FILE). Each stage is also
-    a command, with a section of its own:
+    The config is one YAML file (`recon.yaml` in the current folder, or -c FILE). It has a section
+    for each stage, and each stage is also a command:
 
     \b
       release: sf1_2010

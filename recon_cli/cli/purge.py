@@ -13,15 +13,15 @@ from recon_cli.store.purge import Purge, find_purge, purge
 
 @click.command(cls=ConfiguredCommand)
 @run_options
-@click.option("--yes", is_flag=True, help="Remove it; without, only say what would be removed.")
+@click.option("--yes", is_flag=True, help="Remove the files; without it, only list them.")
 def command(options: RunOptions, *, yes: bool) -> None:
-    """Remove what a run made from its work folder.
+    """Remove the files that a run made from its work folder.
 
-    All that stages published, private/ with its keys, what is unfinished, locks, logs of
-    --log-json, models of disagreements, proofs of contradictions. Other files stay, in a stage's
-    folder too, and are named; so do links, and files that were written elsewhere. A folder without
-    anything of a run is refused, and one in which a stage is being run. Files are removed, not
-    overwritten: backups and the disk may still have them.
+    These are the folders of all stages, private/ with its keys, unfinished work, locks, logs of
+    --log-json, models of disagreements and proofs of contradictions. Other files are kept and
+    listed, even in a stage's folder; so are links, and files that were written elsewhere. The
+    command refuses a folder without any run, and one in which a stage is running. Files are
+    removed, not overwritten: backups and the disk may still have them.
 
     Example:
       recon purge -c al.yaml

@@ -30,10 +30,8 @@ from recon_cli.store import Stage
 @run_options
 @click.option("--from", "first", metavar="STAGE", help="Begin with this stage.")
 @click.option("--until", "last", metavar="STAGE", help="End with this stage.")
-@click.option("--only", metavar="STAGE", help="This stage alone.")
-@click.option(
-    "--merge", metavar="STAGE", help="Publish this stage, whose shards are done; work on no piece."
-)
+@click.option("--only", metavar="STAGE", help="Run this stage alone.")
+@click.option("--merge", metavar="STAGE", help="Publish this stage, whose shards are all done.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, and why; change nothing.")
 @click.option(
     "--log-json",
@@ -56,16 +54,16 @@ def command(
 ) -> None:
     """Run every stage that the config has a section for, in order.
 
-    A bare `solvar:` is a section, too. The order follows from what the stages read and make:
-    STAGES. A stage that is up to date is skipped; --force runs the chosen stages again. If the
-    command is killed, the same command continues from there and makes the same files.
+    An empty section, such as `solvar:`, counts: it has the defaults. Each stage runs after those
+    that it reads from, so the order is STAGES. A stage that is up to date is skipped; --force runs
+    the chosen stages again. After a kill, the same command resumes and makes the same files.
 
-    For job arrays: each job works on one shard of a stage with --shard, on any machine that sees
-    the work folder; then one process merges them with --merge. It reports pieces that are missing,
-    and computes what concerns all of them: the tables of solvar, the modes of link.
+    For job arrays: each job runs one shard of a stage with --shard, on any machine that sees the
+    work folder; then one process publishes the stage with --merge. It reports missing pieces, and
+    computes what depends on all of them, such as the tables of solvar.
 
-    Not part of a run: `recon fetch`, `recon verify` (reconstruct compares every cell before it
-    publishes) and `recon lab calibrate` (it makes populations of its own).
+    A run does not include `recon fetch`, `recon verify` (reconstruct compares every cell anyway)
+    and `recon lab calibrate` (which generates its own populations).
 
     \b
     Example:
@@ -76,13 +74,13 @@ def command(
       recon run -c al.yaml --log-json al.log
 
     \b
-    Exit codes: the failed stage's (1 to 10, see the
-    README); 130 interrupted, 143 terminated, 141
-    when nobody reads stdout any more.
+    Exit codes: the failed stage's (1 to 10, see
+    docs/files.md); 130 interrupted, 143 terminated,
+    141 when the reader of stdout has gone.
 
     \b
-    --log-json: an object a line, with event and time
-    (UTC). Events and what else they have:
+    --log-json: one object a line, with event and time
+    (UTC). Events and their other fields:
       run_started     version, config, work, stages
       stage_started   stage, index, of
       progress        stage, units, units_total,
@@ -97,8 +95,8 @@ def command(
       stage_skipped   as stage_done: up to date
       stage_failed    stage, error, message, exit_code
       run_done        exit_code, seconds, done, skipped
-    Nothing else is written to stderr, but for an
-    error message when FILE is given.
+    stderr gets nothing else, except an error message
+    when FILE is given.
     """  # noqa: D301 - click wants the character itself
     if merge is not None:
         if first or last or only or dry_run or log_json or force:

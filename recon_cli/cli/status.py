@@ -38,10 +38,10 @@ _FIGURES = {
 def command(options: RunOptions, *, as_json: bool) -> None:
     """Show the status of every stage of a work folder.
 
-    done, out of date (and why), half done (how many partitions are finished), not run, or
-    damaged; people, units and key figures; when, how long, by which version, size on disk.
-    With a config, its inputs are checked too, and stages that were never run are listed; with
-    --work alone, only what is in the folder. Reads, and changes nothing.
+    A stage is done, out of date (with the reason), half done (with the number of finished
+    partitions), not run, or damaged. Also shows people, units and key figures, date, duration,
+    version and size on disk. With a config, inputs are checked too, and stages that never ran are
+    listed; with --work alone, only stages in the folder. Changes nothing.
 
     Example:
       recon status -c al.yaml

@@ -66,13 +66,12 @@ HEADINGS: Mapping[str, Sequence[str]] = {
 _PURPOSES: Mapping[str, str] = {
     "recon run": "Run every stage that the config has a section for, in order.",
     "recon status": "Show the status of every stage of a work folder.",
-    "recon purge": "Remove what a run made from its work folder.",
-    "recon plan": "Judge tables before any attack: what they carry, what noise costs, what it "
-    "leaves.",
-    "recon data": "Make records and tables to try things on, and list the packaged release "
-    "schemas.",
+    "recon purge": "Remove the files that a run made from its work folder.",
+    "recon plan": "Judge tables before any attack: their information, the cost of noise, the "
+    "remaining risk.",
+    "recon data": "Generate records and tables for trials, and list the packaged release schemas.",
     "recon data releases": "List the packaged release schemas, or show one.",
-    "recon lab": "Measure the tool itself, and show why it works.",
+    "recon lab": "Test the tool itself, and the theory behind it.",
 }
 
 

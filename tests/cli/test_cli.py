@@ -383,7 +383,8 @@ def test_the_list_of_commands_says_whole_sentences() -> None:
     listed = text.partition("Begin:")[2]
     assert max(map(len, listed.splitlines())) <= 60
     assert "..." not in listed
-    whole = "solvar Measure how far any other solution could differ, and who is in all of them. "
+    whole = "solvar Measure how far other solutions could differ, and find the records that all "
+    whole += "share. "
     assert whole in " ".join(listed.split())
 
 
@@ -488,7 +489,7 @@ def test_shards_are_merged_by_run(config: Path) -> None:
 
 def test_the_help_of_run_names_every_stage() -> None:
     said = " ".join(recon("run", "--help").stdout.split())
-    order = said.partition("The order follows")[2].partition("A stage that is up")[0]
+    order = said.partition("so the order is")[2].partition("A stage that is up")[0]
     named = re.findall(r"[a-z0-9-]+", order)
     assert {stage.short_name for stage in STAGES} <= set(named)
 

@@ -2,4 +2,6 @@
 
 from recon_cli.stage import Command
 
-COMMAND = Command("account", __name__, "Add up what all products of the same people spend.")
+COMMAND = Command(
+    "account", __name__, "Add up the privacy loss of all products about the same people."
+)

@@ -30,19 +30,19 @@ _BEYOND: Final = "and nothing keeps within it what has no ε"
     "--by",
     type=click.Choice(["product", "level", "query"]),
     default="product",
-    help="What is added up.  [default: product]",
+    help="Add up by product, level or query.  [default: product]",
 )
-@click.option("--to", type=OUTPUT_FILE, help="A .csv file that gets every query's row.")
+@click.option("--to", type=OUTPUT_FILE, help="Also write a row for each query to this .csv file.")
 def command(
     options: RunOptions, *, by: Literal["product", "level", "query"], to: Path | None
 ) -> None:
-    """Add up what all products of the same people spend.
+    """Add up the privacy loss of all products about the same people.
 
-    A protection with noise writes down what it spends before anything is drawn: a killed run stays
-    spent, and spends nothing more when it is resumed; --force spends again. What has no ε, such as
-    rounded or suppressed counts of the same people, is there, too: nothing bounds what is told
-    then, and the sums are of the noise alone. Runs for study spend nothing. What the work folder
-    has for publication that is not in the account is named.
+    A protection with noise records its privacy loss before anything is drawn: a killed run has
+    spent it, and spends no more when it is resumed; --force spends again. Products without an ε,
+    such as rounded or suppressed counts of the same people, are listed too: with them the total
+    has no bound, and the sums are of the noise alone. Runs for study spend nothing. Publications
+    in the work folder that are not in the account are named.
 
     Example:
       recon account -c register.yaml

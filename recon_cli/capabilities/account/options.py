@@ -1,4 +1,4 @@
-"""``account:`` what products of the same people spend together, and what they may."""
+"""``account:`` the total privacy loss of products about the same people, and its limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ People = Annotated[int, Field(ge=1)]
 
 
 class AccountLimit(ConfigModel):
-    """What may be spent in all; what goes beyond is not drawn.
+    """Limit of the total privacy loss; a product beyond it is not drawn.
 
     Attributes:
         rho: ρ, as in ``2.56*165/4099``.
@@ -33,13 +33,13 @@ class Account(Section):
     """The section ``account``.
 
     Attributes:
-        of: Whom the products are of; those of the same name are added up.
-        file: Where it is kept, for all runs on these people; default ``private/account.jsonl`` in
-            the work folder.
-        limit: What may be spent in all; a protection that would spend more is refused before
-            anything is drawn.
-        delta: With which probability ε may be missed.
-        people: Of how many people together ε is told.
+        of: Name of the people; products with the same name are added up.
+        file: File of the account, for all runs on these people; default
+            ``private/account.jsonl`` in the work folder.
+        limit: Limit of the total privacy loss; a protection that would exceed it is refused
+            before anything is drawn.
+        delta: Probability with which ε may be missed.
+        people: Sizes of groups of people for which ε is shown.
         tight: Also find ε by the distribution of the privacy loss; takes seconds.
     """
 

@@ -9,5 +9,5 @@ ATTRIBUTE = Stage(
     folders=(f"{private_folder('attribute')}/attributed",),
     section="attribute",
     package=__name__,
-    purpose="Find what the tables prove of people whom somebody knows.",
+    purpose="Find which further values the tables prove about people whom an attacker knows.",
 )

@@ -1,8 +1,8 @@
-"""``attribute:`` people whom somebody knows, and what the tables prove of them.
+"""``attribute:`` known people, and the values that the tables prove about them.
 
-Of each person in the attackers' files some columns are known. Writes private/attribute/: who has
-which further value in every solution, and the published counts that leave no other. Names stay
-there: what is printed are numbers, and no page shows any.
+The attackers' files have some columns of each person. Writes private/attribute/: the further
+values that each person has in every solution, and the published counts that leave no other. Names
+stay there: only numbers are printed, and no page shows names.
 
 Example:
   recon attribute -c school.yaml
@@ -31,9 +31,9 @@ class Attribute(Section):
     Attributes:
         attackers: By name: a path; or ``path``, ``columns``, ``values``, ``id`` and ``sheet`` of a
             file with other headers and codes, as in ``link``. No truth is needed.
-        id: Column that says who somebody is.
-        reasons: For so many groups of people the counts are looked for that leave no other value.
-        seed: For the solver's own choices; default the run's seed.
+        id: Column that identifies a person.
+        reasons: Number of groups of people for which to find the counts that leave no other value.
+        seed: Seed of the solver; default the run's seed.
     """
 
     attackers: dict[str, Annotated[AttackerFile, BeforeValidator(_file)]]

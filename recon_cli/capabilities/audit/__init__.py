@@ -10,5 +10,6 @@ AUDIT = Stage(
     section="audit",
     package=__name__,
     can_shard=True,
-    purpose="Find what the published counts give away of each suppressed, rounded or left out one.",
+    purpose="Find the range of values that each suppressed, rounded or omitted count can take, "
+    "given all other published counts.",
 )

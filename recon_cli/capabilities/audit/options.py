@@ -1,11 +1,11 @@
-"""``audit:`` what the other counts give away of each suppressed, rounded or left out one.
+"""``audit:`` the values that suppressed, rounded and omitted counts can take, given all others.
 
-Writes audit/: for every count that is not published exactly, or left out of a table that has
-others of its place, the least and the greatest that any solution has, over all tables and
-levels together, and whether it is recovered (one count is left), narrowed (those left lie
-closer together than its law requires, or `audit.safety`), or safe (two solutions are known
-that are far enough apart).
-Needs tables/ (`recon ingest`), no reconstruction.
+Writes audit/: for every count that is not published exactly, or is omitted from a table that has
+other counts of its place, the least and the greatest value in any solution of all tables and
+levels together. The count is recovered (one value is possible), narrowed (the possible values
+span less than its law, or `audit.safety`, requires), or safe (two solutions are known that are
+far enough apart).
+Needs tables/ (`recon ingest`), but no reconstruction.
 
 Example:
   recon audit -c hospital.yaml
@@ -26,13 +26,13 @@ class Audit(Section):
     """The section ``audit``.
 
     Attributes:
-        tables: What an attacker uses, as in ``reconstruct``. Default: every table.
-        safety: A cell is safe if two possible counts of it are at least so far apart. Default:
-            what the law of each requires (docs/protected.md).
-        ask: Levels, such as the units that areas cut each other into: of each of their geounits
-            every cell of the tables is asked for, whether published there or not.
+        tables: Tables that an attacker uses, as in ``reconstruct``. Default: every table.
+        safety: Required distance between two possible values of a safe count. Default: the
+            distance that its law requires (docs/protected.md).
+        ask: Levels at which every cell is audited, published there or not, such as the units
+            into which overlapping areas cut each other.
         region_seconds: Budget of each region, in deterministic seconds.
-        seed: For the solver's own choices; default the run's seed.
+        seed: Seed of the solver; default the run's seed.
     """
 
     tables: TableChoice | None = None

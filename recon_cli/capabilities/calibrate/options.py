@@ -1,4 +1,4 @@
-"""``calibrate:`` a synthetic population beside the published figures."""
+"""``calibrate:`` a comparison of synthetic populations with published figures."""
 
 from __future__ import annotations
 

@@ -8,5 +8,5 @@ CAPACITY = Stage(
     folders=("capacity", "capacity_sums"),
     section="capacity",
     package=__name__,
-    purpose="State what the tables carry, and how much noise they would need, before any attack.",
+    purpose="Compute how much the tables reveal, and how much noise they need, before any attack.",
 )

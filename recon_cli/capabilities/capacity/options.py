@@ -1,7 +1,8 @@
-"""``capacity:`` what the tables carry, and how much noise they would need.
+"""``capacity:`` how much the tables reveal, and how much noise they would need.
 
-Writes capacity/: independent cells by exact rank, unknowns before and after zeros, bits of
-the records and of the counts, three figures of the noise needed, and a page.
+Writes capacity/: the number of independent cells by exact rank, the number of unknowns before
+and after zeros, the bits in the records and in the counts, three estimates of the noise needed,
+and a page.
 
 Example:
   recon plan capacity -c al.yaml
@@ -26,12 +27,12 @@ class Capacity(Section):
 
     Attributes:
         tables: Finest levels joined by ``+``, or table names. Default: every table.
-        right: How often an attacker may tell two records apart, each above 0.5.
-        shares: Which shares of the records' bits may get through.
-        gain: What our decoder may gain over knowing no table, as a share of what it knows then.
-        sd: Standard deviations that the decoder tries.
-        simulated_units: Units that it tries them on.
-        seed: Of the simulation; default the run's seed.
+        right: Probabilities, above 0.5, with which an attacker may distinguish two records.
+        shares: Shares of the records' bits that may be revealed.
+        gain: Largest gain of the decoder over knowing no table, as a share of what it knows then.
+        sd: Standard deviations of noise to simulate.
+        simulated_units: Number of units to simulate.
+        seed: Seed of the simulation; default the run's seed.
     """
 
     tables: TableChoice | None = None

@@ -1,10 +1,10 @@
-"""``cellkey:`` counts, perturbed by cell keys.
+"""``cellkey:`` perturbation of counts by cell keys.
 
-Every record has a key; the sum of the keys in a cell picks the offset of its count. It is picked
-from a p-table: of greatest entropy for a maximum and a variance, or from a file. Exact counts
-(cellkey.counts) have no records: the key of a cell is then that of its place and of what it counts,
-so that the same people get another offset wherever else they are counted. Writes perturbed/ (a tidy
-publication and its protection.yaml, as recon ingest reads them); accuracy, the whole manifest and
+Every record has a key; the sum of the keys in a cell selects the offset of its count from a
+p-table, which has maximum entropy for a given maximum and variance, or is read from a file. Exact
+counts (cellkey.counts) have no records: the key of a cell then depends on its place and condition,
+so that the same people get different offsets in different cells. Writes perturbed/ (a tidy
+publication and its protection.yaml, which recon ingest reads); accuracy, the whole manifest and
 the secret key, which later tables need, are in private/cellkey/.
 
 Example:
@@ -27,10 +27,10 @@ class Cellkey(PerturbingCounts):
 
     Attributes:
         max: Greatest offset of the p-table.
-        variance: Of its offsets.
+        variance: Variance of the offsets.
         never: Small counts, ``[1, 2]``, that are never published.
         ptable: A CSV file of R's ptable or of the ONS, in place of the three.
-        identifier: The column that keys of records are made of; default what the records say.
+        identifier: Column that record keys are derived from; default all columns.
     """
 
     max: Annotated[int, Field(ge=1)] = 2

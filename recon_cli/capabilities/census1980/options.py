@@ -1,4 +1,4 @@
-"""``census1980:`` counts of records, under the suppression rules of the 1980 census.
+"""``census1980:`` suppression by the rules of the 1980 census.
 
 Counts of 1 or 2 by race (P1) and by race and ethnicity (P2) become zero, unmarked. The same tables
 of people of voting age are withheld where the smallest group has 1 to 14 people. Race is in seven

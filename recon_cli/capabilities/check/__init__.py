@@ -5,5 +5,5 @@ from recon_cli.stage import Command
 COMMAND = Command(
     "check",
     __name__,
-    "Judge the published tables by the rules of the config: broken, kept or undecided.",
+    "Check the published tables against your rules: kept, broken or undecided.",
 )

@@ -34,7 +34,7 @@ BROKEN, UNDECIDED = 20, 21
     type=GivenPath(dir_okay=False, allow_dash=True),
     help="Write the verdicts as JSON; - writes them alone, to stdout.",
 )
-@click.option("--junit", "junit_file", type=OUTPUT_FILE, help="Write them as JUnit's XML.")
+@click.option("--junit", "junit_file", type=OUTPUT_FILE, help="Write the verdicts as JUnit XML.")
 @click.option("--show-counts", is_flag=True, help="Show examples: places and counts.")
 @click.pass_context
 def command(
@@ -46,11 +46,12 @@ def command(
     junit_file: Path | None,
     show_counts: bool,
 ) -> None:
-    """Judge the published tables by the rules of the config: broken, kept or undecided.
+    """Check the published tables against your rules: kept, broken or undecided.
 
-    Runs the stages that the rules need, as `recon run` does; what is not done within --seconds
-    is undecided. Broken: more violations are proven than are allowed. Kept: no more are possible.
-    Logs get published: places and counts are only shown with --show-counts.
+    Runs the stages that the rules need, as `recon run` does. A rule is broken if more violations
+    are proven than it allows, and kept if no more are possible; work unfinished after --seconds
+    leaves rules undecided. Since logs may be published, places and counts are only shown with
+    --show-counts.
 
     \b
     Example:

@@ -1,8 +1,8 @@
-"""``check:`` rules about the published tables, how many violations each allows, and verdicts.
+"""``check:`` rules for the published tables, and the number of violations that each allows.
 
-What reassures needs more proof than what alarms: a rule is *broken* by the violations that are
-proven, and *kept* only if all that could still be violations are few enough, too, and nothing was
-left out that could hold some; else it is *undecided*.
+A rule is *broken* if more violations are proven than it allows. It is *kept* only if the possible
+violations are few enough too, and nothing was left out that could contain more. Else it is
+*undecided*.
 """
 
 from __future__ import annotations
@@ -135,12 +135,12 @@ class Check(Section):
     Attributes:
         rules: Each with one subject (``recovered``, ``interval``, ``certain_records``,
             ``disclosed``, ``geography``, ``categories``) and a limit, ``most`` or ``share``.
-        tables: What is published, as in ``reconstruct``; a table of these that is not in the files
-            keeps no rule. Default: every table.
-        seconds: Stop the stages after this time; what is not done then is undecided.
-        scope: Of a register: ``new`` counts only what the candidate adds to the publications
-            beside it; ``all`` whatever all of them give away.
-        candidate: Of a register: the publication that is judged; default the last.
+        tables: The published tables, as in ``reconstruct``; no rule is kept while one of them is
+            missing from the files. Default: every table.
+        seconds: Stop the stages after this time; unfinished work leaves rules undecided.
+        scope: For a register: ``new`` counts only violations that the candidate adds to the other
+            publications; ``all`` counts those of all publications together.
+        candidate: For a register: the publication to check; default the last.
     """
 
     rules: Annotated[tuple[Rule, ...], Field(strict=False, min_length=1)]

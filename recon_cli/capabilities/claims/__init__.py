@@ -9,5 +9,5 @@ CLAIMS = Stage(
     section="claims",
     package=__name__,
     can_shard=True,
-    purpose="Find what is true of people in every solution, on any of their columns.",
+    purpose="Prove statements about people that hold in every solution, on any of their columns.",
 )

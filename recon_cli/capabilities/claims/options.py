@@ -1,9 +1,9 @@
-"""``claims:`` what every solution says about some columns, and how hard to try.
+"""``claims:`` statements about people that hold in every solution, and how hard to try.
 
-Writes claims/ (exactly, or at least, so many people of a unit have these values on these
-columns), claim_units/ (one row per unit) and disclosures/ (people whose other columns are
-settled by a few). All subsets of the published columns are asked, and every claim is proven;
-`recon prove` writes the proofs.
+Writes claims/ (exactly, or at least, n people of a unit have these values in these columns),
+claim_units/ (one row per unit) and disclosures/ (people of whom a few columns determine others).
+All subsets of the published columns are examined, and every claim is proven; `recon prove` writes
+the proofs.
 
 Example:
   recon claims -c al.yaml
@@ -24,10 +24,10 @@ class Claims(Section):
 
     Attributes:
         unit_seconds: Budget of each unit, in deterministic seconds.
-        share: From which proven share of a group on a value counts as inferred.
-        seed: For the solver's own choices; default the run's seed.
-        absent: Claim too that nobody of a unit has some values, where no one table says so.
-        at_most: Bound from above, too, how many people a claim of at least so many may be about.
+        share: Proven share of a group from which their common value counts as inferred.
+        seed: Seed of the solver; default the run's seed.
+        absent: Also claim that nobody of a unit has some values, where no single table states it.
+        at_most: Also compute an upper bound for claims of the form "at least n people".
     """
 
     unit_seconds: Annotated[float, Field(gt=0)] = 2.0

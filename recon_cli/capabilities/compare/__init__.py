@@ -9,5 +9,5 @@ COMPARE = Stage(
     folders=("comparison",),
     section="compare",
     package=__name__,
-    purpose="Protect one truth in several ways, attack each, and show error and risk on one page.",
+    purpose="Protect the same records in several ways, attack each, and compare error and risk.",
 )

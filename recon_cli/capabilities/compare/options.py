@@ -1,8 +1,8 @@
-"""``compare:`` one truth, several protections, and how each is attacked.
+"""``compare:`` several protections of the same records, and how each is attacked.
 
 Every protection is published, reconstructed and attacked in a work folder of its own,
-compare/NAME/, several at a time; then all are linked with the truth together. Writes
-comparison/: the page, a table of all protections, and their errors.
+compare/NAME/, several at a time; then all are linked with the true records. Writes comparison/:
+a page, a table of all protections, and their errors.
 
 Example:
   recon compare -c protections.yaml
@@ -53,7 +53,7 @@ _SET: Final = ("records", "counts", "population")
 
 
 class Coarser(ConfigModel):
-    """A release with less in it, exact.
+    """A smaller release with exact counts.
 
     Attributes:
         tables: The tables that are published, as in ``reconstruct``; default every table.
@@ -109,7 +109,7 @@ def _in_order(kinds: Iterable[str]) -> list[str]:
 
 
 class AnyProtection(ConfigModel):
-    """A protection: one of these, several in a sequence, or none for the truth as it is."""
+    """A protection: one of these, several in sequence, or none for exact counts."""
 
     coarser: Coarser | None = None
 
@@ -215,12 +215,12 @@ class SwapGrid(ConfigModel):
 
 
 class Sweep(ConfigModel):
-    """One number of some protections, at several values.
+    """A parameter of some protections, at several values.
 
     Attributes:
-        over: Which, as ``topdown.scale`` or ``round.base``: of all protections that are made so.
-        values: In place of what they say.
-        draws: How often each is drawn, by seeds that are the same for every value.
+        over: The parameter, as ``topdown.scale`` or ``round.base``, of all that have it.
+        values: Values to use in place of the configured one.
+        draws: Number of draws for each value, with the same seeds for every value.
     """
 
     over: Annotated[str, Field(pattern=r"^\w+(\.\w+)+$")]
@@ -247,13 +247,13 @@ class Sweep(ConfigModel):
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A protection at one value of what is swept, drawn once.
+    """A protection at one value of the swept parameter, drawn once.
 
     Attributes:
         of: Name of the protection.
-        value: As it is written.
-        draw: Which draw.
-        protection: With the value and a seed of its own.
+        value: The value, as in the config.
+        draw: Number of the draw.
+        protection: The protection with this value and a seed of its own.
     """
 
     of: str
@@ -312,19 +312,19 @@ class Compare(Section):
         protections: Name → protection, or a list of several, one after the other; the name is that
             of its folder in ``compare/``.
         swaps: Further protections: experimental swaps, every combination of some settings.
-        sweep: One number of some of the protections, at several values: risk and error as curves.
+        sweep: A parameter of some protections, at several values: risk and error as curves.
         tables: The tables that are published; default every table.
-        weights: Table → how much its errors count; default 1 each.
-        all_below: Feature of numbers → an edge, as in ``{age: 18}``: units are counted whose
-            reconstructed people are all below it while the truth's are not.
-        risk: What the page weighs error against first; default ``gain`` where people can be
-            linked, else ``disclosed`` with ``claims``, else ``certain``.
-        reconstruct: How each is reconstructed.
-        solvar: How the variability of each is measured; left out, it is not.
-        claims: How claims about people are proven; left out, they are not.
-        id: Column of the truth with a person's identifier. Where it is left out and the truth
-            has no ``pik``, nobody is linked.
-        threshold: Rates of fewer people are withheld.
+        weights: Table → weight of its errors; default 1 each.
+        all_below: Numeric feature → a limit, as in ``{age: 18}``: counts the units whose
+            reconstructed people are all below it although the true ones are not.
+        risk: Risk measure that the page plots against error first; default ``gain`` if people can
+            be linked, else ``disclosed`` with ``claims``, else ``certain``.
+        reconstruct: Options of `recon reconstruct` for each.
+        solvar: Options of `recon solvar` for each; skipped if left out.
+        claims: Options of `recon claims` for each; skipped if left out.
+        id: Column of the truth with a person's identifier. Without it, and without a column
+            ``pik``, nobody is linked.
+        threshold: Rates based on fewer people are withheld.
     """
 
     truth: ConfigPath | None = None

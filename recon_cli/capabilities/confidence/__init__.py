@@ -9,5 +9,5 @@ CONFIDENCE = Stage(
     section="confidence",
     package=__name__,
     can_shard=True,
-    purpose="See how often each record that is not certain appears among sampled solutions.",
+    purpose="Measure how often each uncertain record appears among sampled solutions.",
 )

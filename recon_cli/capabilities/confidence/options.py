@@ -1,8 +1,8 @@
-"""``confidence:`` how many solutions are sampled to see how often a record appears in them.
+"""``confidence:`` how often each uncertain record appears among sampled solutions.
 
-Writes confidence/, the rows of microdata/ with a confidence where a record is not certain. It
-is a share of some solutions, not drawn uniformly from all, and never a proof; `recon score`
-compares it with the truth.
+Writes confidence/, the rows of microdata/ with a confidence for each uncertain record. It is the
+share of sampled solutions that contain the record. They are not drawn uniformly from all
+solutions, so it proves nothing; `recon score` compares it with the truth.
 
 Example:
   recon confidence -c al.yaml
@@ -22,8 +22,8 @@ class Confidence(Section):
     """The section ``confidence``.
 
     Attributes:
-        solutions: Solutions to sample besides the reconstruction.
-        seed: For the sampled solutions; default the run's seed.
+        solutions: Number of solutions to sample besides the reconstruction.
+        seed: Seed of the samples; default the run's seed.
     """
 
     solutions: Annotated[int, Field(ge=2)] = 100

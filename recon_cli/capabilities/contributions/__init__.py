@@ -10,6 +10,5 @@ CONTRIBUTIONS = Stage(
     section="contributions",
     package=__name__,
     options=("parts", "orders"),
-    purpose="Leave each table, level or feature's detail out of the publication, and attack the "
-    "rest.",
+    purpose="Measure what each table, level or feature reveals, by attacking the rest without it.",
 )

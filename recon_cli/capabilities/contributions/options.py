@@ -1,8 +1,8 @@
 """``contributions:`` which parts of a publication to leave out, and how hard to attack the rest.
 
-Writes contributions/: for each part, how many certain people, disclosed people and verified
-claims are left without it, and so what it adds; the part that adds most comes first. Numbers
-of people stay known.
+Writes contributions/: for each part the numbers of certain people, disclosed people and verified
+claims without it, and so how many it adds; sorted by what each adds. Total populations remain
+known.
 
 Example:
   recon contributions -c clinic.yaml --parts features
@@ -24,13 +24,13 @@ class Contributions(Section):
     """The section ``contributions``.
 
     Attributes:
-        tables: What the whole publication is, as in ``reconstruct``; default every table.
-        parts: What is left out, one after the other: ``tables``, ``levels``, or ``features``, the
-            cells that tell one apart.
-        without: Name → tables that are left out together, further rows of the result.
-        orders: Orders to sample for Shapley values; 0 for none.
+        tables: The whole publication, as in ``reconstruct``; default every table.
+        parts: Parts to leave out, one at a time: ``tables``, ``levels``, or ``features`` (all
+            cells that distinguish values of one).
+        without: Name → tables to leave out together, for further rows of the result.
+        orders: Number of random orders for Shapley values; 0 for none.
         unit_seconds: Budget of each unit's claims, in deterministic seconds.
-        seed: Of sampled orders and of the solvers; default the run's seed.
+        seed: Seed of the orders and of the solvers; default the run's seed.
     """
 
     tables: TableChoice | None = None

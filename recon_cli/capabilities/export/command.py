@@ -17,10 +17,14 @@ _FOLDER, _FILE = GivenPath(file_okay=False), GivenPath(dir_okay=False)
 
 @click.command(cls=ConfiguredCommand, sections=("ingest", "check"))
 @run_options
-@click.option("--to", type=_FOLDER, help="Write the files here with what is given away marked.")
-@click.option("--suppressed", type=_FOLDER, help="Write them here with stars, for publication.")
-@click.option("--records", type=_FILE, help="Write the records of places with one solution here.")
-@click.option("--of", type=GivenPath(), help="In that workbook: records of this file, not our own.")
+@click.option("--to", type=_FOLDER, help="Write copies with findings marked to this folder.")
+@click.option(
+    "--suppressed", type=_FOLDER, help="Write suppressed copies, for publication, to this folder."
+)
+@click.option(
+    "--records", type=_FILE, help="Write records of places with one solution to this file."
+)
+@click.option("--of", type=GivenPath(), help="With --records: take the records from this file.")
 def command(
     options: RunOptions,
     *,
@@ -29,21 +33,21 @@ def command(
     records: Path | None,
     of: Path | None,
 ) -> None:
-    """Write the published workbooks and tables again: marked, or with suppressed counts.
+    """Write copies of the published workbooks and tables, with marks or with suppressed counts.
 
-    --to marks what was proven by the stages that were run: recovered counts and intervals of
-    `recon audit`, certain records, claims and disclosures. A workbook gets colours, comments and
-    a sheet of findings; in text a count is `* [3]` or `* [1 to 4]`, with findings.csv beside it.
-    It gives away what it marks, and is not for publication.
+    --to marks the findings of the stages that ran: recovered counts and intervals of `recon
+    audit`, certain records, claims and disclosures. A workbook gets colours, comments and a sheet
+    of findings; in a text file a count becomes `* [3]` or `* [1 to 4]`, with findings.csv beside
+    it. The copy reveals what it marks, and is not for publication.
 
-    --suppressed puts a star in place of the counts that `recon protect suppress` withheld, for
+    --suppressed replaces the counts that `recon protect suppress` withheld by a star, for
     publication. Sheets that were not read are left out. Formulas become numbers.
 
-    --records writes a workbook of the reconstructed records of regions, such as tracts, in which
-    every unit is proven to have one solution: whether each is unique on the attacker's keys,
-    certain, in a place or of a category with too few people. Rules of `recon check` say how many
-    are too few, and have national totals. --of: of another file, records of the same places. It
-    is not for publication.
+    --records writes a workbook of reconstructed records, for regions such as tracts in which every
+    unit provably has one solution. It marks each record that is unique on the attacker's keys,
+    certain, in a place with too few people, or of a category with too few. The rules of `recon
+    check` define how many are too few, and give national totals. With --of, the records are those
+    of another file about the same places. The workbook is not for publication.
 
     Example:
       recon export -c pupils.yaml --to marked

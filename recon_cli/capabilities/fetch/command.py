@@ -21,13 +21,13 @@ from recon_cli.pipeline.run import Run
 
 @click.command(cls=ConfiguredCommand, sections=("fetch",))
 @click.argument("states", nargs=-1, metavar="STATE...")
-@click.option("--tables", help="Ask the Census Bureau's API for these tables: P1,P12.")
+@click.option("--tables", help="Tables to request from the Census Bureau's API: P1,P12.")
 @click.option("--levels", help="With --tables: block, block_group, tract.  [default: all]")
-@click.option("--all", "everything", is_flag=True, help="All files that the release has.")
+@click.option("--all", "everything", is_flag=True, help="Download all files of the release.")
 @run_options
 @click.option("--to", type=GivenPath(file_okay=False), help="Folder to write to.  [default: data]")
 @click.option("--mirror", help="Address in place of the publisher's, with the same folders.")
-@click.option("--release", help="Which release.  [default: the config's, or sf1_2010]")
+@click.option("--release", help="Release to download.  [default: the config's, or sf1_2010]")
 @click.option("--force", is_flag=True, help="Download again, and record the checksum anew.")
 def command(
     options: RunOptions,
@@ -44,12 +44,12 @@ def command(
     r"""Download published files from the publisher's site.
 
     STATE is an abbreviation, a name or a number: al, Alabama, 01. An interrupted
-    download is resumed. A file gets its name when it is whole and has been checked; its SHA-256
-    is written to sha256sums.txt beside it, and compared the next time. A file that you put there
-    yourself is checked and recorded. A config is not needed.
+    download is resumed. A file gets its name once it is complete and checked; its SHA-256 is
+    written to sha256sums.txt beside it, and compared the next time. A file that you put there
+    yourself is checked and recorded. No config is needed.
 
-    With --tables, STATE is a county's five digits, and its tables are asked for from the Census
-    Bureau's API. The key is taken from the environment (CENSUS_API_KEY).
+    With --tables, STATE is the five-digit code of a county, whose tables are requested from the
+    Census Bureau's API. The key is read from the environment (CENSUS_API_KEY).
 
     Example:
       recon fetch al

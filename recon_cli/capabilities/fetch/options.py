@@ -1,4 +1,4 @@
-"""``fetch:`` where published files are downloaded from, and where to."""
+"""``fetch:`` source and folder of downloads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Fetch(Section):
 
     Attributes:
         to: Folder for the files; default ``data`` in the current folder.
-        mirror: Address to take the place of the publisher's, with the same folders below it.
+        mirror: Address in place of the publisher's, with the same folders below it.
     """
 
     to: ConfigPath = Path("data")

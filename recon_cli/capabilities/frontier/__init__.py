@@ -8,5 +8,5 @@ FRONTIER = Stage(
     folders=("frontier",),
     section="frontier",
     package=__name__,
-    purpose="State what noise would cost the users of each table, against the privacy loss.",
+    purpose="Compute what noise would cost the users of each table, for each privacy loss.",
 )

@@ -1,8 +1,8 @@
-r"""``frontier:`` what noise would cost the users of tables.
+r"""``frontier:`` the cost of noise to users of the tables.
 
-Reads the release's schema only. Writes frontier/: expected errors by table, level and
-strategy for an even split of ε and for the best one given weights, one count by every
-mechanism, and a page.
+Reads only the release's schema. Writes frontier/: expected errors by table, level and strategy,
+for an even split of ε and for the optimal split given weights; errors of a single count by
+mechanism; and a page.
 
 Example:
   recon plan frontier -c al.yaml
@@ -31,12 +31,12 @@ from recon_cli.schema import Release
 
 
 class ExactCounts(ConfigModel):
-    """Counts that would be published as they are, beside noisy ones.
+    """Counts that would be published exactly, beside noisy ones.
 
     Attributes:
-        strategy: What is measured: ``pl94_2020``, or the path of a YAML file.
-        query: Which of its queries would be exact.
-        levels: At which levels; default all that it measures and the release has.
+        strategy: The strategy: ``pl94_2020``, or the path of a YAML file.
+        query: Query of the strategy that would be exact.
+        levels: Levels at which it would be exact; default all of the strategy and the release.
         without: Features that the strategy measures and the release lacks.
         scale: Multiplies every budget, as in ``1/8``.
     """
@@ -49,11 +49,11 @@ class ExactCounts(ConfigModel):
 
 
 class User(ConfigModel):
-    """Who uses the tables.
+    """A user of the tables.
 
     Attributes:
-        weights: Table → how much its squared error matters; 0 for others.
-        benefit: What the user's accuracy is worth beside that of others.
+        weights: Table → weight of its squared error; 0 for others.
+        benefit: Value of this user's accuracy relative to that of others.
     """
 
     weights: Annotated[dict[str, Annotated[float, Field(gt=0, strict=False)]], Field(min_length=1)]
@@ -65,24 +65,24 @@ class Frontier(Section):
 
     Attributes:
         tables: Finest levels joined by ``+``, or table names. Default: every table.
-        weights: Table → how much its squared error matters; 1 for others, 0 for not published.
+        weights: Table → weight of its squared error; 1 for others, 0 for not published.
         users: Name → weights and benefit of a user or group, in place of ``weights``.
         epsilon: Privacy losses of the whole release.
         noise: ``laplace``, ``geometric`` (on strategies of integers) or ``gaussian``.
-        delta: With which probability a Gaussian release may miss its ε.
+        delta: Probability with which a Gaussian release may miss its ε.
         neighbours: ``add-or-remove``: data sets that differ in one record; ``replace``: in the
             values of one record.
-        people: Among whom one count is published, beside randomized response.
-        share: Of these people, who are counted; for randomized response.
-        innocuous: How often the innocuous answer of randomized response is yes.
-        at_most: A public bound of a small count, as of a household; for which mechanisms publish it
-            rightly how often, and what a published one leaves.
-        branching: How many geounits each one of the level above has, coarsest first; of errors of
-            one count of each geounit after least squares over levels.
-        price: What a unit of ε costs, in units of weighted mean squared error; of the best ε, for
+        people: Number of people among whom one count is published, for randomized response.
+        share: Share of these people who are counted, for randomized response.
+        innocuous: Probability of "yes" for the innocuous question of randomized response.
+        at_most: Public bound of a small count, such as of a household: computes how often each
+            mechanism publishes it correctly, and what a published count leaves open.
+        branching: Number of geounits in each geounit of the level above, coarsest first, for the
+            error of one count of each geounit after least squares over levels.
+        price: Cost of a unit of ε, in units of weighted mean squared error, for the optimal ε with
             ``laplace`` noise.
-        invariant: Counts whose cost is told if they are exact: what the strongest adversary
-            believes then, and how many bits they add to what noise leaves open.
+        invariant: Counts that would be exact, to compute the cost of that: the belief of the
+            strongest adversary, and the bits that they add to what noise leaves open.
     """
 
     tables: TableChoice | None = None

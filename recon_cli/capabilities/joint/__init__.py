@@ -10,5 +10,5 @@ JOINT = Stage(
     section="joint",
     package=__name__,
     can_shard=True,
-    purpose="Find who is in every solution of two releases together, of people and of households.",
+    purpose="Find the people and households that are in every joint solution of two releases.",
 )

@@ -1,12 +1,12 @@
-"""``joint:`` what two releases about the same places prove together of the records of both.
+"""``joint:`` the records that two releases about the same places prove together.
 
-Writes joint/ (a row for each record of the run's own kind that is in every joint solution, and
-whether its own tables prove it `alone` or only `joint` with the others), joint_partner/ (the
-same of the partner's records), joint_units/, and, if `compositions` are listed to ask who lives
-with whom, joint_compositions/ (households that are certain with every member) and joint_members/.
-Both releases are ingested by runs of their own; how their records are linked, `links` says. Each
-place is taken alone, with coarser counts as upper ends. Both runs need tables/ (`recon ingest`), no
-reconstruction.
+Writes joint/ (a row for each record of this run's release that is in every joint solution, proven
+by its own tables `alone` or only `joint` with the others), joint_partner/ (the same for the
+partner's records) and joint_units/. With `compositions`, which ask who lives with whom, it also
+writes joint_compositions/ (households that are certain with every member) and joint_members/.
+Each release is ingested by a run of its own; `links` states how their records are linked. Each
+place is examined alone, with coarser counts as upper bounds. Both runs need tables/ (`recon
+ingest`), but no reconstruction.
 
 Example:
   recon joint -c persons.yaml
@@ -28,17 +28,17 @@ class Joint(Section):
 
     Attributes:
         partner: The config of the run that ingested the other release.
-        further: Configs of runs whose releases only say more of these records: people by what is
-            known of their households.
-        links: How the records of both are linked: ``sf1_2010``, or the path of a .yaml file
+        further: Configs of runs whose releases have further counts of the same records, such as
+            of people by properties of their households.
+        links: Links between the records of both: ``sf1_2010``, or the path of a .yaml file
             (docs/schema.md).
-        assumptions: Whether structural zeros that are assumptions count, of both.
+        assumptions: Use structural zeros that are assumptions, in both.
         unit_seconds: Budget of each place, in deterministic seconds, for both together and again
             for each by itself.
-        compositions: How many households with all their members are listed of a place at most, to
-            find those that are certain with every member; 0: not asked. 4000 keep a place within a
-            second, mostly.
-        seed: For the solver's own choices; default the run's seed.
+        compositions: Largest number of households with all their members to list for a place, to
+            find those that are certain with every member; 0 skips this. 4000 mostly take less than
+            a second.
+        seed: Seed of the solver; default the run's seed.
     """
 
     partner: ConfigPath

@@ -10,6 +10,5 @@ LEAVE_ONE_OUT = Stage(
     package=__name__,
     can_shard=True,
     options=("people", "within"),
-    purpose="Leave each of some people out of the counts, and compare what is then concluded "
-    "about them.",
+    purpose="Compare what the counts reveal about a person with and without that person's answers.",
 )

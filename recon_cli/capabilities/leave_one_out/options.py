@@ -1,8 +1,8 @@
-"""``leave_one_out:`` whose answers are left out of the counts, and how hard to try.
+"""``leave_one_out:`` whose answers to leave out of the counts, and how hard to try.
 
-Writes leave_one_out/: what the attack says of each person with his or her answer in the
-counts, and what it says without. The difference is what publishing that answer gave away; the
-rest follows from the answers of others. It takes the records that were tabulated.
+Writes leave_one_out/: the attack's conclusions about each person with his or her answers in the
+counts, and without. The difference is what publishing these answers revealed; the rest follows
+from the answers of others. Needs the records that were tabulated.
 
 Example:
   recon leave-one-out -c nation.yaml --people 1000
@@ -24,13 +24,13 @@ class LeaveOneOut(Section):
 
     Attributes:
         records: The records that were tabulated; default ``hdf/``, ``cef/`` or ``persons/`` in
-            the work folder, the first that is there.
-        gains: What an attacker wants to know of a person; default the schema's.
-        people: How many people to draw, about; default all.
+            the work folder, the first that exists.
+        gains: Columns that an attacker wants to learn; default the schema's.
+        people: Approximate number of people to sample; default all.
         within: Only people of geounits whose geoids begin so.
-        solutions: Solutions to sample, with each person and without.
-        seconds: Budget to settle what is certain about one person, in deterministic seconds.
-        seed: For sampled people and solutions; default the run's seed.
+        solutions: Number of solutions to sample, with each person and without.
+        seconds: Budget for each person, in deterministic seconds.
+        seed: Seed of sampled people and solutions; default the run's seed.
     """
 
     records: ConfigPath | None = None

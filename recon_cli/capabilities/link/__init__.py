@@ -11,5 +11,5 @@ LINK = Stage(
     package=__name__,
     can_shard=True,
     options=("draws",),
-    purpose="Match sources with attacker files, and confirm on the truth.",
+    purpose="Match records with attackers' files, and confirm the matches on the truth.",
 )

@@ -1,10 +1,10 @@
-"""``noise:`` counts of records, with the noise of a strategy.
+"""``noise:`` noisy counts of records, by a strategy.
 
-The noise is discrete Gaussian or geometric, exactly, as a strategy says. It says which queries at
-which level, each with its share of the budget. Given away is noisy/: a tidy publication, its
-protection.yaml and, where the queries are not tables of the release, release.yaml: the schema to
-read it with. Accuracy and the whole manifest are in private/noise/. Chance is secret, but for
-study.
+The strategy lists the queries of each level, each with its share of the budget, and the noise:
+exact discrete Gaussian or geometric. Writes noisy/ for publication: a tidy publication, its
+protection.yaml and, if the queries are not tables of the release, release.yaml, the schema to
+read it with. Accuracy and the whole manifest are in private/noise/. Random numbers are secret,
+except in runs for study.
 
 Example:
   recon protect noise --strategy pl94_2020
@@ -25,13 +25,13 @@ class Noise(MeasuringRecords):
     """The section ``noise``.
 
     Attributes:
-        strategy: What is measured where, and what it spends: ``pl94_2020``, ``dhc_2020``, or the
-            path of a YAML file.
+        strategy: Queries, levels and budgets: ``pl94_2020``, ``dhc_2020``, or the path of a YAML
+            file.
         geounits: File or folder with the geoids of all units, inhabited or not.
-        units: In place of that list ``exact``: only units with records are measured, so that it is
-            published, exactly, which have any. One of the two is needed, but for study.
+        units: In place of that list ``exact``: only units with records are measured, which
+            reveals exactly which units have any. One of the two is needed, except for study.
         scale: Multiplies every budget of the strategy, as in ``1/8``.
-        levels: Of the strategy; default all that the release has from its partitions down.
+        levels: Levels of the strategy; default all that the release has from its partitions down.
         without: Features that the strategy measures and the release lacks.
         source: ``keyed``: from a secret key, or a study_seed; ``opendp``: from OpenDP.
     """

@@ -13,5 +13,5 @@ PROVE = Stage(
     section="prove",
     package=__name__,
     can_shard=True,
-    purpose="Write proofs of what was found that anybody can check with Python alone.",
+    purpose="Write proofs of the findings that anybody can check with Python alone.",
 )

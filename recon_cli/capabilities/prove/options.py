@@ -1,9 +1,9 @@
-"""``prove:`` what of a run's findings is proven for anyone to check.
+"""``prove:`` which findings of a run to prove for anybody to check.
 
-Writes proofs/: for each region the published counts and a proof as two texts, a copy of
-reconcheck.py, which reads them, and a row for each statement with what came of it: certified
-(the checker accepts a derivation), shown (solutions show it), confirmed (the run proves it, and
-no derivation was found), open. The checker is run on all of it before it is published.
+Writes proofs/: for each region the published counts and a proof as two text files, a copy of
+reconcheck.py, which checks them, and a row for each statement with its outcome: certified (the
+checker accepts a derivation), shown (solutions show it), confirmed (the run proves it, but no
+derivation was found), open. The checker is run on all proofs before they are published.
 
 Example:
   recon prove -c al.yaml
@@ -25,11 +25,11 @@ class Prove(Section):
     """The section ``prove``.
 
     Attributes:
-        what: What is proven, as far as the run has it: that blocks have one solution (`unique`),
+        what: Findings to prove, if the run has them: that blocks have one solution (`unique`),
             records in every solution (`certain`), that solutions agree or differ (`solvar`),
-            `claims`, and the ends of protected counts (`audit`).
+            `claims`, and the bounds of protected counts (`audit`).
         seconds: Budget of each region, in deterministic seconds.
-        seed: For other solutions that are shown; default the run's seed.
+        seed: Seed of solutions that are shown; default the run's seed.
     """
 
     what: Annotated[tuple[Kind, ...], Field(strict=False, min_length=1)] = (

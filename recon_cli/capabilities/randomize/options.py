@@ -1,8 +1,9 @@
-"""``randomize:`` answers of records replaced by chance.
+"""``randomize:`` random replacement of answers.
 
-Randomised response: each answer is reported or replaced by a known matrix, or by ε. Writes
-randomized/ (the records) and randomized_counts/ (for each cell the reported count, an unbiased
-estimate of the true one, its standard deviation and an interval). Chance is secret, but for study.
+Randomised response: each answer is kept or replaced with the probabilities of a known matrix, or
+of ε. Writes randomized/ (the records) and randomized_counts/ (for each cell the reported count, an
+unbiased estimate of the true one, its standard deviation and an interval). Random numbers are
+secret, except in runs for study.
 
 Example:
   recon protect randomize -c clinic.yaml
@@ -38,7 +39,7 @@ class Randomize(ProtectingByChance, ProtectingRecords):
 
     Attributes:
         responses: Feature → how it is randomised; other features, and the place, stay.
-        tables: Whose true counts are estimated; as in ``reconstruct``; default every table.
+        tables: Tables whose true counts are estimated, as in ``reconstruct``; default every table.
         interval: Coverage of the true counts' intervals, in percent, for each by itself.
     """
 

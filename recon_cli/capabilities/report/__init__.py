@@ -16,5 +16,5 @@ REPORT = Stage(
     section="report",
     package=__name__,
     options=("title", "to"),
-    purpose="Write the results as one page that reads offline.",
+    purpose="Write the results as one page, readable offline.",
 )

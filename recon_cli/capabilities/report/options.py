@@ -1,10 +1,10 @@
-"""``report:`` what the page is called, by which rule it judges, and where a copy of it goes.
+"""``report:`` the page's title, the rule of its verdict, and where a copy of it goes.
 
-Writes report/: report.html (charts, tables, provenance, nothing fetched), report.md, and
-every chart as SVG. It begins with a verdict and the rule that it follows, shows what
-the work folder holds and, for the rest, which command makes it. The places where most is given
-away are listed, each with a page of its own (place-GEOID.html): keep them as the data. With
-report.places=0 the page has sums only and names no place.
+Writes report/: report.html (charts, tables, provenance, nothing fetched), report.md, and every
+chart as SVG. The page begins with a verdict and its rule, shows the results in the work
+folder and, for missing ones, the command that makes them. It lists the places where most is
+revealed, each with a page of its own (place-GEOID.html), which is as confidential as the data.
+With report.places=0 the page has totals only and names no place.
 
 Example:
   recon report -c al.yaml
@@ -28,11 +28,12 @@ class Report(Section):
     Attributes:
         title: The page's heading; default the release's title.
         to: A file that gets a copy of the page; default none.
-        rule: Who is given away: of whom some columns settle another one (``attribute``), who is
-            also alone with them (``identity``), or whose whole record is certain (``record``).
-        tolerated: How many people may be given away, in percent, before the verdict is yes.
-        places: How many places are listed, those with most given away first, each with a page of
-            its own; 0 for none, and no count of a place.
+        rule: Who counts as disclosed: people of whom some columns determine another
+            (``attribute``), who are also unique on these columns (``identity``), or whose whole
+            record is certain (``record``).
+        tolerated: Percentage of people that may be disclosed before the verdict is yes.
+        places: Number of places to list, those with most disclosed first, each with a page of its
+            own; 0 for none, and no count of a place.
     """
 
     title: str | None = None

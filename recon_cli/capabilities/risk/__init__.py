@@ -13,5 +13,5 @@ RISK = Stage(
 COMMAND = Command(
     "plan risk",
     __name__,
-    "State what noisy counts let an adversary believe about a person.",
+    "Compute how sure noisy counts make an adversary about a person.",
 )

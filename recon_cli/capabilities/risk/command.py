@@ -31,7 +31,7 @@ from recon_cli.store.files import disk, make_folder, write_bytes
 
 @click.group()
 def command() -> None:
-    """State what noisy counts let an adversary believe about a person.
+    """Compute how sure noisy counts make an adversary about a person.
 
     \b
     Example:

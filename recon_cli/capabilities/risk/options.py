@@ -1,4 +1,4 @@
-"""``risk:`` what noisy counts let an adversary believe about each person."""
+"""``risk:`` how sure noisy counts make an adversary about each person."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class LevelNoise(ConfigModel):
 
     Attributes:
         rho: ρ of the query, as a number or products and quotients of numbers.
-        sensitivity: Of a count, to one person.
-        variance: Of the noise before it is made discrete; in place of ρ.
+        sensitivity: Change of a count by one person.
+        variance: Variance of the noise before it is made discrete, in place of ρ.
     """
 
     rho: Annotated[str, BeforeValidator(as_written)] | None = None
@@ -49,7 +49,7 @@ class LevelNoise(ConfigModel):
 
 
 class Upper(ConfigModel):
-    """What is believed of the level above.
+    """The adversary's prior for the level above.
 
     Attributes:
         prior: ``flat``, ``uniform:K``, ``poisson:MEAN`` on the siblings' true count; ``known``:
@@ -84,7 +84,7 @@ class Upper(ConfigModel):
 
 
 class Flag(ConfigModel):
-    """Above what a person is counted.
+    """Thresholds above which a person is counted as at risk.
 
     Attributes:
         posterior: Probability that the target is in.
@@ -105,10 +105,10 @@ class Risk(Section):
             table, cell, noisy``, perhaps ``variance``), or ``noisy/`` of `recon protect noise`;
             several are independent releases.
         noise: Level → its noise; one level, or the finest and one above.
-        priors: Of a target; ``uniform`` is one over the number of cells measured
-            in any of the files.
-        upper: What is believed of the level above.
-        flag: Above what a person is counted.
+        priors: Prior probabilities that the target is in; ``uniform`` is one over the number of
+            cells measured in any of the files.
+        upper: The adversary's prior for the level above.
+        flag: Thresholds above which a person is counted as at risk.
     """
 
     truth: ConfigPath

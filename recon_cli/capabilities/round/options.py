@@ -1,7 +1,7 @@
-"""``round:`` counts of records, rounded.
+"""``round:`` rounding of counts.
 
-Writes rounded/, a tidy publication with its protection.yaml, as recon ingest reads it. With
-round.geounits the list of all units is there, too; accuracy, the whole manifest and the secret key,
+Writes rounded/, a tidy publication with its protection.yaml, which recon ingest reads. With
+round.geounits it also has the list of all units; accuracy, the whole manifest and the secret key,
 which later tables need, are in private/round/.
 
 Example:
@@ -24,8 +24,8 @@ class Round(PerturbingCounts):
     """The section ``round``.
 
     Attributes:
-        base: Every count becomes a multiple of it.
-        how: To the nearest multiple; to one of the two neighbours at random without bias; or
+        base: Base of which every count becomes a multiple.
+        how: To the nearest multiple; at random without bias to one of the two neighbours; or
             controlled, to one of the two so that the tables of a geounit stay additive.
         keys: ``records``: equal sets of records are rounded alike everywhere; ``cells``: each cell
             by itself, so that copies of a count can be averaged.

@@ -8,5 +8,5 @@ SCORE = Stage(
     folders=("score",),
     section="score",
     package=__name__,
-    purpose="Make the result tables: who is re-identified, against guessing.",
+    purpose="Compute re-identification rates beside those of guessing, as result tables.",
 )

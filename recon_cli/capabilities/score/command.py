@@ -39,7 +39,7 @@ def command(
     notes: Path | None,
     force: bool,
 ) -> None:
-    """Make the result tables: who is re-identified, against guessing.
+    """Compute re-identification rates beside those of guessing, as result tables.
 
     Writes score/: every rate with its counts, an interval, the guessers' rate and the truth's
     own beside it, as Parquet, CSV and Markdown, in the layouts of Tables 7 to 17 of the 2010

@@ -45,13 +45,13 @@ _CLAIMS = 12
 def command(
     options: RunOptions, *, place: str | None, rows: tuple[str, ...], html: Path | None
 ) -> None:
-    """Show one geounit: its tables, its people, and why records are certain.
+    """Show one place: its tables, its people, and why records are certain.
 
     For a block: the published cells, the reconstructed people with the interval of every
-    histogram cell, and for certain people a minimal set of published cells that forces them. For
-    a coarser geounit: its tables, and what is proven of each block in it. Without a
-    place: the coarsest geounits that can be shown. A NAME is one that `recon ingest` was told.
-    Needs microdata/, audit/ or joint/, and uses what else there is. Writes no stage folder.
+    histogram cell, and for certain people a minimal set of published cells that proves them. For
+    a larger place: its tables, and the findings about each block in it. Without an argument: the
+    largest places that can be shown. A NAME is one that the ingested files give. Needs microdata/,
+    audit/ or joint/, and shows other results if they exist. Writes no stage folder.
 
     Example:
       recon show -c configs/toy.yaml

@@ -8,5 +8,5 @@ SLIVERS = Stage(
     folders=("slivers", "sliver_counts"),
     section="slivers",
     package=__name__,
-    purpose="Find the small groups of people that areas give away where they overlap.",
+    purpose="Find small groups of people that overlapping areas reveal by subtraction.",
 )

@@ -1,7 +1,8 @@
-"""``slivers:`` which small groups of people overlapping areas give away.
+"""``slivers:`` small groups of people that overlapping areas reveal by subtraction.
 
-Writes slivers/: for each unit the least populated group around it whose count is a sum and
-difference of areas' totals, if it is small; and sliver_counts/, what the tables then say of it.
+Writes slivers/: for each unit the smallest group around it whose count follows by adding and
+subtracting totals of areas, if it is small; and sliver_counts/, the counts of these groups that
+follow from the tables.
 
 Example:
   recon slivers -c recon.yaml
@@ -22,9 +23,9 @@ class Slivers(Section):
     """The section ``slivers``.
 
     Attributes:
-        below: A group of fewer people is small.
-        tables: Whose counts of such groups are written, as in ``reconstruct``. Default: every
-            table.
+        below: Number of people below which a group is small.
+        tables: Tables from which counts of such groups are computed, as in ``reconstruct``.
+            Default: every table.
     """
 
     below: Annotated[int, Field(ge=2)] = 10

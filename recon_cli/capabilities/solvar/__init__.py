@@ -10,5 +10,5 @@ SOLVAR = Stage(
     package=__name__,
     can_shard=True,
     options=("mode",),
-    purpose="Measure how far any other solution could differ, and who is in all of them.",
+    purpose="Measure how far other solutions could differ, and find the records that all share.",
 )

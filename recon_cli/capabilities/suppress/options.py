@@ -1,10 +1,10 @@
-"""``suppress:`` counts of records, small ones and those that give them away suppressed.
+"""``suppress:`` suppression of small counts, and of those that would reveal them.
 
-Counts under a threshold, or that few people dominate, are primary cells. Complementary ones are
-added, over all tables and levels of a region, until for each primary cell other records are known
-that have all published counts and another count there. Writes suppressed/ (a tidy publication and
-its protection.yaml, as recon ingest reads them); accuracy and the whole manifest are in
-private/suppress/. The choice of cells follows from the counts and the seed.
+Primary cells are counts below a threshold, or counts that few people dominate. Complementary cells
+are added, over all tables and levels of a region, until every primary cell is safe: other records
+are known with all the published counts and a different count there. Writes suppressed/ (a tidy
+publication and its protection.yaml, which recon ingest reads); accuracy and the whole manifest are
+in private/suppress/. The choice of cells depends on the counts and the seed.
 
 Example:
   recon protect suppress -c clinic.yaml
@@ -26,20 +26,20 @@ class Suppress(ProtectingCounts):
     """The section ``suppress``.
 
     Attributes:
-        below: Counts under it are sensitive.
+        below: Threshold below which counts are sensitive.
         zeros: ``publish``: zeros are published, so a flag says at least 1; ``hide``: they are
             suppressed with the small counts.
-        value: A column of the records that dominance and p_percent look at.
+        value: Column of the records for dominance and p_percent.
         dominance: ``[n, k]``: sensitive if the n largest values are more than k percent of the
             cell's.
         p_percent: Sensitive if all values but the two largest are less than p percent of the
             largest.
-        safety: How far apart two possible counts of a sensitive cell must be at least; default
-            ``below``, which `recon audit` asks of what is published.
-        region_seconds: Budget of each region, in deterministic seconds; where it ends, more cells
-            than needed are suppressed.
-        tables: Of records, as in ``reconstruct``; default every table.
-        seed: Of the solvers; default the run's seed.
+        safety: Required distance between two possible values of a sensitive cell; default
+            ``below``, which `recon audit` requires of the publication.
+        region_seconds: Budget of each region, in deterministic seconds; when it is used up, more
+            cells than needed are suppressed.
+        tables: Tables of the records, as in ``reconstruct``; default every table.
+        seed: Seed of the solvers; default the run's seed.
     """
 
     below: Annotated[int, Field(ge=2)] = 3

@@ -16,9 +16,9 @@ class Synth(Section):
     """The section ``synth``.
 
     Attributes:
-        people: How many people, exactly.
-        blocks: Or how many inhabited blocks; the people are then as many as usual for them.
-        seed: Same seed, same nation; default the run's seed.
+        people: Exact number of people.
+        blocks: Or number of inhabited blocks, with as many people as usual for them.
+        seed: Seed of the population; default the run's seed.
         parameters: YAML file of the generator's parameters; default the packaged nation of 2010.
         people_per_tract: Mean population of a tract, over the parameters'.
         people_per_county: Mean population of a county, over the parameters'.

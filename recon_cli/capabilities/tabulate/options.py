@@ -16,7 +16,7 @@ class Tabulate(Section):
         records: Parquet or CSV file of records; default the run's ``microdata/``.
         to: The file to write: ``.csv`` or ``.parquet`` is tidy, ``.zip`` is legacy: the
             release's own layout of state files.
-        format: Said outright, when the file's name does not.
+        format: Format of the file, where its name does not tell.
         tables: As in ``reconstruct``; default every table.
         levels: Names of levels; default all that a table has.
     """

@@ -1,9 +1,10 @@
 """``topdown:`` records made from noisy measurements, level by level.
 
-The design of the 2020 census: the queries of a strategy are measured at every level. From above
-each geounit's histogram is divided among its children by non-negative least squares over the cells
-that it has people in, and rounded with all sums kept; in passes, where the strategy says so. A
-second product agrees with the first. Writes mdf/. Chance is secret, but for study.
+The design of the 2020 census: the queries of a strategy are measured at every level. From the top
+down, each geounit's histogram is divided among its children by non-negative least squares over its
+occupied cells, and rounded with all sums kept; in several passes, where the strategy has them. A
+second product agrees with the first. Writes mdf/. Random numbers are secret, except in runs for
+study.
 
 Example:
   recon protect topdown -c nation.yaml
@@ -29,11 +30,11 @@ def _placed(value: object, info: ValidationInfo) -> object:
 
 
 class InvariantCounts(ConfigModel):
-    """Counts that are published as they are.
+    """Counts that are published exactly.
 
     Attributes:
-        query: Of the first strategy.
-        levels: Where; all levels above must be among them. ``all``: at every level.
+        query: Query of the first strategy.
+        levels: Levels at which it is exact, with all levels above them; or ``all``.
     """
 
     query: str
@@ -48,23 +49,23 @@ class Topdown(MeasuringRecords):
     """The section ``topdown``.
 
     Attributes:
-        strategies: What is measured and what it spends: ``pl94_2020``, ``dhc_2020`` or paths of
-            YAML files; the product of each agrees with that of the one before.
-        geounits: File or folder with the geoids of all units that people may be put in.
-        units: In place of that list ``exact``: people are put only into units with records, so
-            that it is published, exactly, which have any. One of the two is needed, but for study.
+        strategies: Queries and budgets: ``pl94_2020``, ``dhc_2020`` or paths of YAML files; each
+            product agrees with the one before.
+        geounits: File or folder with the geoids of all units that people may be placed in.
+        units: In place of that list ``exact``: people are placed only in units with records,
+            which reveals exactly which units have any. One of the two is needed, except for study.
         scale: Multiplies every budget of the strategies, as in ``1/8``.
-        levels: From above; default those of the last strategy that the release has, and
-            ``nation``, the whole. Where they end above the unit, such as at tracts, nothing below
-            is measured, and records say no more than that geounit in place of their unit.
+        levels: Levels from the top; default those of the last strategy that the release has, and
+            ``nation``, the whole. If they end above the unit, such as at tracts, nothing below is
+            measured, and records have that geounit in place of their unit.
         geography: A CSV or Parquet file with the unit's geoid and a column for each level that is
             not a prefix of it, or another one: optimised block groups.
-        features: What the records say beyond the release's features, as in a schema: strategies
-            measure it, the tables do not count it.
-        structural_zeros: Records that cannot be, as in a schema: nobody is made one of them.
+        features: Further features of the records, as in a schema: strategies measure them, tables
+            do not count them.
+        structural_zeros: Impossible records, as in a schema, which are never made.
         without: Features that a strategy measures and the records lack.
         invariant: Counts that are exact.
-        steps: Of least squares for each geounit, at most; it ends when no entry moves by 0.0005.
+        steps: Most steps of least squares for each geounit; it stops when no entry moves by 0.0005.
     """
 
     strategies: Annotated[

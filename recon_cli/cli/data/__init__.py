@@ -9,7 +9,7 @@ from recon_cli.console.group import Commands
 
 @click.group(cls=Commands, path="recon data", package=__name__)
 def command() -> None:
-    """Make records and tables to try things on, and list the packaged release schemas.
+    """Generate records and tables for trials, and list the packaged release schemas.
 
     \b
     Example:

@@ -9,7 +9,7 @@ from recon_cli.console.group import Commands
 
 @click.group(cls=Commands, path="recon lab", package=__name__)
 def command() -> None:
-    """Measure the tool itself, and show why it works.
+    """Test the tool itself, and the theory behind it.
 
     \b
     Example:

@@ -9,7 +9,7 @@ from recon_cli.console.group import Commands
 
 @click.group(cls=Commands, path="recon plan", package=__name__)
 def command() -> None:
-    """Judge tables before any attack: what they carry, what noise costs, what it leaves.
+    """Judge tables before any attack: their information, the cost of noise, the remaining risk.
 
     \b
     Example:
