@@ -1,1 +1,1 @@
-"""The exact constraint system that a published release is: margins, cells, rows, bounds."""
+"""The constraint system of a published release: margins, cells, rows, bounds."""

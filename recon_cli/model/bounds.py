@@ -1,8 +1,8 @@
 """Feasibility intervals by bounds propagation (the shuttle algorithm; iterated Fréchet bounds).
 
-Where coefficients have both signs, as in a row of separators, which takes one table from another,
-an upper end of one cell raises the lower end of another. An end that nothing bounds stays open: it
-is no number, and nothing follows from it.
+In a row with coefficients of both signs, such as a separator row, which subtracts one table from
+another, an upper bound of one cell raises the lower bound of another. A missing bound stays open:
+it is no number, and nothing follows from it.
 
 See *bounds propagation* in docs/glossary.md.
 """
@@ -24,7 +24,7 @@ _SWEEPS = 500
 
 @dataclass(frozen=True)
 class Bounds:
-    """Intervals that contain every solution, but for what no row bounds from above.
+    """Intervals that contain every solution; cells that no row bounds stay open above.
 
     Attributes:
         lower: Least people in each candidate.
@@ -42,14 +42,14 @@ class Bounds:
 
     @property
     def free(self) -> BoolArray:
-        """Candidates that an integer program must decide."""
+        """Return the candidates that an integer program must decide."""
         return self.lower < self.upper
 
 
 def propagate(rows: LinearConstraints, held: IntArray | None = None) -> Bounds:
     """Tighten ``0 <= x`` under rows to a fixed point: Eq. (upper) and (lower) of docs/method.md.
 
-    One sweep takes all rows at once, as sparse products: new upper bounds, then lower bounds.
+    Each sweep treats all rows at once, as sparse products: new upper bounds, then lower bounds.
 
     Args:
         rows: Every cell is in some row, with a positive coefficient. A row that has no upper end
@@ -91,9 +91,9 @@ def _first_upper(
     is_open_row: BoolArray,
     held: IntArray | None,
 ) -> tuple[IntArray, BoolArray]:
-    """The most people that single rows leave to each cell, and the cells that all leave open.
+    """Return the most people that single rows allow each cell, and cells that all rows leave open.
 
-    The latter get as many as the neediest of their rows: Eq. (open).
+    Open cells get as many as the row with the largest lower bound requires: Eq. (open).
     """
     width = columns.shape[1]
     finite: IntArray = rows.most[~is_open_row]
@@ -128,7 +128,7 @@ class SignedBounds:
 
     @property
     def free(self) -> BoolArray:
-        """Columns with more than one possible value."""
+        """Return the columns with more than one possible value."""
         return self.lower < self.upper
 
 
@@ -137,7 +137,7 @@ def propagate_signed(rows: LinearConstraints, upper: IntArray) -> SignedBounds:
 
     Args:
         rows: With greatest values of `OPEN` where there is none.
-        upper: Of each column, `OPEN` where there is none.
+        upper: Upper bound of each column, `OPEN` if unbounded.
 
     Returns:
         Bounds; on a conflict they are those of the sweep that met it.
@@ -166,7 +166,7 @@ def propagate_signed(rows: LinearConstraints, upper: IntArray) -> SignedBounds:
 
 @dataclass(frozen=True)
 class _Signed:
-    """The entries of rows, column by column, and the rows' positive and negative parts."""
+    """The entries of rows, sorted by column, split into positive and negative parts."""
 
     rows: LinearConstraints
     positive: sparse.csr_array
@@ -196,7 +196,7 @@ class _Signed:
         )
 
     def activity(self, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
-        """The least and greatest of each row, ``-OPEN`` and `OPEN` where there is none."""
+        """Return the least and greatest value of each row, ``-OPEN`` and `OPEN` if unbounded."""
         is_open = (upper == OPEN).astype(np.int64)
         finite = np.where(upper == OPEN, 0, upper)
         least = self.positive @ lower + self.negative @ finite
@@ -206,7 +206,7 @@ class _Signed:
         return least, greatest
 
     def implied(self, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
-        """For each entry the greatest and the least value of its column that its row allows."""
+        """Return for each entry the greatest and the least value that its row allows its column."""
         is_open = upper == OPEN
         finite = np.where(is_open, 0, upper)
         row, column, a = self.row, self.column, self.coefficient
@@ -225,7 +225,7 @@ class _Signed:
         return ceiling, floor
 
     def _known_sides(self, is_open: BoolArray) -> tuple[BoolArray, BoolArray]:
-        """For each entry whether the row's greatest, and its least, bounds it: nothing is open."""
+        """Report for each entry if its row has a finite greatest, and a finite least, value."""
         row, rises = self.row, self.coefficient > 0
         has_room: BoolArray = self.rows.most[row] < OPEN
         if not is_open.any():
@@ -240,7 +240,7 @@ class _Signed:
     def narrowed(
         self, lower: IntArray, upper: IntArray, floor: IntArray, ceiling: IntArray
     ) -> tuple[IntArray, IntArray]:
-        """The ends of columns after all rows have been taken once."""
+        """Return the bounds of the columns after one pass over all rows."""
         raised, tighter = lower.copy(), upper.copy()
         has = self.has_rows
         if len(self.first):
@@ -256,7 +256,7 @@ class _Signed:
         floor: IntArray,
         ceiling: IntArray,
     ) -> IntArray:
-        """Rows that gave the new ends of the columns that moved, rising."""
+        """Return the rows that gave the new bounds of the columns that moved, sorted."""
         entry = np.flatnonzero(moved[self.column])
         column = self.column[entry]
         reaches = (floor[entry] == raised[column]) | (ceiling[entry] == tighter[column])

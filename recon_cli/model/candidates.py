@@ -1,8 +1,8 @@
 """Candidates: the histogram cells that no published or structural zero rules out.
 
 The domain (9,576 histogram cells a block for the 2010 Census) is never written out. Small sets of
-features are enumerated for every unit and cut by the zeros of their margins; joining the
-survivors by unit and cutting again gives the candidates.
+features are enumerated for every unit and filtered by the zeros of their margins; joining the
+survivors by unit and filtering again gives the candidates.
 
 See *candidate* in docs/glossary.md.
 """
@@ -35,7 +35,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class ListingLimit:
-    """Up to how many candidates are listed.
+    """A limit on the number of listed candidates.
 
     Attributes:
         regions: For each unit the number of its region, rising.
@@ -46,7 +46,7 @@ class ListingLimit:
     mean: int
 
     def exceeded(self, unit: IntArray, number: IntArray) -> BoolArray:
-        """For each unit whether its region has more.
+        """Test for each unit whether its region exceeds the limit.
 
         Args:
             unit: Units, each any number of times.
@@ -65,9 +65,9 @@ def find_candidates(
     impossible: Sequence[RowGroup] = (),
     limit: ListingLimit | None = None,
 ) -> tuple[Candidates, BoolArray]:
-    """Every histogram cell of every unit under no zero, and under some row: Eq. (candidates).
+    """Find every histogram cell of every unit under no zero, and under some row: Eq. (candidates).
 
-    A cell that no row mentions is left out: no table bounds the people in it.
+    A cell in no row is left out: no table bounds the people in it.
 
     Args:
         limit: Regions with more candidates are not listed.
@@ -86,7 +86,7 @@ def find_candidates(
 def find_unmentioned(
     grain: Grain, units: int, strata: Sequence[Stratum], impossible: Sequence[RowGroup] = ()
 ) -> Candidates:
-    """Histogram cells that no zero rules out and no row mentions: nothing bounds their people."""
+    """Find histogram cells without a zero or a row: the number of people there is unbounded."""
     unit, atoms, _ = _under_no_zero(grain, units, strata, impossible, None)
     unmentioned = ~_mentioned(strata, unit, atoms)
     return _in_order(unit[unmentioned], atoms[unmentioned])
@@ -99,7 +99,7 @@ def find_endless(
     impossible: Sequence[RowGroup],
     limit: ListingLimit,
 ) -> tuple[Candidates, BoolArray]:
-    """The histogram cells that no zero rules out and no row bounds: a solution with more is one.
+    """Find histogram cells that no zero rules out and no row bounds from above.
 
     Args:
         limit: Regions where more cells are under no zero are not listed.
@@ -124,7 +124,7 @@ def _under_no_zero(
     impossible: Sequence[RowGroup],
     limit: ListingLimit | None,
 ) -> tuple[IntArray, AtomArray, BoolArray]:
-    """Unit and atoms of every cell that no zero rules out, and which units are listed."""
+    """Return unit and atoms of every cell that no zero rules out, and which units are listed."""
     nowhere: frozenset[int] = frozenset()
     listed = np.full(units, limit is None or limit.mean > 0)
     unit = np.flatnonzero(listed)
@@ -153,7 +153,7 @@ def _under_no_zero(
 
 
 def _steps(grain: Grain, strata: Sequence[Stratum]) -> list[list[int]]:
-    """The features to join at a time: those that screens cover together, then single ones."""
+    """Return the features to join at a time: those that screens cover together, then others."""
     steps: list[list[int]] = []
     left = set(range(len(grain.sizes)))
     screens = {group.features for stratum in strata for group in stratum.screens}
@@ -165,7 +165,7 @@ def _steps(grain: Grain, strata: Sequence[Stratum]) -> list[list[int]]:
 
 
 def _join(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Inner join of two rising unit columns: the unit and both row numbers of each pair."""
+    """Join two sorted unit columns: return the unit and both row numbers of each pair."""
     first = np.searchsorted(right, left)
     width = np.searchsorted(right, left, side="right") - first
     rows = np.repeat(np.arange(len(left)), width)
@@ -178,9 +178,9 @@ def _can_be(
     done: Sequence[frozenset[int]],
     now: frozenset[int],
 ) -> BoolArray:
-    """Which cells no structural zero excludes whose features are in ``now`` but none of ``done``.
+    """Test which cells no structural zero excludes, for zeros over ``now`` but not ``done``.
 
-    Whatever the unit, so that a combination is looked at once.
+    The test does not depend on the unit, so each combination is tested once.
     """
     can_be = np.ones(len(atoms), dtype=bool)
     for group in impossible:
@@ -193,7 +193,7 @@ def _can_be(
 def _margins(
     stratum: Stratum, done: Sequence[frozenset[int]], now: frozenset[int]
 ) -> Iterator[tuple[RowGroup, IntArray]]:
-    """Margins whose features are in ``now`` but in none of ``done``, and the stratum's counts."""
+    """Yield margins whose features are in ``now`` but in none of ``done``, with their counts."""
     for groups, counts in (
         (stratum.screens, stratum.screen_counts),
         (stratum.groups, stratum.rhs),
@@ -211,7 +211,7 @@ def _possible(
     done: Sequence[frozenset[int]],
     now: frozenset[int],
 ) -> BoolArray:
-    """(units × histogram cells) whether no zero of one of `_margins` rules it out."""
+    """Return a (units × histogram cells) mask of the cells that no zero of `_margins` rules out."""
     possible = np.ones((units, len(atoms)), dtype=bool)
     for stratum in strata:
         inside = np.flatnonzero(stratum.of_unit >= 0)
@@ -256,7 +256,7 @@ def _mentioned(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> B
 
 
 def _bounded(strata: Sequence[Stratum], unit: IntArray, atoms: AtomArray) -> BoolArray:
-    """Which histogram cells are in a row with an upper end, whether or not the row is needed."""
+    """Test which histogram cells are in a row with an upper bound, needed or not."""
     bounded = np.zeros(len(unit), dtype=bool)
     for stratum in strata:
         place = stratum.of_unit[unit]

@@ -1,10 +1,10 @@
-"""Published counts as sums of small tables: for every unit one integer table of each clique.
+"""Clique tables: published counts as sums over one small integer table for each unit and clique.
 
 No published count needs the joint histogram. The margins of a histogram are tables of cliques that
-agree on what they share; and tables that agree are margins of a histogram, as people of adjacent
-cliques with the same shared values can be paired, along the tree, in whole numbers. So both have
-the same published counts, and one integer combination of rows proves the same of both: Eq. (clique)
-of docs/method.md. Of a cell that crosses cliques the tables say nothing by themselves.
+agree where they overlap. Conversely, tables that agree are margins of a histogram: people of
+adjacent cliques with the same shared values can be paired, along the tree, in whole numbers. So
+both have the same published counts, and one integer combination of rows proves the same about both:
+Eq. (clique) of docs/method.md. The tables alone do not determine a cell that crosses cliques.
 
 See *clique* in docs/glossary.md.
 """
@@ -42,10 +42,10 @@ _MOST_CELLS: Final = 400_000
 
 @dataclass(frozen=True)
 class CliqueForm:
-    """The clique tables of one unit, one after the other: what follows from the plan alone.
+    """The concatenated clique tables of one unit, as far as the plan determines them.
 
     Attributes:
-        plan: Of a release whose counts are intervals.
+        plan: Plan of a release whose counts are intervals.
     """
 
     plan: Plan
@@ -53,10 +53,10 @@ class CliqueForm:
 
     @classmethod
     def of(cls, plan: Plan) -> CliqueForm:
-        """The cliques of all cells that the schema defines for the tables in use, at any level.
+        """Build the cliques of all cells that the schema defines for the tables in use.
 
-        Withheld and left-out cells are among them, their universes and tallied features, and
-        structural zeros.
+        This includes withheld and omitted cells, at any level, their universes, tallied features,
+        and structural zeros.
         """
         cells = {(cell.masks, cell.tally) for table in plan.tables for cell in table.cells}
         rows = {
@@ -70,44 +70,45 @@ class CliqueForm:
 
     @cached_property
     def first(self) -> IntArray:
-        """Where each clique's table begins, and where the last one ends."""
+        """Return the start of each clique's table, and the end of the last."""
         sizes = self.plan.grain.sizes
         cells = [self.tree.cells(at, sizes) for at in range(len(self.tree.cliques))]
         return np.cumsum([0, *cells])
 
     @property
     def width(self) -> int:
-        """Cells of all tables of a unit."""
+        """Return the number of cells in all tables of a unit."""
         return int(self.first[-1])
 
     @property
     def joint_width(self) -> int:
-        """Histogram cells of a unit at the working grain."""
+        """Return the number of histogram cells of a unit at the working grain."""
         return math.prod(self.plan.grain.sizes)
 
     @property
     def is_narrow(self) -> bool:
-        """Whether clique tables are worth it: the plan alone decides, before any work.
+        """Report whether clique tables are worthwhile; this depends on the plan alone.
 
-        They are much smaller than the joint histogram, or that is small itself. Of census tables
-        one clique is as wide as the whole, and published zeros leave few of its cells.
+        They are if they are much smaller than the joint histogram, or if that is small itself. For
+        census tables one clique is as wide as the whole, and published zeros leave few of its
+        cells.
         """
         return self.width <= _WIDEST and (
             self.width <= _SMALL or self.width * _SHARE <= self.joint_width
         )
 
     def can_hold(self, units: int) -> bool:
-        """Whether the tables of so many units are few enough."""
+        """Report whether the tables of so many units fit the limit."""
         return units * self.width <= _MOST_CELLS
 
     @cached_property
     def atoms(self) -> tuple[AtomArray, ...]:
-        """For each clique (cells × its features) atom indices, in mixed-radix order."""
+        """Return for each clique the (cells × its features) atom indices, in mixed-radix order."""
         sizes = self.plan.grain.sizes
         return tuple(enumerate_domain([sizes[f] for f in clique]) for clique in self.tree.cliques)
 
     def functional(self, masks: Masks, tally: int | None = None) -> IntArray:
-        """(cells) what a person in each cell adds to a count.
+        """Return (cells,) coefficients: how much a person in each cell adds to a count.
 
         Raises:
             ValueError: No clique holds its features, or the grain does not tell them apart.
@@ -132,13 +133,13 @@ class CliqueForm:
         return result
 
     def functionals(self, pattern: PatternPlan) -> sparse.csr_array:
-        """Sparse (distinct published nodes × cells): the counts of a coverage pattern."""
+        """Return a sparse (distinct published nodes × cells) matrix of a pattern's counts."""
         nodes = [(pattern.masks[k], pattern.tally[k]) for k in self.published(pattern)[0]]
         rows = [self.functional(masks, tally) for masks, tally in nodes]
         return sparse.csr_array(np.stack(rows))
 
     def published(self, pattern: PatternPlan) -> tuple[IntArray, IntArray]:
-        """The lattice's nodes that a pattern publishes, and for each published cell which it is.
+        """Return the lattice nodes that a pattern publishes, and the node of each published cell.
 
         Raises:
             ValueError: The plan is not one for intervals.
@@ -150,7 +151,7 @@ class CliqueForm:
 
     @cached_property
     def agreement(self) -> sparse.csr_array:
-        """Sparse (values of separators × cells): zero where the tables of a unit agree."""
+        """Return a sparse (separator values × cells) matrix: zero where a unit's tables agree."""
         parts = []
         for separator in self.tree.separators:
             height = math.prod(self.plan.grain.sizes[f] for f in separator.features)
@@ -164,7 +165,7 @@ class CliqueForm:
         return sparse.csr_array(np.concatenate(parts))
 
     def shared_code(self, separator: Separator, clique: int) -> IntArray:
-        """For each cell of a clique the mixed-radix code of the values that a separator holds."""
+        """Return for each cell of a clique the mixed-radix code of its separator values."""
         code = np.zeros(len(self.atoms[clique]), dtype=np.int64)
         for f in separator.features:
             code *= self.plan.grain.sizes[f]
@@ -173,7 +174,7 @@ class CliqueForm:
 
     @cached_property
     def ceiling(self) -> IntArray:
-        """Of each cell 0 where a structural zero holds all of it, else `OPEN`."""
+        """Return for each cell 0 if structural zeros exclude it, else `OPEN`."""
         ceiling = np.full(self.width, OPEN, dtype=np.int64)
         for masks in self.plan.release.impossible:
             ceiling[self.functional(masks) > 0] = 0
@@ -181,7 +182,7 @@ class CliqueForm:
 
 
 def _features(plan: Plan, masks: Masks, tally: int | None) -> frozenset[int]:
-    """Those that a predicate or a tally tells apart."""
+    """Return the features that a predicate or a tally distinguishes."""
     told = (f for f, mask in enumerate(masks) if mask != plan.release.full[f])
     return frozenset(told) | ({tally} if tally is not None else frozenset())
 
@@ -212,7 +213,7 @@ class CliqueSystem:
         units: Row numbers of the units in the partition; their cells follow one another.
         rows: First the separators of every unit, then the published counts with the ends of their
             statements, `OPEN` where there is none.
-        ceiling: What structural zeros leave of each cell.
+        ceiling: Upper bound of each cell by structural zeros.
     """
 
     form: CliqueForm
@@ -223,7 +224,7 @@ class CliqueSystem:
 
     @classmethod
     def of(cls, form: CliqueForm, counts: PartitionCounts, batch: slice) -> CliqueSystem:
-        """The system of some whole regions.
+        """Build the system of some whole regions.
 
         Raises:
             ValueError: The counts are not intervals.
@@ -252,7 +253,7 @@ class CliqueSystem:
         return cls(form, units, rows, tuple(published), np.tile(form.ceiling, number))
 
     def tightened(self, counts: PartitionCounts, batch: slice) -> CliqueSystem | None:
-        """With the ends that the margins of each geounit leave; None where they contradict."""
+        """Tighten the system by the margins of each geounit; return None if they contradict."""
         if counts.intervals is None:
             return None
         strata, _, suspects = find_strata(self.form.plan, counts, batch)
@@ -268,12 +269,12 @@ class CliqueSystem:
 
     @property
     def separators(self) -> int:
-        """Number of rows that say that tables agree."""
+        """Return the number of separator rows."""
         return self.form.agreement.shape[0] * len(self.units)
 
     @property
     def unit(self) -> IntArray:
-        """For each cell the place of its unit."""
+        """Return the unit index of each cell."""
         return np.repeat(np.arange(len(self.units)), self.form.width)
 
 
@@ -282,7 +283,7 @@ _LESS: Final = 30
 
 
 def nested_blocks(lying_in: Sequence[IntArray], unit: IntArray) -> tuple[tuple[IntArray, ...], ...]:
-    """The columns of each unit, of each geounit that it lies in, and all of them.
+    """Return the columns of each unit, of each geounit that contains it, and all columns.
 
     Where geounits overlap nobody can be moved within one alone: there the blocks are
     `neighbourhoods`, and all columns.
@@ -314,13 +315,13 @@ def nested_blocks(lying_in: Sequence[IntArray], unit: IntArray) -> tuple[tuple[I
 
 
 def _cross(at: IntArray, other: IntArray) -> bool:
-    """Whether two divisions of the same units cut each other: neither is finer."""
+    """Test whether two partitions of the same units cross: neither is finer."""
     pairs = len(np.unique(np.stack([at, other]), axis=1).T)
     return pairs > max(len(np.unique(at)), len(np.unique(other)))
 
 
 def neighbourhoods(crossing: Sequence[IntArray], unit: IntArray) -> tuple[IntArray, ...]:
-    """The columns of each area of the coarsest system, and of all areas that meet it.
+    """Return the columns of each area of the coarsest system, with all areas that intersect it.
 
     Args:
         crossing: For each system the area of each unit.
@@ -346,7 +347,7 @@ def _stated(
     geounits: IntArray,
     of_cell: IntArray,
 ) -> tuple[IntArray, IntArray]:
-    """(geounits × published nodes) what all cells of a node state together."""
+    """Return the (geounits × published nodes) bounds that all cells of a node state together."""
     if counts.intervals is None:
         raise ValueError("clique tables need counts that are intervals")
     columns = np.array([form.plan.columns[cell] for cell in pattern.margins.columns])
@@ -369,7 +370,7 @@ class _Block:
 
     @classmethod
     def repeated(cls, matrix: sparse.csr_array, units: int, width: int) -> _Block:
-        """The same rows in every unit by itself."""
+        """Repeat the same rows for every unit alone."""
         entries, unit = matrix.tocoo(), np.arange(units)[:, None]
         return cls(
             np.tile(entries.data, units),
@@ -379,7 +380,7 @@ class _Block:
 
     @classmethod
     def shared(cls, matrix: sparse.csr_array, place: IntArray, first: int, width: int) -> _Block:
-        """The same rows in every geounit, over its units."""
+        """Repeat the same rows for every geounit, over its units."""
         entries, inside = matrix.tocoo(), np.flatnonzero(place >= 0)
         row = first + place[inside][:, None] * matrix.shape[0] + entries.row
         column = inside[:, None] * width + entries.col
@@ -389,9 +390,9 @@ class _Block:
 def glue(
     form: CliqueForm, tables: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, AtomArray]:
-    """People whose histogram has given clique tables as its margins.
+    """Build people whose histogram has given clique tables as its margins.
 
-    People of adjacent cliques with the same values of the separator are paired at random.
+    People of adjacent cliques with the same separator values are paired at random.
 
     Args:
         tables: (units × cells) whole numbers, none below 0.
@@ -424,13 +425,13 @@ def glue(
 
 
 def _expanded(form: CliqueForm, tables: IntArray, clique: int) -> tuple[IntArray, AtomArray]:
-    """A row a person: the unit, and the atoms of a clique's features."""
+    """Return a row for each person: the unit, and the atoms of a clique's features."""
     table = tables[:, form.first[clique] : form.first[clique + 1]]
     unit, cell = np.divmod(np.repeat(np.arange(table.size), table.ravel()), table.shape[1])
     return unit, form.atoms[clique][cell]
 
 
 def _shuffled(rng: np.random.Generator, unit: IntArray, shared: AtomArray) -> IntArray:
-    """An order by unit and shared values, random among equals."""
+    """Return an order by unit and shared values, random among equals."""
     keys = np.column_stack([rng.random(len(unit)), shared, unit])
     return np.lexsort(keys.T)

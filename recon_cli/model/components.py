@@ -1,7 +1,7 @@
-"""What propagation leaves open, split into parts that share no row.
+"""Connected components of the residue of propagation.
 
-Parts of one region that are small are packed together: starting a solver costs more than solving
-a dozen variables. Packs depend on the region alone, so any batch or shard gives the same ones.
+Small components of one region are packed together: starting a solver costs more than solving a
+dozen variables. Packs depend on the region alone, so any batch or shard gives the same ones.
 
 See *component* in docs/glossary.md.
 """
@@ -32,14 +32,14 @@ PACK = 256
 
 @dataclass(frozen=True)
 class Component(Subprogram):
-    """Connected parts of one region's residue, between the bounds of propagation.
+    """Connected components of one region's residue, between the bounds of propagation.
 
-    `columns` and `rows` are those of the whole system; the program's rows have what fixed
-    variables contribute taken off, and no duplicates.
+    `columns` and `rows` index the whole system; the program's rows have the contribution of fixed
+    variables subtracted, and no duplicates.
     """
 
     def subset(self, variables: IntArray) -> Component:
-        """Some whole connected parts, given by their variables, rising."""
+        """Select some whole components, by their sorted variables."""
         part = connected_subset(self.program, variables)
         return Component(part.program, self.columns[part.columns], self.rows[part.rows])
 
@@ -51,10 +51,10 @@ def split_components(
     targets: IntArray | None = None,
     pack: int = PACK,
 ) -> Iterator[Component]:
-    """Drop fixed columns and duplicate rows; yield what is left, in the order of its first columns.
+    """Drop fixed columns and duplicate rows; yield the components, sorted by first column.
 
     Args:
-        bounds: What propagation proved.
+        bounds: Result of propagation.
         regions: For each column of the system the region it lies in, rising.
         targets: For each column a label; columns with equal labels stay together.
         pack: Columns of unconnected parts to put together; 1 keeps them all apart.
@@ -95,7 +95,7 @@ def split_components(
 
 
 def _pack(part_of_column: IntArray, regions: IntArray, pack: int) -> IntArray:
-    """For each connected part its pack, numbered in the order of the parts' first columns."""
+    """Return the pack of each component, numbered by the components' first columns."""
     _, first, size = np.unique(part_of_column, return_index=True, return_counts=True)
     packed = np.empty(len(first), dtype=np.int64)
     number, filled, region = -1, pack, -1
@@ -109,9 +109,9 @@ def _pack(part_of_column: IntArray, regions: IntArray, pack: int) -> IntArray:
 
 
 def _distinct_rows(A: sparse.csr_array, least: IntArray, most: IntArray) -> IntArray:
-    """First of each set of equal rows, told apart by two random projections of the columns.
+    """Return the first of each set of equal rows, compared by two random projections of columns.
 
-    Rows with equal coefficients and unequal sides both stay: they contradict, and the solver
+    Rows with equal coefficients and unequal sides are both kept: they contradict, and the solver
     must see it.
     """
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Published counts of one partition as arrays: who is whose parent, and what was published."""
+"""Published counts of one partition as arrays, with the parents of each geounit."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class PartitionCounts:
     costs: CountCosts | None = None
 
     def lying_in(self, batch: slice | IntArray) -> tuple[IntArray, ...]:
-        """For each level the row number of the geounit that each unit of a batch lies in, or −1."""
+        """Return for each level the row of the geounit that contains each unit, or −1."""
         return tuple(parent[batch] for parent in self.parent.values())
 
     def geounits_of(self, level: str, pattern: int, batch: slice) -> tuple[IntArray, IntArray]:
-        """The geounits of a level and pattern that units of a batch lie in.
+        """Return the geounits of a level and pattern that contain units of a batch.
 
         Returns:
             Their row numbers, rising; and for each unit of the batch its place among them, or −1.
@@ -133,7 +133,7 @@ def _enclosing(level: Level, names: Names) -> Names:
 
 
 def _find(wanted: Names, names: Names, rows: IntArray) -> IntArray:
-    """For each of ``wanted`` which of ``rows``, by rising name, is called so; −1 where none is."""
+    """Find each of ``wanted`` among ``rows``, sorted by name; −1 if absent."""
     if not len(rows):
         return np.full(len(wanted), -1, dtype=np.int64)
     place = np.minimum(np.searchsorted(names[rows], wanted), len(rows) - 1)
@@ -142,7 +142,7 @@ def _find(wanted: Names, names: Names, rows: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class _Entries:
-    """The counts, in the order of their rows.
+    """The counts, sorted by row.
 
     Attributes:
         frame: Columns of `COUNTS`.
@@ -165,7 +165,7 @@ def _entries(plan: Plan, geoids: pl.Series, counts: pl.DataFrame) -> _Entries:
 
 
 def _codes(values: pl.Series, of: pl.Series) -> IntArray:
-    """The place of each value in ``of``, −1 where it is not there."""
+    """Return the index of each value in ``of``, −1 if absent."""
     codes = values.cast(pl.Enum(of), strict=False).to_physical()
     return codes.cast(pl.Int64).fill_null(-1).to_numpy()
 
@@ -199,7 +199,7 @@ def _require_parents(
 
 
 def _proves_people(plan: Plan, intervals: CountIntervals, pattern: IntArray) -> BoolArray:
-    """Geounits with a published zero that only some people have."""
+    """Test which geounits have a published zero that only some people have."""
     found = np.zeros(len(pattern), dtype=bool)
     if (intervals.absent[0] > 0).any():
         for each in plan.patterns:

@@ -1,8 +1,8 @@
 """Bounds propagation over a dense domain: the same intervals as over a list of candidates.
 
-Eq. (upper) and (lower) of docs/method.md. All coefficients are positive, so that a cell's upper
-end is its lower end and the room of its fullest row, and its lower end is its upper end less what
-its emptiest row can do without; both are least values over the rows that hold the cell.
+Eq. (upper) and (lower) of docs/method.md. All coefficients are positive. A cell's upper bound is
+its lower bound plus the slack of its tightest row, and its lower bound is its upper bound less the
+surplus of its most demanding row; both are minima over the rows that contain the cell.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SWEEPS = 500
 
 @dataclass(frozen=True)
 class DenseBounds:
-    """Intervals that contain every solution, of all histogram cells of some units.
+    """Intervals that contain every solution, for all histogram cells of some units.
 
     Attributes:
         lower: (units × cells) least people.
@@ -39,19 +39,19 @@ class DenseBounds:
     suspects: IntArray
 
     def holding(self, people: IntArray) -> DenseBounds:
-        """The same, with a (units × cells) solution inside where cells are open."""
+        """Widen the intervals of open cells to contain a (units × cells) solution."""
         held = np.maximum(self.upper, people).astype(np.int32)
         return replace(self, upper=np.where(self.is_open, held, self.upper))
 
     @property
     def candidates(self) -> IntArray:
-        """For each unit the number of cells that people can be in."""
+        """Return for each unit the number of cells that people can be in."""
         found: IntArray = np.count_nonzero(self.upper, axis=1)
         return found
 
     @property
     def free(self) -> IntArray:
-        """For each unit the number of cells with more than one possible count."""
+        """Return for each unit the number of cells with more than one possible count."""
         found: IntArray = np.count_nonzero(self.lower < self.upper, axis=1)
         return found
 
@@ -59,8 +59,8 @@ class DenseBounds:
 def propagate_dense(domain: DenseDomain, wanted: Sequence[IntArray] | None = None) -> DenseBounds:
     """Tighten ``0 <= x`` under the rows of a domain to a fixed point.
 
-    Units that no changed unit shares a row with are not looked at again, nor rows that hold such
-    units, too, where geounits overlap.
+    Only units that share a row with a changed unit are processed again. Where geounits overlap,
+    rows that also contain other units are skipped then.
 
     Args:
         domain: Its strata say between which ends each row is, and which rows are needed.
@@ -88,9 +88,9 @@ def propagate_dense(domain: DenseDomain, wanted: Sequence[IntArray] | None = Non
 def _first_upper(
     domain: DenseDomain, wanted: Sequence[IntArray] | None
 ) -> tuple[Int32Array, BoolArray]:
-    """The most people that single rows leave to each cell, and the cells that all leave open.
+    """Return the most people that single rows allow each cell, and cells that all rows leave open.
 
-    The latter get as many as the row that wants most: Eq. (open).
+    Open cells get as many as the row with the largest lower bound requires: Eq. (open).
     """
     strata = [rows.stratum for rows in domain.strata]
     upper = domain.least_over_rows(_limits(domain, [_room(each, each.rhs) for each in strata]))
@@ -105,14 +105,14 @@ def _first_upper(
 
 
 def _room(stratum: Stratum, room: IntArray) -> IntArray:
-    """The room of rows; of those without upper end there is no limit to it."""
+    """Return the slack of rows, unlimited for rows without upper bound."""
     return np.where(stratum.rhs < OPEN, room, NO_LIMIT)
 
 
 def _sweep(
     domain: DenseDomain, lower: Int32Array, upper: Int32Array, *, is_first: bool
 ) -> tuple[Int32Array, Int32Array, IntArray]:
-    """Eq. (upper) and (lower) once, and suspects; at first nobody is known to be anywhere."""
+    """Apply Eq. (upper) and (lower) once; also return suspects. The first sweep starts from 0."""
     least = [rows.stratum.least_or_rhs for rows in domain.strata]
     most = [rows.stratum.rhs for rows in domain.strata]
     have = [np.zeros_like(each) for each in most]
@@ -138,7 +138,7 @@ def _sweep(
 
 
 def _limits(domain: DenseDomain, values: list[IntArray]) -> list[IntArray]:
-    """Rows that are not needed have no limit."""
+    """Remove the limits of rows that are not needed."""
     needed = [rows.stratum.is_needed for rows in domain.strata]
     return [np.where(need, each, NO_LIMIT) for need, each in zip(needed, values, strict=True)]
 
@@ -146,7 +146,7 @@ def _limits(domain: DenseDomain, values: list[IntArray]) -> list[IntArray]:
 def _cannot(
     needed: BoolArray, least: IntArray, most: IntArray, have: IntArray, could: IntArray
 ) -> BoolArray:
-    """Geounits with a row that has too many people, or cannot get enough."""
+    """Test which geounits have a row with too many people, or one that cannot get enough."""
     missed = np.logical_or(have > most, could < least)
     found: BoolArray = np.any(np.logical_and(needed, missed), axis=1)
     return found

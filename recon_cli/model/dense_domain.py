@@ -1,9 +1,9 @@
-"""All histogram cells of some units as arrays: rows by look-up, nothing listed.
+"""All histogram cells of some units as arrays: rows are look-ups, and nothing is listed.
 
-Where a published zero rules nobody out, nearly every histogram cell of every unit is a candidate,
-and a sparse matrix of them would take gigabytes. Here a row is what a look-up from atoms to rows
-says (`RowGroup`), and what is asked of all cells at once, sums and least values over the rows that
-hold them, is answered feature by feature.
+Where published zeros rule nobody out, nearly every histogram cell of every unit is a candidate, and
+a sparse matrix of them would take gigabytes. Here a row is defined by a look-up from atoms to rows
+(`RowGroup`), and sums and minima over the rows that contain a cell are computed for all cells at
+once, feature by feature.
 
 See *dense domain* in docs/glossary.md.
 """
@@ -44,7 +44,7 @@ MOST_CELLS = 60_000_000
 
 
 def require_room(plan: Plan, units: int) -> None:
-    """Refuse units with more histogram cells than can be held.
+    """Refuse units with more histogram cells than fit into memory.
 
     Raises:
         SolverError: They have.
@@ -77,7 +77,7 @@ class GroupLookup:
 
     @classmethod
     def of(cls, plan: Plan, pattern: int, group: RowGroup) -> GroupLookup:
-        """The look-up of a group of a pattern's rows."""
+        """Build the look-up of a group of a pattern's rows."""
         tally = plan.patterns[pattern].tally
         sizes = plan.grain.sizes
         layers, codes = np.nonzero(group.layers >= 0)
@@ -103,7 +103,7 @@ class GroupLookup:
         )
 
     def least(self, room: Int32Array) -> Int32Array:
-        """(geounits × codes) how many people each code has room for in every row that holds it.
+        """Return (geounits × codes) minima: the number of people that every row of a code allows.
 
         Args:
             room: (geounits × rows and one more without limit) people that the rows have room for.
@@ -134,12 +134,12 @@ class DenseRows:
 
     @property
     def width(self) -> int:
-        """Number of rows of a geounit."""
+        """Return the number of rows of a geounit."""
         return int(self.stratum.rhs.shape[1])
 
     @cached_property
     def into(self) -> tuple[int | None, ...]:
-        """For each look-up the smallest one with more features, where its values may go first."""
+        """Return for each look-up the smallest one with more features that can take its values."""
         features = [set(lookup.features) for lookup in self.lookups]
 
         found: list[int | None] = []
@@ -150,13 +150,13 @@ class DenseRows:
 
     @cached_property
     def order(self) -> list[int]:
-        """The look-ups, few features first."""
+        """Sort the look-ups by number of features."""
         return sorted(range(len(self.lookups)), key=lambda i: len(self.lookups[i].features))
 
     def entries(
         self, sizes: Sequence[int], unit: IntArray, cell: IntArray
     ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        """Rows of some histogram cells, the places of the cells, and coefficients.
+        """Yield rows of some histogram cells, the indices of the cells, and coefficients.
 
         Args:
             sizes: Number of atoms of each feature.
@@ -181,7 +181,7 @@ class DenseRows:
                 yield place[column] * self.width + row[column], column, coefficient
 
     def folded(self, values: list[npt.NDArray[np.generic]], join: np.ufunc) -> Iterator[object]:
-        """Arrays by code → few arrays over more features; see `DenseDomain`."""
+        """Combine arrays by code into few arrays over more features; see `DenseDomain`."""
         held = list(values)
         for i in self.order:
             to = self.into[i]
@@ -211,7 +211,7 @@ class DenseDomain:
 
     @classmethod
     def of(cls, plan: Plan, strata: Sequence[Stratum], units: int) -> DenseDomain:
-        """The domain of all units of some strata."""
+        """Build the domain of all units of some strata."""
         lookups = {
             stratum.pattern: tuple(
                 GroupLookup.of(plan, stratum.pattern, group) for group in stratum.groups
@@ -227,7 +227,7 @@ class DenseDomain:
         return cls(plan.grain.sizes, units, rows, possible)
 
     def select(self, units: IntArray) -> DenseDomain:
-        """Some units, and the geounits that they lie in.
+        """Select some units, and the geounits that contain them.
 
         Args:
             units: Rising.
@@ -240,7 +240,7 @@ class DenseDomain:
         return replace(self, units=len(units), strata=strata)
 
     def without_parts(self, units: IntArray) -> DenseDomain:
-        """Some units, with the rows of the geounits all of whose units are among them.
+        """Select some units, with the rows of geounits all of whose units are among them.
 
         Args:
             units: Rising.
@@ -261,7 +261,7 @@ class DenseDomain:
         return replace(chosen, strata=tuple(with_whole(rows) for rows in chosen.strata))
 
     def related(self, units: BoolArray) -> IntArray:
-        """The units that some row holds together with one of ``units``, and these; rising."""
+        """Return ``units`` and all units that share a row with one of them, sorted."""
         found = units.copy()
         for rows in self.strata:
             of_unit = rows.stratum.of_unit
@@ -270,11 +270,11 @@ class DenseDomain:
 
     @property
     def cells(self) -> int:
-        """Histogram cells of a unit."""
+        """Return the number of histogram cells of a unit."""
         return math.prod(self.sizes)
 
     def least_over_rows(self, values: Sequence[IntArray]) -> Int32Array:
-        """For each cell the least ``value // coefficient`` of the rows that hold it.
+        """Return for each cell the least ``value // coefficient`` over the rows that contain it.
 
         Args:
             values: For each stratum (geounits × rows) numbers.
@@ -297,7 +297,7 @@ class DenseDomain:
         return found.reshape(self.units, self.cells)
 
     def sum_over_rows(self, values: Sequence[FloatArray]) -> FloatArray:
-        """For each cell the sum of ``value × coefficient`` of the rows that hold it.
+        """Return for each cell the sum of ``value × coefficient`` over the rows that contain it.
 
         Args:
             values: For each stratum (geounits × rows) numbers.
@@ -316,7 +316,7 @@ class DenseDomain:
         return found.reshape(self.units, self.cells)
 
     def row_sums(self, values: Int32Array) -> list[IntArray]:
-        """For each stratum (geounits × rows) sums of an array over the domain."""
+        """Return for each stratum (geounits × rows) sums of an array over the domain."""
         return [self._row_sums(rows, values) for rows in self.strata]
 
     def _row_sums(self, rows: DenseRows, values: Int32Array) -> IntArray:
@@ -342,14 +342,14 @@ class DenseDomain:
 
 
 def _sizes(stratum: Stratum) -> IntArray:
-    """How many units each geounit has."""
+    """Count the units of each geounit."""
     inside = stratum.of_unit[stratum.of_unit >= 0]
     sizes: IntArray = np.bincount(inside, minlength=len(stratum.geounits))
     return sizes
 
 
 def geounits_of(of_unit: IntArray) -> IntArray:
-    """The geounits that hold some units, rising."""
+    """Return the geounits that contain some units, sorted."""
     return np.unique(of_unit[of_unit >= 0])
 
 
@@ -368,13 +368,13 @@ def _selected(stratum: Stratum, units: IntArray) -> Stratum:
 
 
 class _Marginals:
-    """Sums of an array over its axes but some, each made of the smallest one that is known."""
+    """Sums of an array over all but some axes, each computed from the smallest known one."""
 
     def __init__(self, every: _Whole) -> None:
         self._known = {tuple(range(every.ndim - 1)): every}
 
     def over(self, features: tuple[int, ...]) -> _Whole:
-        """(geounits × codes of the features)."""
+        """Return (geounits × codes of the features) sums."""
         if features not in self._known:
             wider = min(
                 (known for known in self._known if set(features) < set(known)),
@@ -389,7 +389,7 @@ class _Marginals:
 
 
 def _sum_over(values: _Whole, axis: int) -> _Whole:
-    """The sum over an axis; over a short one slice by slice, which keeps the inner loops long."""
+    """Sum over an axis; a short axis is summed slice by slice, which keeps the inner loops long."""
     if values.shape[axis] > _SHORT:
         return np.asarray(values.sum(axis=axis, dtype=values.dtype))
     sums: _Whole = functools.reduce(np.add, np.moveaxis(values, axis, 0))
@@ -397,14 +397,14 @@ def _sum_over(values: _Whole, axis: int) -> _Whole:
 
 
 def _spread(slab: FloatArray, back: IntArray) -> FloatArray:
-    """Rows of geounits as rows of the units in them; not copied where each has one, in order."""
+    """Expand rows of geounits to their units; no copy if each has one, in order."""
     if len(slab) == len(back) and (back == np.arange(len(back))).all():
         return slab
     return slab[back]
 
 
 def _slabs(of_unit: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Some units at a time that lie in the stratum, and the places of their geounits."""
+    """Yield batches of units that lie in the stratum, with the indices of their geounits."""
     inside = np.flatnonzero(of_unit >= 0)
     for start in range(0, len(inside), _UNITS):
         units = inside[start : start + _UNITS]

@@ -1,7 +1,7 @@
-"""Variables of an integer program with the same coefficients in every row, added up.
+"""Duplicate columns: variables with the same coefficients in every row, replaced by their sum.
 
-No row tells them apart, so that a sum of them can be split among them at will. A functional that
-has some of them and not others lies between two functionals of the sums.
+No row distinguishes them, so their sum can be split among them freely. A functional that has only
+some of them lies between two functionals of the sums.
 
 See *duplicate columns* in docs/glossary.md.
 """
@@ -20,7 +20,7 @@ from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 @dataclass(frozen=True)
 class MergedProgram:
-    """A program over sums of variables that no row tells apart.
+    """A program over sums of variables that no row distinguishes.
 
     Attributes:
         program: Over the sums.
@@ -32,32 +32,32 @@ class MergedProgram:
 
     @cached_property
     def _by_sum(self) -> tuple[IntArray, IntArray]:
-        """The original variables ordered by sum, and where each sum begins."""
+        """Return the original variables sorted by sum, and the start of each sum."""
         order = np.argsort(self.of_variable, kind="stable").astype(np.int64)
         starts = np.searchsorted(self.of_variable[order], np.arange(self.program.shape[1]))
         return order, starts.astype(np.int64)
 
     @cached_property
     def sizes(self) -> IntArray:
-        """How many variables are in each sum."""
+        """Count the variables of each sum."""
         return np.bincount(self.of_variable, minlength=self.program.shape[1]).astype(np.int64)
 
     def add_up(self, values: IntArray) -> IntArray:
-        """A solution of the original program as one of the merged program."""
+        """Convert a solution of the original program to one of the merged program."""
         sums = np.bincount(self.of_variable, values, self.program.shape[1])
         return sums.astype(np.int64)
 
     def one_of_each(self, random: np.random.Generator) -> IntArray:
-        """For each sum one of its variables, drawn at random: it may stand for the whole sum."""
+        """Draw one variable of each sum at random, to stand for the whole sum."""
         order, starts = self._by_sum
         chosen: IntArray = order[starts + random.integers(0, self.sizes)]
         return chosen
 
     def between(self, members: BoolArray) -> tuple[BoolArray, BoolArray]:
-        """The sums whose variables are all in a set, and those with some in it.
+        """Return the sums whose variables are all in a set, and the sums with some variable in it.
 
-        No solution has less in the set than the former, nor more than the latter; and some reach
-        each, for given sums.
+        No solution has less in the set than the former, nor more than the latter; and for given
+        sums some solutions attain each.
 
         Args:
             members: (sets × original variables) what is in each set.
@@ -72,7 +72,7 @@ class MergedProgram:
 
 
 def merge_duplicate_columns(program: IntegerProgram) -> MergedProgram:
-    """Add up variables with the same coefficients, where each may be as much as their sum can be.
+    """Merge variables with the same coefficients, if each may be as large as their sum can be.
 
     Args:
         program: The program; without negative coefficients, or nothing is merged.
@@ -101,7 +101,7 @@ def merge_duplicate_columns(program: IntegerProgram) -> MergedProgram:
 
 
 def _most_by_rows(program: IntegerProgram, A: sparse.csc_array) -> IntArray:
-    """For each variable what the rows alone allow it if it is not below 0."""
+    """Return for each variable the upper bound by the rows alone, if it is not below 0."""
     nothing = np.full(A.shape[1], np.iinfo(np.int64).max)
     if not A.nnz or A.data.min() <= 0:
         return nothing
@@ -113,6 +113,6 @@ def _most_by_rows(program: IntegerProgram, A: sparse.csc_array) -> IntArray:
 
 
 def _are_equal(A: sparse.csc_array, other: IntArray) -> bool:
-    """Whether each column of ``A`` equals another one."""
+    """Test whether each column of ``A`` equals another one."""
     different = np.flatnonzero(other != np.arange(A.shape[1]))
     return bool((A[:, different] - A[:, other[different]]).count_nonzero() == 0)

@@ -1,6 +1,6 @@
-"""The working grain: the coarsest values of each feature that lose nothing.
+"""The working grain: the coarsest values of each feature that lose no information.
 
-Two values of a feature that no row tells apart are one atom. A histogram cell of the working
+Two values of a feature that no row distinguishes form one atom. A histogram cell of the working
 grain is one atom of every feature; its code is the mixed-radix number of the atoms.
 
 See *atom* and *grain* in docs/glossary.md.
@@ -37,7 +37,7 @@ class Grain:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Number of atoms of each feature."""
+        """Return the number of atoms of each feature."""
         return tuple(len(atoms) for atoms in self.atoms)
 
     @cached_property
@@ -45,14 +45,14 @@ class Grain:
         return {}
 
     def within(self, feature: int, mask: int) -> IntArray:
-        """Indices of the atoms of ``feature`` inside ``mask``, a union of atoms."""
+        """Return the indices of the atoms of ``feature`` inside ``mask``, a union of atoms."""
         if (feature, mask) not in self._within:
             inside = [i for i, atom in enumerate(self.atoms[feature]) if atom & ~mask == 0]
             self._within[feature, mask] = np.array(inside, dtype=np.int64)
         return self._within[feature, mask]
 
     def resolves(self, masks: Masks) -> bool:
-        """Whether a predicate is a union of histogram cells of this grain."""
+        """Test whether a predicate is a union of histogram cells of this grain."""
         return all(self._is_union(f, mask) for f, mask in enumerate(masks))
 
     def _is_union(self, feature: int, mask: int) -> bool:
@@ -67,17 +67,17 @@ class Grain:
 
     @cached_property
     def lowest(self) -> tuple[IntArray, ...]:
-        """For each feature the position of the lowest value of each of its atoms."""
+        """Return for each feature the position of the lowest value of each of its atoms."""
         return tuple(np.array([next(bits(atom)) for atom in atoms]) for atoms in self.atoms)
 
     def picked(self, release: Release, feature: int) -> IntArray:
-        """For each atom of a tallied multi-select feature, how many options its values pick."""
+        """Return for each atom of a tallied multi-select feature its number of options."""
         values = release.features[feature].values
         return np.array([int(values[v]).bit_count() for v in self.lowest[feature]])
 
 
 def refine(release: Release, predicates: Iterable[Masks], tallied: Iterable[int] = ()) -> Grain:
-    """The common refinement of predicates.
+    """Compute the common refinement of predicates.
 
     Args:
         predicates: Masks of the rows that must be unions of histogram cells.
@@ -116,7 +116,7 @@ class RowGroup:
     layers: IntArray
 
     def codes(self, atoms: AtomArray) -> IntArray:
-        """Codes of histogram cells given as (cells × all features) atom indices."""
+        """Return the codes of histogram cells given as (cells × all features) atom indices."""
         code = np.zeros(len(atoms), dtype=np.int64)
         for f, size in zip(self.features, self.sizes, strict=True):
             code *= size
@@ -124,18 +124,18 @@ class RowGroup:
         return code
 
     def rows_of(self, atoms: AtomArray) -> Iterator[IntArray]:
-        """For each layer the row that each histogram cell is in, −1 for none."""
+        """Yield for each layer the row that contains each histogram cell, −1 for none."""
         codes = self.codes(atoms)
         return (layer[codes] for layer in self.layers)
 
     def holds(self, atoms: AtomArray) -> BoolArray:
-        """Which histogram cells are in some row."""
+        """Test which histogram cells are in some row."""
         is_in_row: BoolArray = np.any(self.layers >= 0, axis=0)
         return is_in_row[self.codes(atoms)]
 
 
 def unravel(codes: IntArray, sizes: Sequence[int]) -> AtomArray:
-    """(cells × features) atom indices of mixed-radix codes."""
+    """Return (cells × features) atom indices of mixed-radix codes."""
     atoms = np.empty((len(codes), len(sizes)), dtype=np.int16)
     for column in range(len(sizes) - 1, -1, -1):
         codes, atoms[:, column] = np.divmod(codes, sizes[column])
@@ -143,7 +143,7 @@ def unravel(codes: IntArray, sizes: Sequence[int]) -> AtomArray:
 
 
 def enumerate_domain(sizes: Sequence[int]) -> AtomArray:
-    """Every histogram cell as (cells × features) atom indices, in mixed-radix order."""
+    """Enumerate every histogram cell as (cells × features) atom indices, in mixed-radix order."""
     return unravel(np.arange(math.prod(sizes), dtype=np.int64), sizes)
 
 
@@ -171,7 +171,7 @@ def group_rows(
 def group_screens(
     grain: Grain, full: Masks, margins: Sequence[Masks]
 ) -> tuple[tuple[RowGroup, ...], list[int]]:
-    """Index the margins over few features that a search for candidates can start from.
+    """Index the margins over few features from which a search for candidates can start.
 
     Args:
         grain: Resolves all ``margins``.
@@ -227,7 +227,7 @@ def _index(grain: Grain, features: tuple[int, ...], rows: list[tuple[int, Masks]
 def _codes_of(
     grain: Grain, features: tuple[int, ...], rows: Sequence[Masks]
 ) -> tuple[IntArray, IntArray]:
-    """The codes in each of some rows: the row's place, rising, and the code."""
+    """Return the codes in each of some rows: the row's index, sorted, and the code."""
     place = np.arange(len(rows))
     code = np.zeros(len(rows), dtype=np.int64)
     for f in features:

@@ -1,8 +1,8 @@
-"""Cliques of features, and the tree that they are glued along.
+"""Cliques of features, and the junction tree along which their tables are combined.
 
-Two features are joined where some cell crosses both. The graph is made chordal, so that its maximal
-cliques form a tree with the running intersection property: what two cliques share is in every
-clique between them.
+Two features are adjacent if some cell crosses both. The graph is made chordal, so that its maximal
+cliques form a tree with the running intersection property: the intersection of two cliques is in
+every clique between them.
 
 See *clique* and *separator* in docs/glossary.md.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Separator:
-    """What a clique shares with the part of the tree that is there before it.
+    """The intersection of a clique with the tree before it.
 
     Attributes:
         before: Place of a clique that comes earlier.
@@ -60,7 +60,7 @@ class JunctionTree:
 
     @classmethod
     def of(cls, sizes: Sequence[int], crossed: Iterable[Collection[int]]) -> JunctionTree:
-        """The tree of sets of features that cells cross.
+        """Build the tree for the sets of features that cells cross.
 
         Args:
             sizes: Number of atoms of each feature; one with several is in some clique.
@@ -73,19 +73,19 @@ class JunctionTree:
         return cls(cliques, _grown(cliques))
 
     def holding(self, features: Collection[int], sizes: Sequence[int]) -> int | None:
-        """Place of the smallest clique with all of some features; None where no clique has them."""
+        """Return the index of the smallest clique with all of some features, or None."""
         held = [at for at, clique in enumerate(self.cliques) if set(features) <= set(clique)]
         return min(held, key=lambda at: self.cells(at, sizes), default=None)
 
     def cells(self, clique: int, sizes: Sequence[int]) -> int:
-        """Number of cells of a clique's table."""
+        """Return the number of cells of a clique's table."""
         return math.prod(sizes[feature] for feature in self.cliques[clique])
 
 
 def _maximal_cliques(
     features: Sequence[int], edges: Iterable[tuple[int, int]], sizes: Sequence[int]
 ) -> tuple[tuple[int, ...], ...]:
-    """Those of a triangulation: whose elimination joins nothing goes first, then the smallest."""
+    """Triangulate the graph: eliminate features without fill-in first, then by clique size."""
     near: dict[int, set[int]] = {feature: set() for feature in features}
     for one, other in edges:
         near[one].add(other)
@@ -112,7 +112,7 @@ def _maximal_cliques(
 
 
 def _grown(cliques: Sequence[tuple[int, ...]]) -> tuple[Separator, ...]:
-    """A spanning tree with the largest separators, from the first clique on."""
+    """Build a spanning tree with the largest separators, from the first clique on."""
     separators: list[Separator] = []
     there, left = [0], list(range(1, len(cliques)))
     while left:

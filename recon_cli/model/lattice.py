@@ -1,7 +1,7 @@
-"""Margins of one geounit as a lattice of sums, and intervals propagated along its relations.
+"""The lattice of a geounit's margins, and propagation of intervals along its relations.
 
-Where counts are intervals a difference of two margins is no value. It stays as a relation, whole =
-sum of disjoint parts, and bounds go both ways along all of them: Eq. (lattice).
+Where counts are intervals a difference of two margins has no value. It stays as a relation, whole =
+sum of disjoint parts, and bounds propagate in both directions along all relations: Eq. (lattice).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Relations:
     def tighten(
         self, least: IntArray, most: IntArray, groups: IntArray
     ) -> tuple[IntArray, IntArray]:
-        """Eq. (lattice), to a fixed point or a contradiction.
+        """Apply Eq. (lattice), to a fixed point or a contradiction.
 
-        Only relations of which some end has changed are looked at again.
+        Only relations with a changed bound are processed again.
 
         Args:
             least: Least value of each count.
@@ -66,7 +66,7 @@ class Relations:
         return least, most
 
     def implied(self, least: IntArray, most: IntArray) -> BoolArray:
-        """For each count whether its interval is the sum of those of the parts of a relation."""
+        """Test if each count's interval is the sum of the intervals of a relation's parts."""
         found = np.zeros(len(least), dtype=bool)
         if len(self.whole):
             sums_low, sums_high = self._sums(least), self._sums(most)
@@ -77,7 +77,7 @@ class Relations:
         return found
 
     def _sweep(self, least: IntArray, most: IntArray) -> None:
-        """All relations once, in place: wholes from their parts, then parts from what is left."""
+        """Apply all relations once, in place: wholes from parts, then parts from the remainder."""
         part_low, part_high = least.take(self.part), most.take(self.part)
         sums_low = np.add.reduceat(part_low, self.first)
         sums_high = np.add.reduceat(part_high, self.first)
@@ -96,7 +96,7 @@ class Relations:
         return sums
 
     def _touching(self, counts: BoolArray) -> Relations:
-        """The relations of some counts; all where these are most."""
+        """Return the relations of some counts, or all of them if these are most."""
         kept = counts.take(self.whole)
         kept |= np.bitwise_or.reduceat(counts.take(self.part), self.first)
         if 2 * np.count_nonzero(kept) > len(kept):
@@ -117,7 +117,7 @@ _GEOUNITS = 256
 
 @dataclass(frozen=True)
 class NodeIntervals:
-    """What all relations allow the nodes of some geounits to count.
+    """The intervals that all relations allow for the nodes of some geounits.
 
     Attributes:
         least: (geounits × nodes) least counts.
@@ -151,7 +151,7 @@ class Lattice:
     first: IntArray
 
     def intervals(self, low: IntArray, high: IntArray) -> NodeIntervals:
-        """Intervals of all nodes from those of the published cells.
+        """Compute intervals of all nodes from those of the published cells.
 
         Args:
             low: (geounits × published cells) least counts.
@@ -173,7 +173,7 @@ class Lattice:
         return NodeIntervals(least, most, needed)
 
     def _propagate(self, least: IntArray, most: IntArray, needed: BoolArray) -> None:
-        """Eq. (lattice), in place, over the nodes that may count somebody."""
+        """Apply Eq. (lattice), in place, over the nodes that may count somebody."""
         live = self._live(most)
         place = np.flatnonzero(live)
         relations = self._relations(live)
@@ -186,7 +186,7 @@ class Lattice:
         np.put(needed, place, ~relations.implied(lower, upper))
 
     def _live(self, most: IntArray) -> BoolArray:
-        """(geounits × nodes) whom no chain of zeros rules out; the geounits are bits of words."""
+        """Return a (geounits × nodes) mask, geounits as bits, of nodes that no zeros exclude."""
         zero = np.zeros((len(self.masks), -(-len(most) // 64) * 64), dtype=bool)
         zero[:, : len(most)] = (most == 0).T
         dead = np.packbits(zero, axis=1).view(np.uint64)
@@ -200,7 +200,7 @@ class Lattice:
         return np.ascontiguousarray(bits.T == 0)
 
     def _relations(self, live: BoolArray) -> Relations:
-        """The relations of each geounit between its live nodes, numbered in their order."""
+        """Return the relations of each geounit between its live nodes, numbered in their order."""
         width = live.shape[1]
         number = np.cumsum(live.ravel(), dtype=np.int64) - 1
         geounit, relation = np.divmod(np.flatnonzero(live[:, self.whole]), len(self.whole))
@@ -218,7 +218,7 @@ class Lattice:
 
     @cached_property
     def _sizes(self) -> IntArray:
-        """Number of parts of each relation."""
+        """Count the parts of each relation."""
         return np.diff(np.append(self.first, len(self.part)))
 
     @cached_property
@@ -231,7 +231,7 @@ class Lattice:
 
 
 def layers_of(nodes: IntArray) -> list[IntArray]:
-    """The first published cell of every node, the second of those that have two, and so on.
+    """List the first published cell of every node, the second of those that have two, and so on.
 
     Args:
         nodes: For each published cell its node.
@@ -243,7 +243,7 @@ def layers_of(nodes: IntArray) -> list[IntArray]:
 
 @dataclass(frozen=True)
 class _ByNode:
-    """The relations that each node is in.
+    """The relations of each node.
 
     Attributes:
         node: The nodes, rising.
@@ -267,7 +267,7 @@ class _ByNode:
 
 
 def make_lattice(release: Release, margins: Margins) -> Lattice:
-    """The lattice of a pattern's margins and tallies.
+    """Build the lattice of a pattern's margins and tallies.
 
     Args:
         margins: Closed under differences; only their relations are used, no values.

@@ -1,13 +1,12 @@
-"""What is proven of the least and greatest values of counts, and why.
+"""Ledgers: proven and attained bounds of counts, with their proofs.
 
-A count is a functional of an integer program. Its two ends are its least value (sign 1) and its
-greatest, which is the least of its negative (sign −1). An end has two sides: what is *proven*, by
-whole-numbered combinations of rows or by two engines, and what is *seen*, in a solution. Where they
-meet the end is exact.
+A count is a linear functional of an integer program. Its minimum has sign 1; its maximum is the
+negated minimum of the negative functional, and has sign −1. Each of these ends has a *proven*
+bound, by integer combinations of rows or by two engines, and a *seen* value, in a solution. Where
+the two are equal the end is exact.
 
-Nobody has to believe a ledger: a combination can be added up again, and a solution put into all
-rows. `Ledger.recheck` does both. What fills a ledger is in `recon_cli.solve.ends` and
-`recon_cli.solve.nested_blocks`.
+A ledger need not be trusted: `Ledger.recheck` adds up every combination again, and puts every
+solution into all rows. `recon_cli.solve.ends` and `recon_cli.solve.nested_blocks` fill ledgers.
 
 See *end* and *certificate* in docs/glossary.md.
 """
@@ -29,7 +28,7 @@ from recon_cli.model.program import IntegerProgram, activity_bounds
 
 
 class Grounds(Enum):
-    """What an end rests on, by rising effort."""
+    """The evidence for a bound, by increasing effort."""
 
     #: The bounds of the variables alone.
     PROPAGATION = "propagation"
@@ -46,12 +45,12 @@ GROUNDS: Final = tuple(Grounds)
 
 @dataclass(frozen=True)
 class Combination:
-    """Rows of a program, added up: Eq. (dual) of docs/method.md.
+    """A linear combination of the rows of a program: Eq. (dual) of docs/method.md.
 
     Attributes:
-        scale: How often the functional is taken, at least once.
+        scale: Multiplier of the functional, at least 1.
         rows: The rows, rising.
-        weights: How often each is added, not 0; a negative weight takes the row's greatest value.
+        weights: Nonzero multiplier of each row; a negative one uses the row's upper bound.
         grounds: `Grounds.ROWS` where the rows are equations that add up to the functional.
 
     Raises:
@@ -65,7 +64,7 @@ class Combination:
 
     @classmethod
     def of(cls, scale: int, weights: IntArray, grounds: Grounds = Grounds.LP) -> Combination:
-        """From a weight for each row, most of them 0."""
+        """Build it from a weight for each row, most of them 0."""
         rows = np.flatnonzero(weights)
         return cls(scale, rows, weights[rows], grounds)
 
@@ -74,10 +73,10 @@ class Combination:
             raise ValueError("a combination needs a scale, and for each row a weight other than 0")
 
     def bound(self, program: IntegerProgram, functional: IntArray) -> int:
-        """What no solution's ``functional @ x`` is below, in whole numbers of any length.
+        """Compute the lower bound of ``functional @ x`` that it proves, in integers of any length.
 
-        The weighted rows come to their sides at least, and what they leave of the functional, over
-        the variables, to the ends of these.
+        The weighted rows are bounded by their sides, and the rest of the functional by the bounds
+        of the variables.
 
         Raises:
             ValueError: An end that is added up is open, and no number.
@@ -98,12 +97,12 @@ class Combination:
 
 @dataclass(frozen=True)
 class Cases:
-    """Two cases, of which every solution is one, and what proves an end in either.
+    """A case split that covers every solution, with a proof of the bound in each case.
 
     Attributes:
-        variable: What the cases are about.
+        variable: Variable of the split.
         most: It is at most so much in the one, and more in the other.
-        below: What proves the end in the first case.
+        below: Proof of the bound in the first case.
         above: And in the second.
     """
 
@@ -114,11 +113,11 @@ class Cases:
 
     @property
     def grounds(self) -> Grounds:
-        """Sums of rows, in each case."""
+        """Return the evidence: sums of rows in each case."""
         return Grounds.LP
 
     def bound(self, program: IntegerProgram, functional: IntArray) -> int:
-        """What no solution's ``functional @ x`` is below, as `Combination.bound`.
+        """Compute the lower bound of ``functional @ x`` that it proves, as `Combination.bound`.
 
         Raises:
             ValueError: An end that is added up is open; or not both cases can be.
@@ -133,11 +132,11 @@ class Cases:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """Two engines agree that no solution is below; there is no proof to add up."""
+    """Agreement of two engines that no solution is below a bound, without a proof to recheck."""
 
     @property
     def grounds(self) -> Grounds:
-        """The engines."""
+        """Return the evidence: two engines."""
         return Grounds.SOLVER
 
 
@@ -147,7 +146,7 @@ Reason = Combination | Cases | Confirmation
 
 @dataclass(frozen=True)
 class Witness:
-    """A solution, as its difference from a known one.
+    """A solution, stored as its difference from a known one.
 
     Attributes:
         known: Which of the ledger's known solutions.
@@ -168,18 +167,18 @@ class Witness:
 
     @classmethod
     def of(cls, known: int, change: IntArray, columns: IntArray | None = None) -> Witness:
-        """From the change of each variable, or of some, most of them 0."""
+        """Build it from the change of each variable, or of some, most of them 0."""
         moved = np.flatnonzero(change)
         return cls(known, moved if columns is None else columns[moved], change[moved])
 
 
 @dataclass(frozen=True)
 class End:
-    """The least value of a functional; of a greatest value that of its negative.
+    """The minimum of a functional, or for a maximum that of its negative.
 
     Attributes:
         proven: No solution has less.
-        why: What proves it; None: the bounds of the variables alone.
+        why: Proof of the bound; None if it follows from the bounds of the variables alone.
         seen: The least in a known solution.
 
     Raises:
@@ -197,19 +196,19 @@ class End:
 
     @property
     def is_exact(self) -> bool:
-        """Whether a solution reaches it."""
+        """Report whether a solution attains the bound."""
         return self.proven == self.seen
 
 
 class Ledger:
-    """The ends of many functionals of one program: arrays with a place for each functional.
+    """The bounds of many functionals of one program, as arrays indexed by functional.
 
     Attributes:
         program: Its variables between the bounds that propagation proved.
         functionals: Sparse (functionals × variables).
         lower: No solution has less.
         upper: No solution has more.
-        least: What a solution has.
+        least: Least value in a known solution.
         greatest: Likewise.
         is_endless: Functionals that solutions raise above any number: nothing is asked of their
             greatest values, whose `upper` is no number.
@@ -224,7 +223,7 @@ class Ledger:
         known: Sequence[IntArray],
         is_endless: BoolArray | None = None,
     ) -> None:
-        """What the bounds of the variables prove, and known solutions show.
+        """Start from the bounds of the variables and the values in known solutions.
 
         Raises:
             ValueError: No solution, or one that is none; functionals over other variables.
@@ -251,52 +250,52 @@ class Ledger:
 
     @property
     def is_open_below(self) -> BoolArray:
-        """Functionals whose least value is not known."""
+        """Return a mask of the functionals whose minimum is not known."""
         is_open: BoolArray = self.lower < self.least
         return is_open
 
     @property
     def is_open_above(self) -> BoolArray:
-        """Functionals whose greatest value is not known."""
+        """Return a mask of the functionals whose maximum is not known."""
         is_open: BoolArray = (self.greatest < self.upper) & ~self.is_endless
         return is_open
 
     @property
     def is_open_anywhere(self) -> BoolArray:
-        """Functionals of which one end is not known."""
+        """Return a mask of the functionals of which the minimum or the maximum is not known."""
         return self.is_open_below | self.is_open_above
 
     @property
     def is_undecided(self) -> BoolArray:
-        """Functionals of which it is not known whether they vary."""
+        """Return a mask of the functionals that are not known to vary or to be constant."""
         undecided: BoolArray = (self.least == self.greatest) & (self.lower < self.upper)
         return undecided & ~self.is_endless
 
     def proven(self, functional: int, sign: int) -> int:
-        """What no solution is below; with sign −1 of the functional's negative."""
+        """Return the proven lower bound of a functional, or with sign −1 of its negative."""
         return sign * int((self.lower if sign > 0 else self.upper)[functional])
 
     def seen(self, functional: int, sign: int) -> int:
-        """The least that a solution has, likewise."""
+        """Return the least seen value of a functional, or with sign −1 of its negative."""
         return sign * int((self.least if sign > 0 else self.greatest)[functional])
 
     def is_open(self, functional: int, sign: int) -> bool:
-        """Whether one end is not known: the least value, or with sign −1 the greatest."""
+        """Report whether the minimum, or with sign −1 the maximum, is not known."""
         if sign < 0 and self.is_endless[functional]:
             return False
         return self.proven(functional, sign) < self.seen(functional, sign)
 
     def prove(self, functional: int, sign: int, bound: int, why: Reason) -> None:
-        """``sign`` times a functional is at least ``bound`` in all solutions."""
+        """Record a proof that ``sign`` times a functional is at least ``bound``."""
         if bound > self.proven(functional, sign):
             (self.lower if sign > 0 else self.upper)[functional] = sign * bound
             self._reasons[functional, sign] = why
 
     def see(self, values: IntArray, witness: Witness, among: IntArray | None = None) -> bool:
-        """The values of functionals in a solution; whether any is new.
+        """Record the values of functionals in a solution; return whether any is new.
 
         Args:
-            values: Of all functionals, or of those in ``among``.
+            values: Values of all functionals, or of those in ``among``.
             witness: The solution.
             among: Some functionals, each once.
         """
@@ -309,18 +308,18 @@ class Ledger:
         return bool(len(below) or len(above))
 
     def add_solution(self, solution: IntArray) -> bool:
-        """Keep a solution if it shows anything new; whether it does."""
+        """Keep a solution if it has any new value; return whether it has."""
         is_new = self.see(self.functionals @ solution, Witness(len(self.known), _NONE, _NONE))
         if is_new:
             self.known.append(solution)
         return is_new
 
     def coefficients(self, functional: int) -> IntArray:
-        """The coefficient of each variable."""
+        """Return the coefficient of each variable in a functional."""
         return self.signed_sum(np.array([functional]), np.array([1]))
 
     def signed_sum(self, functionals: IntArray, signs: IntArray) -> IntArray:
-        """The sum of functionals that share no variable, each times its sign, as coefficients."""
+        """Return the coefficients of a signed sum of functionals that share no variable."""
         C = self.functionals
         starts, ends = C.indptr[functionals], C.indptr[functionals + 1]
         sizes = ends - starts
@@ -330,13 +329,13 @@ class Ledger:
         return total
 
     def grounds(self, functionals: Iterable[int], sign: int) -> IntArray:
-        """For each of some ends the place in `GROUNDS` of what it rests on."""
+        """Return for some ends the index in `GROUNDS` of their evidence."""
         whys = (self._reasons.get((k, sign)) for k in functionals)
         places = [0 if why is None else GROUNDS.index(why.grounds) for why in whys]
         return np.array(places, dtype=np.int64)
 
     def end(self, functional: int, sign: int) -> End:
-        """The least value of a functional, or with sign −1 that of its negative."""
+        """Return the minimum of a functional, or with sign −1 that of its negative."""
         return End(
             proven=self.proven(functional, sign),
             why=self._reasons.get((functional, sign)),
@@ -345,13 +344,13 @@ class Ledger:
         )
 
     def solution(self, witness: Witness) -> IntArray:
-        """The solution that a witness stands for."""
+        """Return the solution of a witness."""
         values = self.known[witness.known].copy()
         values[witness.columns] += witness.change
         return values
 
     def recheck(self) -> None:
-        """Add up every combination, and put every witness into all rows.
+        """Recompute every combination, and check every witness against all rows.
 
         Raises:
             ValueError: One of them does not show what it is there for.
@@ -373,7 +372,7 @@ class Ledger:
                     raise ValueError(f"functional {k}: its rows do not add up to {end.proven}")
 
     def state(self) -> Arrays:
-        """All that is known, as arrays that `take_up` reads.
+        """Return the content as arrays that `take_up` reads.
 
         Raises:
             ValueError: Something is proven by cases, which are not kept.
@@ -394,7 +393,7 @@ class Ledger:
         }
 
     def take_up(self, state: Arrays) -> None:
-        """Know again what another ledger of the same program and functionals knew."""
+        """Restore the content of another ledger of the same program and functionals."""
         for name in _SIDES:
             setattr(self, name, state[name].copy())
         self.known, self.effort = list(state["known"]), float(state["effort"])
@@ -409,7 +408,7 @@ OnLedger = Callable[[Ledger], None]
 
 
 def ignore_ledger(ledger: Ledger) -> None:
-    """Nobody looks."""
+    """Ignore a ledger."""
 
 
 _NONE: Final = np.empty(0, dtype=np.int64)
@@ -427,7 +426,7 @@ _Each = TypeVar("_Each")
 
 
 def packed(name: str, vectors: Sequence[SparseVector]) -> Arrays:
-    """Sparse vectors one after the other, as arrays that `unpacked` reads."""
+    """Concatenate sparse vectors to arrays that `unpacked` reads."""
     return {
         f"{name}_is": np.array([what for what, _, _ in vectors], dtype=np.int64),
         f"{name}_at": np.concatenate([_NONE, *(at for _, at, _ in vectors)]),
@@ -437,7 +436,7 @@ def packed(name: str, vectors: Sequence[SparseVector]) -> Arrays:
 
 
 def unpacked(name: str, state: Arrays) -> Iterator[SparseVector]:
-    """The sparse vectors of a name."""
+    """Yield the sparse vectors that were packed under a name."""
     places, values = (
         np.split(state[f"{name}_{part}"], state[f"{name}_ends"][:-1]) for part in ("at", "by")
     )
@@ -445,20 +444,20 @@ def unpacked(name: str, state: Arrays) -> Iterator[SparseVector]:
 
 
 def _vector(why: Combination | Confirmation) -> SparseVector:
-    """A reason; a confirmation has the scale 0."""
+    """Convert a reason to a vector; a confirmation has the scale 0."""
     if isinstance(why, Confirmation):
         return (0, 0), _NONE, _NONE
     return (why.scale, GROUNDS.index(why.grounds)), why.rows, why.weights
 
 
 def _reason(what: Sequence[int], rows: IntArray, weights: IntArray) -> Reason:
-    """That of `_vector`."""
+    """Convert a vector of `_vector` back to a reason."""
     scale, grounds = what
     return Combination(scale, rows, weights, GROUNDS[grounds]) if scale else Confirmation()
 
 
 def _numbered(of_end: Mapping[tuple[int, int], _Each]) -> tuple[list[_Each], IntArray]:
-    """The distinct things, and a row for each end: functional, sign and the thing's number."""
+    """Return the distinct things, and a row for each end: functional, sign and number."""
     distinct = {id(each): each for each in of_end.values()}
     number = {key: at for at, key in enumerate(distinct)}
     rows = [(*end, number[id(each)]) for end, each in of_end.items()]

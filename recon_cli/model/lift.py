@@ -1,8 +1,8 @@
-"""Lifts: features that only coarse geounits see finely are put back after solving.
+"""Lifts: features that only coarse geounits publish in detail are restored after solving.
 
-When a region's tables know the full joint of a finer feature (single years of age) with the
-features they cross it with, the working grain need not carry it: the fine counts are summed to
-the working grain as rows, and any allocation within each sum meets the fine counts exactly.
+If a region's tables determine the full joint of a finer feature (single years of age) with the
+features that they cross it with, the working grain need not include it: the fine counts are summed
+to the working grain as rows, and any allocation within each sum meets the fine counts exactly.
 
 See *lift* in docs/glossary.md.
 """
@@ -44,7 +44,7 @@ class Lift:
 
     @property
     def combine(self) -> sparse.csr_array:
-        """Sparse (coarse rows × fine rows): fine counts → coarse counts."""
+        """Return a sparse (coarse rows × fine rows) matrix from fine to coarse counts."""
         n = len(self.fine)
         data = np.ones(n, dtype=np.int64)
         return sparse.csr_array((data, (self.sums, np.arange(n))), shape=(len(self.masks), n))
@@ -56,10 +56,10 @@ NO_LIFT: Final = Lift(features=(), fine=_NONE, sums=_NONE, masks=(), groups=(), 
 
 
 def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
-    """Sum the rows that are finer than the grain, if that loses nothing.
+    """Sum the rows that are finer than the grain, if that loses no information.
 
-    It loses nothing when the fine rows of every sum partition it along the lifted features and
-    the sums are disjoint: then each record has its own sum, and each sum its own fine counts.
+    It loses none if the fine rows of every sum partition it along the lifted features and the sums
+    are disjoint: then each record belongs to one sum, and each sum has its own fine counts.
 
     Args:
         rows: Predicates of one pattern's minimal margins.
@@ -94,7 +94,7 @@ def plan_lift(grain: Grain, rows: Sequence[Masks]) -> Lift | None:
 
 
 def _hulls(grain: Grain, rows: Sequence[Masks]) -> list[Masks]:
-    """The smallest unions of atoms that contain given predicates."""
+    """Return the smallest unions of atoms that contain given predicates."""
     columns = []
     for atoms, column in zip(grain.atoms, zip(*rows, strict=True), strict=False):
         hull = {mask: sum(atom for atom in atoms if atom & mask) for mask in set(column)}
@@ -103,7 +103,7 @@ def _hulls(grain: Grain, rows: Sequence[Masks]) -> list[Masks]:
 
 
 def _meetings(atoms: Sequence[int], masks: Sequence[int]) -> tuple[tuple[int, ...], IntArray]:
-    """Which groups of values atoms and masks have in common, and where each pair has its own."""
+    """Return the value groups in which atoms and masks intersect, and the group of each pair."""
     found: dict[int, int] = {0: -1}
     of_mask = {
         mask: [found.setdefault(atom & mask, len(found) - 1) for atom in atoms]
@@ -114,7 +114,7 @@ def _meetings(atoms: Sequence[int], masks: Sequence[int]) -> tuple[tuple[int, ..
 
 
 def _is_partition(whole: Masks, parts: list[Masks], features: tuple[int, ...]) -> bool:
-    """Whether parts, alike but for ``features``, tile their hull."""
+    """Test whether parts that differ only in ``features`` tile their hull."""
     volume = sum(_volume(part, features) for part in parts)
     return volume == _volume(whole, features) and all_disjoint(parts)
 

@@ -38,7 +38,7 @@ class LinkedPart:
 
 @dataclass(frozen=True)
 class LinkRows:
-    """What links say of the columns of all parts, one part after the other.
+    """Rows of links over the columns of all parts, one part after the other.
 
     Attributes:
         rows: With ends that are numbers.
@@ -55,7 +55,7 @@ class LinkRows:
 
 
 def link_masks(links: Sequence[Link], release: Release, part: int) -> list[Masks]:
-    """Predicates that a plan must distinguish so that links can be stated.
+    """Return predicates that a plan must distinguish for the links.
 
     Args:
         part: The number of the part whose release it is.
@@ -78,7 +78,7 @@ def link_masks(links: Sequence[Link], release: Release, part: int) -> list[Masks
 
 @dataclass(frozen=True)
 class LinkCodes:
-    """Which candidates each link counts, all parts one after the other.
+    """The candidates that each link counts, all parts one after the other.
 
     Attributes:
         code: (links × candidates) the combination of groups that a candidate is counted in, −1
@@ -91,7 +91,7 @@ class LinkCodes:
 
 
 def link_codes(links: Sequence[Link], parts: Sequence[LinkedPart]) -> LinkCodes:
-    """What each link says of single candidates, whatever others there are."""
+    """Find the groups of single candidates under each link, whatever others there are."""
     start = np.cumsum([0, *(len(part.unit) for part in parts)])
     code = np.full((len(links), int(start[-1])), -1, dtype=np.int64)
     size = np.zeros_like(code)
@@ -106,7 +106,7 @@ def link_codes(links: Sequence[Link], parts: Sequence[LinkedPart]) -> LinkCodes:
 
 
 def link_rows(links: Sequence[Link], parts: Sequence[LinkedPart]) -> LinkRows:
-    """The rows of all links in all places: Eq. (link) of docs/method.md."""
+    """Build the rows of all links in all places: Eq. (link) of docs/method.md."""
     start = np.cumsum([0, *(len(part.unit) for part in parts)])
     upper = np.concatenate([part.upper for part in parts])
     made = [
@@ -136,10 +136,10 @@ def link_rows(links: Sequence[Link], parts: Sequence[LinkedPart]) -> LinkRows:
 
 @dataclass(frozen=True)
 class _Row:
-    """One inequality of a link: ``weights`` of both parts add up to no less than 0.
+    """One inequality of a link: the ``weights`` of both parts sum to at least 0.
 
     Attributes:
-        weights: Of the first part, and of each candidate of the second.
+        weights: Weight of the first part, and of each candidate of the second.
         is_equal: Whether it is an equation where nothing in it stands for more.
         is_void: Whether it says nothing where something in it stands for more.
     """
@@ -150,7 +150,7 @@ class _Row:
 
 
 def _rows_of(link: Link, second: LinkedPart) -> Iterator[_Row]:
-    """The inequalities of a link."""
+    """Yield the inequalities of a link."""
     one = np.ones(len(second.unit), dtype=np.int64)
     if link.kind is LinkKind.EQUAL or link.size is None:
         yield _Row((1, -one), is_equal=True, is_void=False)
@@ -164,7 +164,7 @@ def _rows_of(link: Link, second: LinkedPart) -> Iterator[_Row]:
 
 
 def _sizes(feature: int, part: LinkedPart) -> IntArray:
-    """The size of each candidate."""
+    """Return the size of each candidate."""
     values = part.plan.release.features[feature].values
     of_atom = np.array([int(values[v]) for v in part.plan.grain.lowest[feature]], dtype=np.int64)
     sizes: IntArray = of_atom[part.candidates.atoms[:, feature]]
@@ -221,7 +221,7 @@ class _Rows:
 
 
 def _is_open(link: Link, part: LinkedPart) -> BoolArray:
-    """Which candidates of the second part stand for larger ones, too, and may be there."""
+    """Test which candidates of the second part stand for larger ones, too, and may be present."""
     if link.top is None or link.size is None:
         return np.zeros(len(part.unit), dtype=bool)
     is_top: BoolArray = (_sizes(link.size, part) == link.top) & (part.upper > 0)
@@ -229,7 +229,7 @@ def _is_open(link: Link, part: LinkedPart) -> BoolArray:
 
 
 def _codes(link: Link, part: LinkedPart, side: int, sizes: Sequence[int]) -> IntArray:
-    """For each candidate the combination of groups that it is counted in, −1 for none."""
+    """Return for each candidate the combination of groups that counts it, −1 for none."""
     grain, atoms = part.plan.grain, part.candidates.atoms
     release = part.plan.release
     counted = np.ones(len(part.unit), dtype=bool)

@@ -1,10 +1,10 @@
-"""Margins: the published cells of a geounit and every count they determine by subtraction.
+"""Margins: the published cells of a geounit and all counts that follow by subtraction.
 
-A margin is a set of histogram cells with a known count. Two known margins that differ in one
-feature, one inside the other, give a third: their difference (total minus Hispanic is not
-Hispanic). Published cells are closed under such one-feature differences, and only the margins
-that are not sums of smaller ones are kept: bounds from a sum of disjoint margins are never
-tighter than the bounds from its parts.
+A margin is a set of histogram cells with a known count. Two margins that differ in one feature,
+one inside the other, give a third: their difference (total minus Hispanic is not Hispanic).
+Published cells are closed under such one-feature differences, and only the margins that are not
+sums of smaller ones are kept: bounds from a sum of disjoint margins are never tighter than the
+bounds from its parts.
 
 See *margin* and *closure* in docs/glossary.md.
 """
@@ -36,7 +36,7 @@ _GROWTH = 8
 
 @dataclass(frozen=True)
 class Margins:
-    """What one coverage pattern determines about one geounit.
+    """The counts of a geounit that one coverage pattern determines.
 
     Attributes:
         columns: The published (table, cell number) pairs, the order of count vectors.
@@ -106,16 +106,11 @@ def close_margins(release: Release, columns: Sequence[tuple[str, int]]) -> Margi
 class _Closure:
     """Known margins, closed one feature at a time.
 
-    A predicate is one number here, the masks of its features side by side: along a feature two
+    A predicate is one integer here, the concatenated masks of its features: along a feature two
     margins differ in that feature's bits alone.
     """
 
     def __init__(self, full: Masks) -> None:
-        """Nothing is known yet.
-
-        Args:
-            full: The masks of a predicate without conditions.
-        """
         self.checks: list[Terms] = []
         self._shifts = tuple(accumulate((mask.bit_length() for mask in full[:-1]), initial=0))
         self._fields = tuple(m << shift for m, shift in zip(full, self._shifts, strict=True))
@@ -129,25 +124,25 @@ class _Closure:
         self._touched: dict[tuple[int, int], None] = {}
 
     def known(self) -> dict[Masks, Terms]:
-        """Every margin that was found, in the order of discovery."""
+        """List every margin, in the order of discovery."""
         return {self._masks[margin]: terms for margin, terms in self._terms.items()}
 
     def minimal(self) -> list[Masks]:
-        """The margins that are not sums of smaller ones, in the order of discovery."""
+        """List the margins that are not sums of smaller ones, in the order of discovery."""
         return [self._masks[margin] for margin in self._minimal()]
 
     def _minimal(self) -> list[int]:
         return [margin for margin in self._masks if margin not in self._sums]
 
     def relations(self) -> tuple[tuple[Masks, tuple[Masks, ...]], ...]:
-        """Margins that are sums of others, with their disjoint parts."""
+        """List margins that are sums of others, with their disjoint parts."""
         masks = self._masks
         return tuple(
             (masks[whole], tuple(masks[part] for part in parts)) for whole, parts in self._relations
         )
 
     def publish(self, masks: Masks, terms: Terms) -> None:
-        """Add a published count; one that is known already becomes a check."""
+        """Add a published count; a known one becomes a check."""
         margin = self._number(masks)
         if margin in self._terms:
             self.checks.append(_minus(terms, self._terms[margin]))
@@ -166,9 +161,9 @@ class _Closure:
     def drop_sums(self) -> None:
         """Drop margins that are sums of disjoint smaller ones across several features.
 
-        Greedy: the parts of a margin are picked from the largest to the smallest, each disjoint
-        from those before. What is dropped is such a sum, and the sum is checked against the
-        counts; but not every such sum is found. One that stays is right, too: it costs time only.
+        The parts of a margin are picked greedily, largest first, each disjoint from those before.
+        Every dropped margin is such a sum, which is checked against the counts; but not every such
+        sum is found. A redundant margin that stays is still correct; it only costs time.
         """
         margins = self._minimal()
         rows = [self._masks[margin] for margin in margins]
@@ -206,14 +201,14 @@ class _Closure:
         self._sums.add(whole)
 
     def _less(self, whole: int, parts: Sequence[int]) -> Terms:
-        """What is left of a margin's count without some of its parts."""
+        """Subtract some parts from a margin's count."""
         difference = dict(self._terms[whole])
         for part in parts:
             _subtract(difference, self._terms[part])
         return difference
 
     def _split(self, line: tuple[int, int]) -> None:
-        """Split the margins of one line, which differ in one feature only, into smaller ones."""
+        """Split the margins that differ in one feature only into smaller ones."""
         f, rest = line
         parts: list[int] = []
         union = 0
@@ -248,7 +243,7 @@ class _Closure:
 def _tally_terms(
     masks: Masks, at: int, release: Release, known: dict[Masks, Terms]
 ) -> Terms | None:
-    """A tally as the sum of the margins of its options, if all of those are known."""
+    """Express a tally as the sum of the margins of its options, if all are known."""
     total: Terms = {}
     for margin in predicates(masks, at, release):
         if margin not in known:
@@ -258,7 +253,7 @@ def _tally_terms(
 
 
 def predicates(masks: Masks, tally: int | None, release: Release) -> tuple[Masks, ...]:
-    """The predicates whose counts a cell adds up: one, or of a tallied feature who picked each."""
+    """Return the predicates whose counts a cell sums: one, or for a tally one for each option."""
     if tally is None:
         return (masks,)
     feature = release.features[tally]
@@ -273,7 +268,7 @@ def _minus(left: Terms, right: Terms) -> Terms:
 
 
 def _subtract(terms: Terms, right: Terms) -> None:
-    """Take ``right`` away from ``terms``, in place."""
+    """Subtract ``right`` from ``terms``, in place."""
     for column, coefficient in right.items():
         value = terms.get(column, 0) - coefficient
         if value:
@@ -283,13 +278,13 @@ def _subtract(terms: Terms, right: Terms) -> None:
 
 
 def _distinct(checks: list[Terms]) -> list[Terms]:
-    """Each combination once, without the empty ones."""
+    """Return the distinct nonempty combinations."""
     unique = {(*(order := sorted(terms)), *map(terms.get, order)): terms for terms in checks}
     return [terms for terms in unique.values() if terms]
 
 
 def combination_matrix(rows: Sequence[Terms], width: int) -> sparse.csr_array:
-    """Sparse (combinations × columns): linear combinations of columns."""
+    """Build a sparse (combinations × columns) matrix of linear combinations."""
     lengths = [len(terms) for terms in rows]
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     indices = np.array([c for terms in rows for c in terms], dtype=np.int32)
@@ -298,22 +293,22 @@ def combination_matrix(rows: Sequence[Terms], width: int) -> sparse.csr_array:
 
 
 def cells_of(pattern: CoveragePattern) -> list[tuple[str, int]]:
-    """The (table, cell number) pairs of a pattern."""
+    """List the (table, cell number) pairs of a pattern."""
     return [(name, number) for name, numbers in pattern.cells.items() for number in numbers]
 
 
 def relations_of(release: Release, pattern: CoveragePattern) -> sparse.csr_array:
-    """(relations × cells of the pattern) combinations that are zero for true counts."""
+    """Return (relations × cells of the pattern) combinations that are zero for true counts."""
     return close_margins(release, cells_of(pattern)).checks
 
 
 def count_matrix(
     pattern: CoveragePattern, geoids: pl.Series, counts: pl.DataFrame
 ) -> sparse.csr_array:
-    """(geounits × cells of the pattern) counts.
+    """Return a (geounits × cells of the pattern) matrix of counts.
 
     Args:
-        pattern: That of the geounits.
+        pattern: Pattern of the geounits.
         geoids: Theirs, distinct.
         counts: ``geoid, table, cell, count``; those of other geounits are ignored.
     """

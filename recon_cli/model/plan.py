@@ -1,8 +1,8 @@
-"""The static half of the system: everything that follows from which cells are published.
+"""Plans: the static half of the system, which depends only on the published cells.
 
-A plan is made once for a release, a choice of tables and a coverage; it then serves every
-geounit. It holds the working grain and, for each coverage pattern, the rows over that grain as
-integer combinations of published counts.
+A plan is made once for a release, a choice of tables and a coverage; it then serves every geounit.
+It contains the working grain and, for each coverage pattern, the rows over that grain as integer
+combinations of published counts.
 
 See *plan* in docs/glossary.md.
 """
@@ -33,7 +33,7 @@ _DOMAIN = 2_000_000
 
 @dataclass(frozen=True)
 class Identity:
-    """Margins of a coarse geounit that its units determine too: both must give one number.
+    """Margins of a coarse geounit that its units determine too; the two counts must be equal.
 
     Attributes:
         coarse: Sparse (identities × pattern columns).
@@ -46,7 +46,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class CountTransforms:
-    """What the counts of a geounit come to.
+    """Linear combinations of a geounit's published counts.
 
     Attributes:
         matrix: Sparse (plan columns × combinations): the right-hand sides, the lift's fine
@@ -66,7 +66,7 @@ class PatternPlan:
 
     Attributes:
         pattern: Index into the coverage.
-        margins: What the pattern determines.
+        margins: Margins that the pattern determines.
         masks: Predicates of the system rows, unions of histogram cells of the working grain.
         tally: For each row the tallied feature, or None.
         combine: Sparse (rows × columns): published counts → right-hand sides.
@@ -74,8 +74,8 @@ class PatternPlan:
         screen: Sparse (screen margins × columns): published counts → their counts.
         groups: The rows by the features that they constrain.
         screens: Known margins over few features, minimal or not; the units' patterns only.
-        lift: How finer rows were summed to the grain; its sums are the last rows.
-        identity: What must equal the sum over units; None at the unit level.
+        lift: Sums of finer rows at the grain; these are the last rows.
+        identity: Margins that must equal the sum over units; None at the unit level.
         lattice: Where counts are intervals, how they follow from each other; its nodes are the
             rows. Then `combine`, `screen` and `fine` are not used.
         screened: For each screen of a lattice its node.
@@ -98,13 +98,13 @@ class PatternPlan:
 
     @property
     def first_sum(self) -> int:
-        """Number of the first row that is a sum of lifted rows."""
+        """Return the number of the first row that is a sum of lifted rows."""
         return len(self.masks) - len(self.lift.masks)
 
 
 @dataclass(frozen=True)
 class Column:
-    """How a column of the microdata is written.
+    """The encoding of a microdata column.
 
     Attributes:
         feature: The feature that it groups.
@@ -117,7 +117,7 @@ class Column:
     labels: pl.Series
 
     def write(self, values: IntArray, seen: BoolArray) -> pl.Series:
-        """The column of people with (people × features) values, null where not ``seen``."""
+        """Encode the column from (people × features) values, null where not ``seen``."""
         known = self.group[values[:, self.feature]]
         return self.labels[np.where(seen[:, self.feature], known, len(self.labels) - 1)]
 
@@ -137,24 +137,24 @@ class Plan:
 
     @cached_property
     def impossible(self) -> tuple[RowGroup, ...]:
-        """The release's structural zeros, by the features that they are about."""
+        """Return the release's structural zeros, indexed by their features."""
         zeros = self.release.impossible
         return group_rows(self.grain, self.release.full, zeros, [None] * len(zeros))
 
     @property
     def is_lifted(self) -> bool:
-        """Whether some feature is put back by a lift."""
+        """Report whether a lift restores any feature."""
         return any(len(pattern.lift.fine) for pattern in self.patterns)
 
     @cached_property
     def columns(self) -> dict[tuple[str, int], int]:
-        """The place of each published cell, by table and number, among those of `tables`."""
+        """Map table and number of each published cell to its index among the cells of `tables`."""
         cells = ((table.name, cell.number) for table in self.tables for cell in table.cells)
         return {cell: place for place, cell in enumerate(cells)}
 
     @cached_property
     def sums(self) -> tuple[CountTransforms, ...]:
-        """For each of `patterns` what counts come to, by the plan's `columns`."""
+        """Return for each of `patterns` the transforms of counts, by the plan's `columns`."""
         columns = {each.pattern: each.margins.columns for each in self.patterns}
 
         def wide(pattern: int, matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:
@@ -177,13 +177,11 @@ class Plan:
 
     @cached_property
     def mentioned(self) -> tuple[BoolArray, ...]:
-        """For each of `patterns` which histogram cells some row holds, or that cannot be.
+        """Return for each of `patterns` a mask of histogram cells in some row, or impossible.
 
-        In mixed-radix order.
-
-        One value stands for all cells: true where the number of all people is known, so that
-        everybody is in some row; false where it is not, and there are too many cells to go
-        through.
+        Cells are in mixed-radix order. A single value stands for all cells: true if the number of
+        all people is known, so that everybody is in some row; false if it is not, and there are too
+        many cells to enumerate.
         """
         sizes = self.grain.sizes
         domain = enumerate_domain(sizes) if math.prod(sizes) <= _DOMAIN else None
@@ -200,7 +198,7 @@ class Plan:
 
     @cached_property
     def microdata(self) -> tuple[Column, ...]:
-        """The release's microdata columns."""
+        """Return the release's microdata columns."""
         return tuple(self._column(name) for name in self.release.microdata)
 
     def _column(self, name: str) -> Column:
@@ -213,7 +211,7 @@ class Plan:
 
     @cached_property
     def resolved(self) -> dict[int, BoolArray]:
-        """Feature → for each of its atoms whether it lies in one group of the histogram."""
+        """Map each feature to a mask of the atoms that lie in one group of the histogram."""
         found: dict[int, BoolArray] = {}
         for name in self.release.histogram:
             groups = self.release.column_groups(name)

@@ -30,10 +30,10 @@ def make_plan(
     coverage: Coverage,
     distinguish: Sequence[Masks] = (),
 ) -> Plan:
-    """Plan at the coarsest grain that loses nothing, with lifts where they are exact.
+    """Make a plan at the coarsest grain that loses nothing, with lifts where they are exact.
 
     Args:
-        coverage: Which cells are published; pattern numbers are kept.
+        coverage: Published cells; pattern numbers are kept.
         distinguish: Further predicates that the grain must resolve, published or not.
     """
     close = _Close(release, tables, coverage)
@@ -54,7 +54,7 @@ def make_fine_plan(
     coverage: Coverage,
     distinguish: Sequence[Masks] = (),
 ) -> Plan:
-    """Plan at the common refinement of all rows: always exact, and larger than a lifted plan."""
+    """Make a plan at the common refinement of all rows: exact, but larger than a lifted one."""
     return _fine_plan(_Close(release, tables, coverage), distinguish)
 
 
@@ -64,11 +64,11 @@ def make_relaxed_plan(
     coverage: Coverage,
     distinguish: Sequence[Masks] = (),
 ) -> Plan:
-    """A plan whose coarse rows are the published cells themselves, for Eq. 4.9.
+    """Make a plan whose coarse rows are the published cells themselves, for Eq. 4.9.
 
-    Their differences, which bound a unit's share more tightly, are left to the exact system.
-    Cells finer than the grain are summed to it within their table; where that is not possible
-    the grain is fine. Arguments as for `make_plan`.
+    Their differences, which bound a unit's share more tightly, are left to the exact system. Cells
+    finer than the grain are summed to it within their table; where that is not possible the grain
+    is fine. Arguments as for `make_plan`.
     """
     close = _Close(release, tables, coverage)
     resolved = [*release.impossible, *distinguish]
@@ -84,9 +84,9 @@ def make_relaxed_plan(
 
 
 def make_published_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
-    """Plan over single values with the published cells themselves as rows: the study's program.
+    """Make a plan over single values with the published cells as rows: the study's program.
 
-    A feature that no published cell tells apart stays whole. Arguments as for `make_plan`.
+    A feature that no published cell distinguishes is not split. Arguments as for `make_plan`.
     """
     close = _Close(release, tables, coverage)
     seen = release.distinguished_by(
@@ -108,7 +108,7 @@ def make_published_plan(release: Release, tables: Sequence[Table], coverage: Cov
 
 
 def _cells_as_rows(close: _Close, p: int, grain: Grain) -> PatternPlan:
-    """A pattern with its published cells as rows, over a grain that resolves all of them."""
+    """Make a pattern with its published cells as rows, over a grain that resolves all of them."""
     rows: dict[tuple[Masks, int | None], Terms] = {}
     for column, (name, number) in enumerate(close.patterns[p].columns):
         cell = close.release.table_by_name[name].cells[number - 1]
@@ -127,7 +127,7 @@ def _fine_plan(close: _Close, distinguish: Sequence[Masks]) -> Plan:
 
 @dataclass(frozen=True, eq=False)
 class _Same:
-    """A release as a key: that very object, since comparing two takes as long as the work."""
+    """A release as a cache key by identity, since comparing two takes as long as the work."""
 
     release: Release
 
@@ -140,14 +140,14 @@ class _Same:
 
 @lru_cache(maxsize=8)
 def _closed(same: _Same, columns: tuple[tuple[str, int], ...]) -> Margins:
-    """`close_margins` of one pattern; the stages of one run have them in common."""
+    """Cache `close_margins` of one pattern; the stages of a run share them."""
     return close_margins(same.release, columns)
 
 
 def _closed_patterns(
     release: Release, tables: Sequence[Table], coverage: Coverage
 ) -> dict[int, Margins]:
-    """The margins of each pattern that publishes any table; patterns with the same cells share."""
+    """Return the margins of each pattern with a table; patterns with the same cells share them."""
     columns = {p: pattern_columns(pattern, tables) for p, pattern in enumerate(coverage)}
     distinct = {cells: _closed(_Same(release), cells) for cells in set(columns.values()) if cells}
     return {p: distinct[cells] for p, cells in columns.items() if cells}
@@ -179,7 +179,7 @@ class _Close:
         return p in self.unit_patterns
 
     def rows(self, p: int) -> list[int]:
-        """The pattern's minimal margins that need a row of the system."""
+        """List the pattern's minimal margins that need a row of the system."""
         margins = self.patterns[p]
         if self.is_unit(p):
             return list(range(len(margins.masks)))
@@ -187,7 +187,7 @@ class _Close:
         return [i for i, (masks, tally) in enumerate(both) if not self.is_shared(masks, tally)]
 
     def is_shared(self, masks: Masks, tally: int | None) -> bool:
-        """Whether the units determine the count, whatever their patterns."""
+        """Test whether the units determine the count, whatever their patterns."""
         if tally is None:
             return masks in self.shared
         return (masks, tally) in self.shared_tallies
@@ -197,7 +197,7 @@ class _Close:
         return [margins.masks[i] for i in self.rows(p) if margins.tally[i] is None]
 
     def unit_rows(self) -> list[Masks]:
-        """Predicates that the coarse grain must resolve: all of the units', and tallies."""
+        """List predicates that the coarse grain must resolve: all of the units', and tallies."""
         rows = [masks for p in self.unit_patterns for masks in self.patterns[p].masks]
         for margins in self.patterns.values():
             rows += [
@@ -232,7 +232,7 @@ class _Close:
 def pattern_columns(
     pattern: CoveragePattern, tables: Sequence[Table]
 ) -> tuple[tuple[str, int], ...]:
-    """Table and number of the published cells of a pattern, in the order of the tables."""
+    """List table and number of the published cells of a pattern, in the order of the tables."""
     return tuple(
         (table.name, number) for table in tables for number in pattern.cells.get(table.name, ())
     )
@@ -276,7 +276,7 @@ def _pattern_plan(close: _Close, p: int, grain: Grain, lift: Lift) -> PatternPla
 
 
 def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | None:
-    """A pattern with its published cells as rows; None if the grain cannot hold them."""
+    """Make a pattern with its published cells as rows; None if the grain does not resolve them."""
     if close.is_unit(p):
         return _pattern_plan(close, p, grain, NO_LIFT)
     margins = close.patterns[p]
@@ -304,7 +304,7 @@ def _published_pattern(close: _Close, p: int, grain: Grain) -> PatternPlan | Non
 def _pattern_of_rows(
     close: _Close, p: int, grain: Grain, rows: Mapping[tuple[Masks, int | None], Terms]
 ) -> PatternPlan:
-    """A pattern with given rows: masks and tally of each, and the published counts it sums."""
+    """Make a pattern with given rows: masks and tally of each, and the published counts it sums."""
     masks, tally = tuple(key[0] for key in rows), tuple(key[1] for key in rows)
     terms, width = list(rows.values()), len(close.patterns[p].columns)
     people = [i for i, at in enumerate(tally) if at is None] if close.is_unit(p) else []
@@ -330,10 +330,10 @@ def make_interval_plan(
     coverage: Coverage,
     distinguish: Sequence[Masks] = (),
 ) -> Plan:
-    """Plan for protected counts.
+    """Make a plan for protected counts.
 
     Args:
-        coverage: Which cells are published; pattern numbers are kept.
+        coverage: Published cells; pattern numbers are kept.
         distinguish: Further predicates that the grain must resolve, published or not.
     """
     patterns = _closed_patterns(release, tables, coverage)
@@ -374,7 +374,7 @@ def make_interval_plan(
 
 
 def plan_of_units(plan: Plan, coverage: Coverage, distinguish: Sequence[Masks] = ()) -> Plan | None:
-    """A plan by the units' own tables, as if coarser places had published nothing.
+    """Make a plan by the units' own tables, as if coarser places had published nothing.
 
     Args:
         plan: For all levels.
@@ -393,7 +393,7 @@ def plan_of_units(plan: Plan, coverage: Coverage, distinguish: Sequence[Masks] =
 
 
 def coverage_of_units(release: Release, coverage: Coverage) -> Coverage:
-    """Patterns with the same numbers, without the cells of coarser levels."""
+    """Remove the cells of coarser levels from a coverage; patterns keep their numbers."""
     unit = release.geography.unit.name
     return tuple(
         pattern if pattern.level == unit else replace(pattern, cells={}) for pattern in coverage

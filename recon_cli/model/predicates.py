@@ -1,4 +1,4 @@
-"""Predicates of cells and margins: which lie inside one another, and which exclude each other.
+"""Relations between predicates: containment and disjointness.
 
 A predicate is a mask of each feature of the release, in order: the values that count.
 """
@@ -36,7 +36,7 @@ class _MasksOfFeature:
 
     @classmethod
     def of(cls, column: Sequence[int]) -> _MasksOfFeature:
-        """From the mask of each predicate."""
+        """Build it from the mask of each predicate."""
         place = {mask: i for i, mask in enumerate(dict.fromkeys(column))}
         size = max(place).bit_length() // 8 + 1
         packed = b"".join(mask.to_bytes(size, "little") for mask in place)
@@ -45,13 +45,13 @@ class _MasksOfFeature:
 
     @cached_property
     def inside(self) -> npt.NDArray[np.uint8]:
-        """(distinct masks × predicates, eight to a byte): whose mask is inside the mask."""
+        """Return (distinct masks × predicates, as bits): whose mask is inside the mask."""
         within = np.array([~(self.bits & ~mask).any(axis=1) for mask in self.bits])
         return np.packbits(within[:, self.at], axis=1)
 
     @cached_property
     def apart(self) -> BoolArray:
-        """(distinct masks × distinct masks): whether they have no value in common."""
+        """Return (distinct masks × distinct masks): whether they have no value in common."""
         return np.array([~(self.bits & mask).any(axis=1) for mask in self.bits])
 
 
@@ -59,26 +59,25 @@ class PredicatePairs:
     """Relations between predicates, through their few distinct masks of each feature."""
 
     def __init__(self, rows: Sequence[Masks]) -> None:
-        """Nothing is compared yet."""
         self._size = len(rows)
         self._features = [_MasksOfFeature.of(column) for column in zip(*rows, strict=True)]
 
     def inside(self, slab: slice) -> BoolArray:
-        """(slab × rows) table: whether row j is inside row i of the slab."""
+        """Return a (slab × rows) table: whether row j is inside row i of the slab."""
         table = np.full((slab.stop - slab.start, -(-self._size // 8)), 255, dtype=np.uint8)
         for feature in self._features:
             table &= feature.inside[feature.at[slab]]
         return np.unpackbits(table, axis=1, count=self._size).view(bool)
 
     def apart(self, rows: IntArray, others: IntArray) -> BoolArray:
-        """(rows × others) table: whether no record can satisfy both."""
+        """Return a (rows × others) table: whether no record can satisfy both."""
         table = np.zeros((len(rows), len(others)), dtype=bool)
         for feature in self._features:
             table |= feature.apart[feature.at[rows]][:, feature.at[others]]
         return table
 
     def first_disjoint(self, rows: IntArray) -> IntArray:
-        """Places in ``rows`` picked in order, each disjoint from all picked before."""
+        """Pick indices of ``rows`` in order, each disjoint from all picked before."""
         picked: list[int] = []
         left = np.ones(len(rows), dtype=bool)
         while left.any():
@@ -98,7 +97,7 @@ class PredicatePairs:
 
 
 def all_disjoint(rows: Sequence[Masks]) -> bool:
-    """Whether no record can satisfy two of the predicates."""
+    """Test whether no record can satisfy two of the predicates."""
     if any(_share_no_value(column) for column in zip(*rows, strict=True)):
         return True
     pairs, every = PredicatePairs(rows), np.arange(len(rows))
@@ -107,11 +106,11 @@ def all_disjoint(rows: Sequence[Masks]) -> bool:
 
 
 def _share_no_value(masks: Sequence[int]) -> bool:
-    """Whether the masks of one feature are disjoint."""
+    """Test whether the masks of one feature are disjoint."""
     union = functools.reduce(operator.or_, masks)
     return union.bit_count() == sum(mask.bit_count() for mask in masks)
 
 
 def slabs(rows: int) -> Iterator[slice]:
-    """Ranges of rows: a table of all pairs of thousands of rows would take 100 MB."""
+    """Yield ranges of rows: a table of all pairs of thousands of rows would take 100 MB."""
     return (slice(start, min(start + _SLAB, rows)) for start in range(0, rows, _SLAB))

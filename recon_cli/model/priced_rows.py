@@ -1,4 +1,4 @@
-"""Rows with costs over a dense domain: what column pricing needs to know of them.
+"""Rows with costs over a dense domain, as column pricing needs them.
 
 A dense domain is never written out as columns. Those of a solution enter a linear program by their
 reduced cost, which the duals of its rows give for all histogram cells at once.
@@ -24,18 +24,18 @@ from recon_cli.statement.costs import SCALE, CountCosts
 
 @dataclass(frozen=True)
 class PricedRows:
-    """The published cells of some units and of the geounits that they lie in, as rows.
+    """The published cells of some units, and of the geounits that contain them, as rows.
 
-    A row has one number over all strata: `offsets` says where a stratum's begin, by geounit and
-    node of the lattice.
+    Rows are numbered over all strata: `offsets` has the start of each stratum, whose rows are
+    ordered by geounit and lattice node.
 
     Attributes:
-        least: What each row comes to at least.
+        least: Lower bound of each row.
         most: At most, `OPEN` where there is no upper end.
         used: Whether a published cell says anything of the row. What is only implied by others is
             left out.
         kinds: Kinds of the costs of the rows' cells; see `row_costs`.
-        costs: What the kinds are; None if no count has a cost, or none is to count.
+        costs: Costs of the kinds; None if no count has a cost, or costs are ignored.
     """
 
     domain: DenseDomain
@@ -47,7 +47,7 @@ class PricedRows:
 
     @classmethod
     def of(cls, plan: Plan, domain: DenseDomain, costs: CountCosts | None) -> PricedRows:
-        """The rows of a domain; ``costs`` None where any solution will do."""
+        """Build the rows of a domain; ``costs`` is None if any solution will do."""
         parts = [_of_stratum(plan, rows, costs) for rows in domain.strata]
         layers = max((len(part.kinds) for part in parts), default=0)
         nothing = [np.full(part.least.shape, -1) for part in parts]
@@ -70,14 +70,14 @@ class PricedRows:
 
     @property
     def offsets(self) -> IntArray:
-        """Number of the first row of each stratum."""
+        """Return the number of the first row of each stratum."""
         sizes = [each.stratum.rhs.size for each in self.domain.strata]
         ends: IntArray = np.cumsum([0, *sizes], dtype=np.int64)
         return ends[:-1]
 
     @property
     def shared(self) -> BoolArray:
-        """The rows of geounits that hold several units."""
+        """Return a mask of the rows of geounits with several units."""
         found = []
         for rows in self.domain.strata:
             of_unit = rows.stratum.of_unit
@@ -87,7 +87,7 @@ class PricedRows:
 
     @property
     def wanted(self) -> list[IntArray]:
-        """For each stratum (geounits × rows) what its rows need, or would rather come to."""
+        """Return for each stratum (geounits × rows) the required, or likeliest, counts."""
         count = self.least.copy()
         if self.costs is not None:
             for kind in self.kinds:
@@ -98,17 +98,18 @@ class PricedRows:
 
     @property
     def is_coupled(self) -> bool:
-        """Whether a used row holds several units."""
+        """Report whether a used row couples several units."""
         return bool((self.used & self.shared).any())
 
     def without_shared(self) -> PricedRows:
-        """The rows of each unit alone."""
+        """Drop the rows that several units share."""
         return replace(self, used=self.used & ~self.shared)
 
     def marginal(self, counts: IntArray) -> FloatArray:
-        """What one more person in each row costs, if it comes to ``counts`` now.
+        """Return the cost of one more person in each row at ``counts``.
 
-        Rows that lack people, or have no room, cost `SHORTAGE` less or more.
+        It is −`SHORTAGE` for rows below their lower bound, and `SHORTAGE` for rows at their upper
+        bound.
         """
         slope = np.zeros(len(self.least), dtype=np.int64)
         if self.costs is not None:
@@ -120,7 +121,7 @@ class PricedRows:
         return np.where(self.used, slope / SCALE, 0.0)
 
     def select(self, units: IntArray) -> PricedRows:
-        """The rows of some units and of the geounits that they lie in."""
+        """Select the rows of some units and of the geounits that contain them."""
         kept = self.rows_of(units)
         return PricedRows(
             self.domain.select(units),
@@ -132,12 +133,12 @@ class PricedRows:
         )
 
     def costs_of(self, rows: IntArray) -> RowCosts:
-        """The costs of some rows."""
+        """Return the costs of some rows."""
         kinds = [kind[rows] for kind in self.kinds]
         return row_costs(self.least[rows], self.most[rows], kinds, self.costs)
 
     def rows_of(self, units: IntArray) -> IntArray:
-        """The rows of `select`, as rows of these."""
+        """Return the rows of `select` as row numbers of this object."""
         rows = [np.empty(0, dtype=np.int64)]
         for offset, each in zip(self.offsets.tolist(), self.domain.strata, strict=True):
             geounits = geounits_of(each.stratum.of_unit[units])
@@ -145,7 +146,7 @@ class PricedRows:
         return np.concatenate(rows)
 
     def columns(self, unit: IntArray, cell: IntArray) -> sparse.csc_array:
-        """Sparse (rows × columns) coefficients of histogram cells given by unit and number."""
+        """Return sparse (rows × columns) coefficients of histogram cells, by unit and number."""
         numbers, columns, values = [np.empty(0, dtype=np.int64)] * 3
         parts = [(numbers, columns, values)]
         for offset, rows in zip(self.offsets.tolist(), self.domain.strata, strict=True):
@@ -159,7 +160,7 @@ class PricedRows:
         return sparse.csc_array(entries, shape=(len(self.least), len(unit)))
 
     def weighted_sums(self, weights: FloatArray) -> FloatArray:
-        """(units × cells) the sum over rows of weight and coefficient."""
+        """Return (units × cells) sums over rows of weight times coefficient."""
         ends = [*self.offsets.tolist()[1:], len(weights)]
         values = [
             weights[start:end].reshape(rows.stratum.rhs.shape)
@@ -170,7 +171,7 @@ class PricedRows:
         return self.domain.sum_over_rows(values)
 
     def sum_by_unit(self, values: IntArray) -> IntArray:
-        """(units,) sums over the rows of the geounits that each unit lies in."""
+        """Return (units,) sums over the rows of the geounits that contain each unit."""
         total = np.zeros(self.domain.units, dtype=np.int64)
         for offset, each in zip(self.offsets.tolist(), self.domain.strata, strict=True):
             stratum = each.stratum
@@ -180,7 +181,7 @@ class PricedRows:
         return total
 
     def holding(self, units: BoolArray) -> BoolArray:
-        """The rows that hold people of some units."""
+        """Return a mask of the rows that contain people of some units."""
         found = [np.empty(0, dtype=bool)]
         for rows in self.domain.strata:
             held = np.zeros(len(rows.stratum.geounits), dtype=bool)
@@ -191,7 +192,7 @@ class PricedRows:
 
 @dataclass(frozen=True)
 class _StratumRows:
-    """The part of `PricedRows` that one stratum has."""
+    """The part of `PricedRows` that belongs to one stratum."""
 
     least: IntArray
     most: IntArray
@@ -221,12 +222,12 @@ def _of_stratum(plan: Plan, rows: DenseRows, costs: CountCosts | None) -> _Strat
 
 
 def kinds_of_nodes(of_cell: IntArray, node: IntArray, nodes: int) -> list[IntArray]:
-    """(geounits × nodes) kinds of the first cell of each node, of the second, and so on.
+    """Return (geounits × nodes) kinds of the first cell of each node, of the second, and so on.
 
     Args:
         of_cell: (geounits × cells) kinds of published cells, −1 without a cost.
         node: For each cell its node.
-        nodes: How many there are.
+        nodes: Number of nodes.
     """
     kinds = []
     for columns in layers_of(node):

@@ -1,6 +1,6 @@
-"""Integer programs, and the programs that follow from one by fixing, relaxing or shifting it.
+"""Integer programs, and programs derived by fixing, relaxing or shifting.
 
-An integer program is Eq. (program) of docs/method.md. It knows nothing of the system that it came
+An integer program is Eq. (program) of docs/method.md. It is independent of the system that it came
 from; where that matters, a `Subprogram` keeps the index maps.
 
 See *integer program* in docs/glossary.md.
@@ -25,13 +25,12 @@ _Number = TypeVar("_Number", np.int64, np.float64)
 class LinearConstraints:
     """``least <= A x <= most``: Eq. (published) of docs/method.md, over the unknowns of a system.
 
-    A published count has ``least == most``; a count that only bounds has ``least == 0``.
+    An exact count has ``least == most``; a count that is only an upper bound has ``least == 0``.
 
     Attributes:
         A: Sparse (rows × cells), integer coefficients; of published counts, positive ones.
-        least: What each row comes to at least.
-        most: What each row comes to at most; in a system `recon_cli.frames.OPEN` where it
-            has no upper end, in an integer program always a number that follows from the others.
+        least: Lower bound of each row.
+        most: Upper bound of each row; in a system `recon_cli.frames.OPEN` where it
 
     Raises:
         ValueError: When made: as many bounds as rows are needed.
@@ -49,7 +48,7 @@ class LinearConstraints:
             )
 
     def are_met_by(self, values: IntArray) -> bool:
-        """Whether ``values`` satisfies every row."""
+        """Test whether ``values`` satisfies every row."""
         total = self.A @ values
         return bool((total >= self.least).all() and (total <= self.most).all())
 
@@ -57,7 +56,7 @@ class LinearConstraints:
 def relax(
     rows: LinearConstraints, is_unit_row: npt.NDArray[np.bool_], unit: IntArray
 ) -> LinearConstraints:
-    """Unit by unit: coarse rows only bound what each unit puts into them (Eq. 4.9).
+    """Relax rows unit by unit: coarse rows become upper bounds of each unit's part (Eq. 4.9).
 
     Args:
         is_unit_row: For each row whether it belongs to a unit, not to a coarser geounit.
@@ -110,12 +109,12 @@ class IntegerProgram:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows, number of variables."""
+        """Return the number of rows and the number of variables."""
         rows, variables = self.constraints.A.shape
         return rows, variables
 
     def is_feasible(self, values: IntArray) -> bool:
-        """Whether ``values`` is a solution."""
+        """Test whether ``values`` is a solution."""
         return bool(
             values.shape == self.lower.shape
             and (values >= self.lower).all()
@@ -124,16 +123,16 @@ class IntegerProgram:
         )
 
     def rounded(self, point: FloatArray) -> IntArray:
-        """A point of the relaxation, rounded; empty where that is no solution, or no point."""
+        """Round a point of the relaxation; return an empty array if that is no solution."""
         values = np.rint(point).astype(np.int64)
         return values if self.is_feasible(values) else np.empty(0, dtype=np.int64)
 
     def highest(self, objective: IntArray) -> int:
-        """The greatest ``objective @ x`` that the bounds of the variables alone allow."""
+        """Return the greatest ``objective @ x`` that the bounds of the variables allow."""
         return int(objective @ np.where(objective > 0, self.upper, self.lower))
 
     def lowest(self, objective: IntArray) -> int:
-        """The least ``objective @ x`` that the bounds of the variables alone allow."""
+        """Return the least ``objective @ x`` that the bounds of the variables allow."""
         return -self.highest(-objective)
 
 
@@ -161,7 +160,7 @@ class Subprogram:
 
 @dataclass(frozen=True)
 class DeviationProgram:
-    """A program written as deviations from given values: Eq. (deviation) of docs/method.md.
+    """A program in deviations from given values: Eq. (deviation) of docs/method.md.
 
     Attributes:
         program: Non-negative deviations, one variable for each direction that has room.
@@ -176,7 +175,7 @@ class DeviationProgram:
     origin: IntArray
 
     def values_at(self, deviations: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
-        """The original variables' values after some deviations."""
+        """Return the original variables' values for some deviations."""
         values = self.origin.astype(deviations.dtype)
         np.add.at(values, self.variables, self.sign * deviations)
         return values
@@ -185,14 +184,14 @@ class DeviationProgram:
 def activity_bounds(
     A: sparse.csr_array, lower: IntArray, upper: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """For each row of ``A`` the least and the greatest ``A x`` with ``lower <= x <= upper``."""
+    """Return for each row the least and the greatest ``A x`` with ``lower <= x <= upper``."""
     positive = sparse.csr_array((np.maximum(A.data, 0), A.indices, A.indptr), shape=A.shape)
     negative = sparse.csr_array((np.minimum(A.data, 0), A.indices, A.indptr), shape=A.shape)
     return positive @ lower + negative @ upper, positive @ upper + negative @ lower
 
 
 def with_rows(program: IntegerProgram, further: LinearConstraints) -> IntegerProgram:
-    """The program with further rows."""
+    """Add rows to a program."""
     old = program.constraints
     constraints = LinearConstraints(
         sparse.csr_array(sparse.vstack([old.A, further.A])),
@@ -203,7 +202,7 @@ def with_rows(program: IntegerProgram, further: LinearConstraints) -> IntegerPro
 
 
 def with_variables(program: IntegerProgram, upper: IntArray) -> IntegerProgram:
-    """The program with further variables from 0 to ``upper`` that are in no row yet."""
+    """Add variables from 0 to ``upper`` that are in no row yet."""
     old = program.constraints
     rows, width = program.shape
     A = sparse.csr_array(
@@ -217,7 +216,7 @@ def with_variables(program: IntegerProgram, upper: IntArray) -> IntegerProgram:
 
 
 def fix_others(program: IntegerProgram, variables: IntArray, values: IntArray) -> Subprogram:
-    """The program over some variables while the others stay at ``values``.
+    """Restrict a program to some variables, with the others fixed at ``values``.
 
     Args:
         variables: Its variables to keep, rising.
@@ -233,7 +232,7 @@ def fix_others(program: IntegerProgram, variables: IntArray, values: IntArray) -
 
 
 def relax_others(program: IntegerProgram, variables: IntArray) -> Subprogram:
-    """The program over some variables, whatever the others are within their bounds.
+    """Restrict a program to some variables, with the others free within their bounds.
 
     A relaxation, Eq. (alone) of docs/method.md: it loses no solution.
 
@@ -252,7 +251,7 @@ def relax_others(program: IntegerProgram, variables: IntArray) -> Subprogram:
 
 
 def connected_subset(program: IntegerProgram, variables: IntArray) -> Subprogram:
-    """Whole connected parts of a program, given by their variables, rising."""
+    """Select whole connected parts of a program, by their sorted variables."""
     old = program.constraints
     kept = sparse.csr_array(old.A[:, variables])
     keep = np.diff(kept.indptr) > 0
@@ -260,7 +259,7 @@ def connected_subset(program: IntegerProgram, variables: IntArray) -> Subprogram
 
 
 def deviation_program(program: IntegerProgram, origin: IntArray) -> DeviationProgram:
-    """The same program in deviations ``x - origin``: Eq. (deviation) of docs/method.md.
+    """Substitute the deviations ``x - origin`` in a program: Eq. (deviation) of docs/method.md.
 
     Args:
         origin: A value for each variable; it need not be a solution, nor within the bounds.
@@ -286,7 +285,7 @@ def deviation_program(program: IntegerProgram, origin: IntArray) -> DeviationPro
 def connected_parts(
     A: sparse.csr_array, groups: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
-    """The connected part of each row and of each column, numbered from 0.
+    """Return the connected part of each row and of each column, numbered from 0.
 
     Args:
         A: Sparse (rows × columns); a row connects the columns that it has entries in.
@@ -309,12 +308,12 @@ def connected_parts(
 
 @dataclass(frozen=True)
 class ConnectedParts:
-    """The parts of a program of which each may be solved alone.
+    """The parts of a program that can be solved separately.
 
     Attributes:
         of_row: For each row its part, from 0.
         of_variable: For each variable its part.
-        count: How many there are.
+        count: Number of parts.
     """
 
     program: IntegerProgram
@@ -324,26 +323,26 @@ class ConnectedParts:
 
     @classmethod
     def of(cls, program: IntegerProgram) -> ConnectedParts:
-        """Those that no row connects."""
+        """Split a program into parts that share no row."""
         of_row, of_variable = connected_parts(program.constraints.A)
         last = max(of_row.max(initial=-1), of_variable.max(initial=-1))
         return cls(program, of_row, of_variable, int(last) + 1)
 
     @classmethod
     def whole(cls, program: IntegerProgram) -> ConnectedParts:
-        """All of the program as one part."""
+        """Take the whole program as one part."""
         rows, variables = (np.zeros(size, dtype=np.int64) for size in program.shape)
         return cls(program, rows, variables, 1)
 
     @cached_property
     def rows(self) -> list[IntArray]:
-        """The rows of each part, rising."""
+        """List the sorted rows of each part."""
         order = np.argsort(self.of_row, kind="stable")
         sizes = np.bincount(self.of_row, minlength=self.count)
         return np.split(order, np.cumsum(sizes)[:-1])
 
     def rounded(self, point: FloatArray, known: IntArray) -> IntArray:
-        """A solution: a point, rounded, in the parts where that is one, elsewhere a known one.
+        """Round a point in the parts where that is a solution, and use a known one elsewhere.
 
         Args:
             point: A value of each variable.
@@ -361,16 +360,16 @@ class ConnectedParts:
 
 
 def _first_connected(left: IntArray, right: IntArray, size: int) -> IntArray:
-    """For each node of a graph the least node that it is connected with.
+    """Return for each node of a graph the least node of its connected component.
 
-    The roots of either end of an edge are joined, and every node looks up its root again, until
-    no edge joins two roots. On small programs a tenth of the time of scipy's `csgraph`, on large
-    ones the same; and that loads scipy's linear algebra, 0.1 s and 11 MB in every process.
+    The roots of both ends of an edge are joined, and every node looks up its root again, until no
+    edge joins two roots. On small programs this takes a tenth of the time of scipy's `csgraph`, on
+    large ones the same; and importing that costs 0.1 s and 11 MB in every process.
 
     Args:
         left: One end of each edge.
         right: The other.
-        size: How many nodes there are.
+        size: Number of nodes.
     """
     root = np.arange(size)
     while True:
@@ -390,7 +389,7 @@ def _subprogram(
     kept: LinearConstraints,
     keep: BoolArray,
 ) -> Subprogram:
-    """Some variables of a program under those rows over them that are to be kept."""
+    """Restrict a program to some variables and the given rows over them."""
     rows = np.flatnonzero(keep)
     constraints = LinearConstraints(
         sparse.csr_array(kept.A[rows]), kept.least[rows], kept.most[rows]

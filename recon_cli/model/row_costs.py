@@ -1,8 +1,8 @@
 """Convex costs of rows: programs whose objective is the likelihood of the published counts.
 
-Eq. (likely) of docs/method.md. A row's cost is that of the published cells that it stands for. It
-is least at the row's likeliest count, and rises on either side in segments of constant slope, so
-that the least sum over rows is an integer program with one variable a segment.
+Eq. (likely) of docs/method.md. A row's cost is that of the published cells that it represents. It
+is least at the row's likeliest count, and increases on either side in segments of constant slope,
+so that the least sum over rows is an integer program with one variable for each segment.
 
 See *cost* in docs/glossary.md.
 """
@@ -29,17 +29,17 @@ SHORTAGE = 100 * SCALE
 
 @dataclass(frozen=True)
 class RowCosts:
-    """Costs of rows as functions of what they come to.
+    """Costs of rows as functions of their counts.
 
     Attributes:
-        least: What each row comes to at least.
+        least: Lower bound of each row.
         most: At most, `OPEN` where there is no upper end.
         likeliest: Where it costs least.
         row: The row of each segment.
         sign: 1 for segments above the likeliest count, −1 for those below.
         start: People between the likeliest count and the segment.
         width: People in the segment, `OPEN` in the last one of a row without upper end.
-        slope: What each of them costs, not negative, in 1/`SCALE`.
+        slope: Nonnegative cost of one more person in each segment, in 1/`SCALE`.
     """
 
     least: IntArray
@@ -52,7 +52,7 @@ class RowCosts:
     slope: IntArray
 
     def less(self, counts: IntArray) -> RowCosts:
-        """The costs as functions of what comes on top of ``counts``."""
+        """Shift the costs to functions of the excess over ``counts``."""
         return replace(
             self,
             least=self.least - counts,
@@ -61,7 +61,7 @@ class RowCosts:
         )
 
     def select(self, rows: IntArray) -> RowCosts:
-        """The costs of some of the rows, rising."""
+        """Select the costs of some rows, sorted."""
         place = np.full(len(self.least), -1)
         place[rows] = np.arange(len(rows))
         of_row = place[self.row]
@@ -70,7 +70,7 @@ class RowCosts:
         return RowCosts(self.least[rows], self.most[rows], self.likeliest[rows], *segments)
 
     def cost(self, counts: IntArray) -> IntArray:
-        """The cost of each row, within its ends, in 1/`SCALE`."""
+        """Return the cost of each row, within its bounds, in 1/`SCALE`."""
         beyond = (counts - self.likeliest)[self.row] * self.sign
         found = np.zeros(len(self.least), dtype=np.int64)
         np.add.at(found, self.row, np.clip(beyond - self.start, 0, self.width) * self.slope)
@@ -80,14 +80,14 @@ class RowCosts:
 def row_costs(
     least: IntArray, most: IntArray, kinds: Sequence[IntArray], costs: CountCosts | None
 ) -> RowCosts:
-    """The costs of rows.
+    """Compute the costs of rows.
 
     Args:
-        least: What each row comes to at least.
+        least: Lower bound of each row.
         most: At most, `OPEN` where there is no upper end.
         kinds: Kinds of the first published cell of each row, of the second, and so on; −1 where
             there is none, or it has no cost.
-        costs: What the kinds are; None if no count has a cost.
+        costs: Costs of the kinds; None if no count has a cost.
     """
     slope = np.zeros((len(least), 2 * REACH), dtype=np.int64)
     centre = least.copy()
@@ -114,7 +114,7 @@ def row_costs(
 def _segments(
     slope: IntArray, first: IntArray, room: IntArray, sign: int
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """Row, sign, start, width and slope of the segments on one side of the likeliest counts."""
+    """Return row, sign, start, width and slope of the segments on one side of the optima."""
     steps = np.arange(REACH)
     at = first[:, None] + (steps if sign > 0 else -1 - steps)
     here = sign * np.take_along_axis(slope, np.clip(at, 0, 2 * REACH - 1), axis=1)
@@ -132,11 +132,11 @@ def _segments(
 
 @dataclass(frozen=True)
 class CostProgram:
-    """Rows with costs as an integer program.
+    """An integer program over rows with costs.
 
     Attributes:
         program: The columns first, then the segments, then what rows lack or have too many.
-        cost: What one more of each variable costs, in 1/`SCALE`.
+        cost: Cost of each variable, in 1/`SCALE`.
         columns: Number of columns.
         segments: Number of segments.
     """
@@ -156,13 +156,13 @@ def cost_program(
     short: IntArray,
     over: IntArray,
 ) -> CostProgram:
-    """The program whose least cost is that of the likeliest counts: Eq. (likely).
+    """Build the program whose least cost is that of the likeliest counts: Eq. (likely).
 
     Args:
         A: Sparse (rows × columns) coefficients.
         lower: Least people in each column.
         upper: Most.
-        short: What each person costs whom a row lacks, in 1/`SCALE`; 0 where it may lack nobody.
+        short: Cost of each person that a row lacks, in 1/`SCALE`; 0 where it may lack nobody.
         over: The same of people whom a row has too many.
     """
     height, columns = A.shape

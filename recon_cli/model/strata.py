@@ -1,7 +1,7 @@
-"""The geounits of a batch by coverage pattern, with the counts of their rows or the ends of these.
+"""The geounits of a batch by coverage pattern, with the counts of their rows or bounds of these.
 
-What the strata of a unit tell of it: whether its number of people is bounded or known, and which
-features are seen there.
+The strata of a unit determine whether its number of people is bounded or known, and which features
+are distinguished there.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ class Stratum:
 
     @property
     def least_or_rhs(self) -> IntArray:
-        """(geounits × rows) lower ends."""
+        """Return (geounits × rows) lower bounds."""
         return self.rhs if self.least is None else self.least
 
     @property
     def is_needed(self) -> BoolArray:
-        """(geounits × rows) which rows say more than others together."""
+        """Return a (geounits × rows) mask of rows that do not follow from others."""
         return np.ones(self.rhs.shape, dtype=bool) if self.needed is None else self.needed
 
 
 def find_strata(
     plan: Plan, counts: PartitionCounts, batch: slice
 ) -> tuple[list[Stratum], list[IntArray], list[IntArray]]:
-    """The batch's geounits by pattern, with the counts of their rows.
+    """Group the batch's geounits by pattern, with the counts of their rows.
 
     Returns:
         The strata; for each (geounits × fine rows) the counts that are lifted, none of intervals;
@@ -115,7 +115,7 @@ def _broken(
     place: IntArray,
     published: dict[int, tuple[sparse.csr_array, IntArray]],
 ) -> BoolArray:
-    """Which coarse geounits differ from the sum of their units."""
+    """Test which coarse geounits differ from the sum of their units."""
     difference = table @ identity.coarse
     for pattern, matrix in identity.units.items():
         if pattern not in published:
@@ -135,7 +135,7 @@ def _broken(
 def _interval_strata(
     plan: Plan, counts: PartitionCounts, intervals: CountIntervals, batch: slice
 ) -> tuple[list[Stratum], list[IntArray], list[IntArray]]:
-    """With the propagated intervals of all margins; every pattern has a lattice."""
+    """Build strata with the propagated intervals of all margins; every pattern has a lattice."""
     strata: list[Stratum] = []
     suspects: list[IntArray] = []
     for at, pattern in enumerate(plan.patterns):
@@ -165,7 +165,7 @@ def _interval_strata(
 
 
 def _require_room(plan: Plan, counts: PartitionCounts, geounits: IntArray, least: IntArray) -> None:
-    """Refuse geounits whose statements prove more people than a partition holds.
+    """Refuse geounits whose statements prove more people than a partition can have.
 
     Raises:
         SourceError: There is one; names it.
@@ -183,9 +183,9 @@ def _require_room(plan: Plan, counts: PartitionCounts, geounits: IntArray, least
 def bounded_units(
     plan: Plan, strata: Sequence[Stratum], units: int, *, is_exact: bool
 ) -> BoolArray:
-    """Units in which every possible record is in some row, so that rows bound their number.
+    """Test which units have every possible record in some row, so that rows bound their number.
 
-    Of intervals: the one of everybody has an upper end, or those of all margins have.
+    For intervals, this needs an upper bound of the count of everybody, or of all margins.
     """
     if not is_exact:
         return _bounded_by_intervals(plan, strata, units)
@@ -219,7 +219,7 @@ def _bounded_by_intervals(plan: Plan, strata: Sequence[Stratum], units: int) -> 
 
 
 def units_with_total(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
-    """Units whose own tables give, or whose own statements prove, their number of people."""
+    """Test which units' own tables or statements determine their number of people."""
     has_total = np.zeros(units, dtype=bool)
     for stratum in strata:
         pattern = plan.patterns[stratum.pattern]
@@ -235,14 +235,14 @@ def units_with_total(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolA
 
 
 def _total(plan: Plan, pattern: PatternPlan) -> int | None:
-    """The row that counts everybody."""
+    """Return the row that counts everybody."""
     rows = zip(pattern.masks, pattern.tally, strict=True)
     full = (plan.release.full, None)
     return next((row for row, masks in enumerate(rows) if masks == full), None)
 
 
 def seen_in_units(plan: Plan, strata: Sequence[Stratum], units: int) -> BoolArray:
-    """(units × features) whether a published cell in use tells the feature's values apart."""
+    """Return a (units × features) mask of features that published cells in use distinguish."""
     seen = np.zeros((units, len(plan.grain.sizes)), dtype=bool)
     for stratum in strata:
         seen[stratum.of_unit >= 0] |= np.array(plan.patterns[stratum.pattern].margins.seen)

@@ -1,4 +1,4 @@
-"""One batch of regions as a sparse system: rows × candidates = published counts.
+"""Systems: a batch of regions as sparse equations, rows × candidates = published counts.
 
 See *system* in docs/glossary.md.
 """
@@ -82,7 +82,7 @@ def build_systems(
     must_list: bool = True,
     whole_regions: bool = True,
 ) -> Iterator[System]:
-    """The systems of a partition, Eq. (published), a batch of whole regions at a time.
+    """Yield the systems of a partition, Eq. (published), for batches of whole regions.
 
     Args:
         batch: Units in a batch, exceeded only by a region that is larger.
@@ -106,7 +106,7 @@ def build_systems(
 
 
 def whole_regions_of(counts: PartitionCounts, batch: int = _INTERVAL_BATCH) -> Iterator[slice]:
-    """Units in batches of whole regions, of a size that is exceeded only by a larger region."""
+    """Yield units in batches of whole regions; only one large region exceeds the batch size."""
     ends = np.append(np.flatnonzero(np.diff(counts.region)) + 1, len(counts.units)).tolist()
     first = last = 0
     for end in ends:
@@ -121,7 +121,7 @@ def whole_regions_of(counts: PartitionCounts, batch: int = _INTERVAL_BATCH) -> I
 def _listed_units(
     plan: Plan, counts: PartitionCounts, units: slice, batch: int
 ) -> Iterator[System]:
-    """Some units in batches that can be listed; each half alone where all together cannot."""
+    """Yield systems of some units, halving batches that have too many candidates to list."""
     number = units.stop - units.start
     if 0 < number <= batch:
         system = build_system(plan, counts, units, must_list=number == 1)
@@ -142,7 +142,7 @@ def build_system(
     *,
     must_list: bool = True,
 ) -> System:
-    """The system of some units; see `build_systems`."""
+    """Build the system of some units; see `build_systems`."""
     units = counts.units[batch]
     if most_listed is None and not must_list and counts.intervals is not None:
         most_listed = max(MOST_CANDIDATES // len(units), 1)
@@ -195,7 +195,7 @@ class _Equations:
 def _equations(
     plan: Plan, strata: Sequence[Stratum], candidates: Candidates, listed: BoolArray
 ) -> _Equations:
-    """Rows with at least one candidate: Eq. (published), less the zeros that candidates meet."""
+    """Build rows with at least one candidate: Eq. (published), less zeros that candidates meet."""
     none = np.empty(0, dtype=np.int64)  # so that a release that publishes nothing has no rows
     numbers, cells, coefficients = [none], [none], [none]
     least, most, geounits, unmatched, of_pattern = [none], [none], [none], [none], [none]
@@ -237,7 +237,7 @@ def _equations(
 
 
 def _is_positive(stratum: Stratum) -> BoolArray:
-    """(geounits × rows) whether a row needs people."""
+    """Return a (geounits × rows) mask of the rows that need people."""
     positive: BoolArray = stratum.least_or_rhs > 0
     return positive & stratum.is_needed
 
@@ -245,7 +245,7 @@ def _is_positive(stratum: Stratum) -> BoolArray:
 def row_entries(
     plan: Plan, stratum: Stratum, candidates: Candidates
 ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-    """Which candidates are in which rows of their geounit, with the coefficients."""
+    """Yield the candidates in each row of their geounit, with the coefficients."""
     tally = plan.patterns[stratum.pattern].tally
     weights = _weights(plan, tally, candidates.atoms)
     is_inside = stratum.of_unit[candidates.unit] >= 0
@@ -261,7 +261,7 @@ def row_entries(
 def _weights(
     plan: Plan, tally: Sequence[int | None], atoms: AtomArray
 ) -> list[tuple[BoolArray, IntArray]]:
-    """For each tallied feature which rows tally it, and the options that candidates picked."""
+    """Return for each tallied feature the rows that tally it, and the options of the candidates."""
     tallied = sorted({at for at in tally if at is not None})
     return [
         (
