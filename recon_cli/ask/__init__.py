@@ -1,5 +1,5 @@
-"""The attack as pure functions over frames and arrays.
+"""Questions about all solutions, as pure functions over frames and arrays.
 
-What is asked of all solutions is a `recon_cli.ask.question.Question`. Of a folder `question.py`
-has it, with the loop over batches of regions; the other files have the mathematics of a batch.
+Each question implements `recon_cli.ask.question.Question`. A capability's `question.py` contains
+it, with the loop over batches of regions; the other files have the mathematics of a batch.
 """

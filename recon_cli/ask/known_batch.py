@@ -1,6 +1,6 @@
-"""Batches of regions with a known solution: where solvar, claims and confidence begin.
+"""Batches of regions with a known solution, from which solvar, claims and confidence start.
 
-Records go back to counts of candidates: the solution that others are compared with.
+Records are converted back to counts of candidates: the solution that others are compared with.
 
 See *incumbent* in docs/glossary.md.
 """
@@ -30,7 +30,7 @@ from recon_cli.model.system import System
 
 @contextmanager
 def errors_naming(level: str, geoid: str) -> Iterator[None]:
-    """Say in a solver's error which geounit it is about.
+    """Add the geounit's name to a solver's error.
 
     Raises:
         SolverError: As raised inside, with the geounit in front.
@@ -52,12 +52,12 @@ def encode_incumbent(
     *,
     rows: LinearConstraints | None = None,
 ) -> IntArray:
-    """People in each candidate of a batch, counted from reconstructed records.
+    """Count the people of each candidate of a batch, from reconstructed records.
 
     Args:
         microdata: Records; those of other units are passed over.
         missing: For each unit whether it was quarantined, so that people may be missing.
-        rows: What they must meet; None for the rows of the system.
+        rows: Rows that the records must meet; None for the rows of the system.
 
     Raises:
         StageError: The records are not a solution of the system.
@@ -74,9 +74,9 @@ def encode_incumbent(
 def people_in_candidates(
     plan: Plan, counts: PartitionCounts, system: System, microdata: pl.DataFrame
 ) -> IntArray:
-    """People in each candidate of a batch, whatever the rows say.
+    """Count the people of each candidate of a batch, without checking any row.
 
-    Records that no row mentions are passed over: where counts are intervals there may be any.
+    Records that no row mentions are skipped: where counts are intervals there may be any.
 
     Raises:
         StageError: Another record is in no candidate.
@@ -101,7 +101,7 @@ def people_in_candidates(
 
 
 def _are_open(plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame) -> bool:
-    """Whether no row mentions the records, where counts are intervals: then there may be any."""
+    """Test whether no row mentions the records, where counts are intervals."""
     if counts.intervals is None:
         return False
     unmentioned = find_unmentioned(plan.grain, len(system.units), system.strata, plan.impossible)
@@ -109,10 +109,10 @@ def _are_open(plan: Plan, counts: PartitionCounts, system: System, records: pl.D
 
 
 def _places(plan: Plan, candidates: Candidates, records: pl.DataFrame) -> IntArray:
-    """The candidate of each record, −1 where it is none; null in the same columns.
+    """Return the candidate of each record, −1 if there is none; records share their null columns.
 
-    A null is a feature that no table sees: then the first candidate that fits the others is as
-    good as any.
+    A null is a feature that no table distinguishes: any candidate that fits the other columns will
+    do.
     """
     codes = records["unit"].to_numpy().astype(np.int64)
     known = candidates.unit.astype(np.int64)
@@ -131,7 +131,7 @@ def _places(plan: Plan, candidates: Candidates, records: pl.DataFrame) -> IntArr
 
 
 def _without(rows: LinearConstraints, missing: npt.NDArray[np.bool_]) -> LinearConstraints:
-    """The rows that hold none of the candidates that are missing."""
+    """Drop the rows that contain candidates of missing units."""
     if not missing.any():
         return rows
     kept = np.flatnonzero(rows.A @ missing.astype(np.int64) == 0)
@@ -139,7 +139,7 @@ def _without(rows: LinearConstraints, missing: npt.NDArray[np.bool_]) -> LinearC
 
 
 def _atoms(plan: Plan, f: int, dtype: pl.DataType) -> pl.Expr:
-    """The atom of each value of a feature."""
+    """Return an expression for the atom of each value of a feature."""
     feature = plan.release.features[f]
     atom_of = {
         value: atom
@@ -171,33 +171,33 @@ class KnownBatch:
         data: RegionData,
         quarantine: Quarantine,
     ) -> Iterator[KnownBatch]:
-        """One for each system; ``quarantine`` is for attempts that died."""
+        """Yield one for each system; ``quarantine`` is for attempts that died."""
         for system in systems:
             watched = quarantine.of_batch(counts, system)
             yield cls(plan, counts, system, data, watched)
 
     @cached_property
     def missing(self) -> npt.NDArray[np.bool_]:
-        """For each unit whether it was not solved when the records were made."""
+        """Return a mask of the units that were unsolved when the records were made."""
         return self.watched.units.is_in(self.data.missing.implode()).to_numpy()
 
     @cached_property
     def regions(self) -> dict[int, str]:
-        """The regions' numbers, rising, with their geoids."""
+        """Map the regions' numbers, sorted, to their geoids."""
         geoids = self.counts.region_geoids
         return {region: geoids[region] for region in np.unique(self.system.regions).tolist()}
 
     def incumbent(self, rows: LinearConstraints | None = None) -> IntArray:
-        """People in each candidate, counted from the records.
+        """Count the people of each candidate, from the records.
 
         Args:
-            rows: What they must meet; None for the rows of the system.
+            rows: Rows that the records must meet; None for the rows of the system.
         """
         return encode_incumbent(
             self.plan, self.counts, self.system, self.data.records, self.missing, rows=rows
         )
 
     def errors_named(self) -> AbstractContextManager[None]:
-        """Say in a solver's error which regions it is about."""
+        """Add the names of its regions to a solver's error."""
         name = self.counts.region_geoids[int(self.system.regions[0])]
         return errors_naming(f"{self.plan.release.region.name}s from", name)

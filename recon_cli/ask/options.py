@@ -1,4 +1,4 @@
-"""How hard, and with which choices, each question about all solutions is asked."""
+"""Options of the questions about all solutions: budgets and choices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Intervals = Literal["exact", "propagation"]
 
 @dataclass(frozen=True)
 class VariabilityOptions:
-    """What to measure.
+    """Options of a measurement of variability.
 
     Attributes:
         mode: ``relaxed`` (Eq. 4.9, unit by unit) or ``exact`` (Eq. 4.6, whole regions).
@@ -40,7 +40,7 @@ class VariabilityOptions:
 
 @dataclass(frozen=True)
 class ClaimOptions:
-    """What to verify.
+    """Options of the verification of claims.
 
     Attributes:
         unit_seconds: Deterministic seconds of solving for each unit.
@@ -58,7 +58,7 @@ class ClaimOptions:
 
 @dataclass(frozen=True)
 class JointOptions:
-    """How hard to try.
+    """Options of a joint question.
 
     Attributes:
         unit_seconds: Deterministic seconds for each place, for both parts together and again for
@@ -74,10 +74,10 @@ class JointOptions:
 
 @dataclass(frozen=True)
 class ConfidenceOptions:
-    """How confidence is measured.
+    """Options of a measurement of confidence.
 
     Attributes:
-        solutions: How many, at least 1.
+        solutions: Number of solutions, at least 1.
     """
 
     seed: int
@@ -86,13 +86,12 @@ class ConfidenceOptions:
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """How an audit is done.
+    """Options of an audit.
 
     Attributes:
         effort: Deterministic seconds for each region; where they end first, an interval is valid
             and may be too wide.
-        safety: How far apart two possible counts of a safe cell are at least; None for what its
-            law requires, see `recon_cli.capabilities.audit.statuses`.
+        safety: Required distance between two possible counts of a safe cell; None for what its
         ask: Levels of whose geounits every cell of the tables in use is asked for, published there
             or not.
         among: Columns ``geoid, table, cell``: only these counts are asked, and only whether they
@@ -111,7 +110,7 @@ class AuditOptions:
 
 @dataclass(frozen=True)
 class LeaveOneOutOptions:
-    """Who is left out, and how hard to try.
+    """Options of a leave-one-out attack.
 
     Attributes:
         gains: The columns that an attacker wants to know; all others are known.

@@ -1,8 +1,8 @@
-"""What quarantine means to an attack: regions solved part by part, geounits left to propagation.
+"""Quarantine in an attack: solve regions part by part, and exclude geounits from solvers.
 
-A solver that crashes, or takes all memory, takes its process with it. So before a solver is
-started on a geounit, the geounit is announced to whoever watches the process. What is done after a
-death is decided in `recon_cli.pipeline.quarantine`; here it is only obeyed.
+A solver that crashes or exhausts memory ends its process. So before a solver starts on a geounit,
+the geounit is announced to the parent process. `recon_cli.pipeline.quarantine` decides what follows
+a death; this module carries it out.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from recon_cli.model.program import connected_parts
 from recon_cli.model.system import System
 
 
-def _unwatched(_geoid: str, _region: str) -> None:
-    """Nobody watches this process."""
+def _unwatched(_geoid: str, _region: str) -> None: ...
 
 
 @dataclass(frozen=True)
 class Quarantine:
-    """How to treat the regions of a partition.
+    """The treatment of the regions of a partition.
 
     Attributes:
         split_regions: Regions whose components are solved one connected part at a time.
@@ -43,11 +42,11 @@ class Quarantine:
 
     @property
     def is_active(self) -> bool:
-        """Whether anything is split or excluded."""
+        """Report whether anything is split or excluded."""
         return bool(self.split_regions or self.excluded)
 
     def of_batch(self, counts: PartitionCounts, system: System) -> BatchQuarantine:
-        """The same for one batch of a partition."""
+        """Restrict the quarantine to one batch of a partition."""
         units, regions = counts.geoids[system.units], counts.region_geoids[system.regions]
         return BatchQuarantine(self, units, regions)
 
@@ -71,11 +70,11 @@ class BatchQuarantine:
     def parts(
         self, components: Iterable[Component], unit: IntArray, label: IntArray
     ) -> Iterator[Component]:
-        """Components; of regions that are split their connected parts.
+        """Yield components, split into connected parts where regions are split.
 
         Args:
             unit: For each variable of the batch its unit.
-            label: Likewise; variables with equal labels stay together.
+            label: Label of each variable; variables with equal labels stay together.
         """
         for component in components:
             columns = component.columns
@@ -87,7 +86,7 @@ class BatchQuarantine:
                 yield component.subset(np.flatnonzero(part == number))
 
     def admits(self, unit: IntArray) -> bool:
-        """Whether a solver may be started on a part of these units; if so, it is announced."""
+        """Announce a part with these units, and return whether a solver may start on it."""
         region = self.regions[int(unit[0])]
         is_one_unit = (unit == unit[0]).all()
         is_split = region in self.quarantine.split_regions

@@ -1,8 +1,8 @@
-"""What every question about all solutions has in common: what it is asked of, what it answers.
+"""Questions about all solutions: what they are asked about and what they answer.
 
-A question that takes long tells a checkpoint what is decided so far; whoever asks writes that down,
-now and then. After a kill the question goes on from there. Where nobody goes on, since the time is
-over or the user has stopped it, what was told last is the answer, and the rest is undecided.
+A long question saves what it has decided to a checkpoint from time to time, and after a kill goes
+on from there. If the time is over or the user has stopped it, the last saved rows are the answer,
+and the rest is undecided.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from recon_cli.schema import Release
 
 
 class Checkpoint:
-    """Keeps what is found out of parts of the work, each under a name; this one keeps nothing.
+    """Stores partial results by name; this base class stores nothing.
 
     Attributes:
         is_over: Whether nobody looks for more: what is not kept is undecided.
@@ -33,54 +33,54 @@ class Checkpoint:
     is_over: bool = False
 
     def finished(self, name: str) -> pl.DataFrame | None:
-        """The rows of a part that was finished before."""
+        """Return the rows of a part that was finished before."""
 
     def so_far(self, name: str) -> pl.DataFrame | None:
-        """The rows of a part as they were told last."""
+        """Return the rows of an unfinished part as they were last saved."""
 
     def finish(self, name: str, rows: pl.DataFrame) -> None:
-        """A part is finished."""
+        """Mark a part as finished."""
 
     def tell(self, name: str, rows: Callable[[], pl.DataFrame]) -> None:
-        """A part has come so far; its rows, where something is undecided, are made if wanted."""
+        """Save the rows of an unfinished part; they are made only if wanted."""
 
     def load(self, name: str) -> Arrays | None:
-        """The state of a search that was kept last under a name."""
+        """Return the state of a search that was last saved under a name."""
 
     def save(self, name: str, state: Callable[[], Arrays]) -> None:
-        """Keep the state of a search; it is made if wanted."""
+        """Save the state of a search; it is made only if wanted."""
 
 
 @dataclass(frozen=True)
 class KeptSearch:
-    """Keeps one search under a name."""
+    """The checkpoint of one search, under a name."""
 
     checkpoint: Checkpoint
     name: str
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody looks for more."""
+        """Report whether the search has been stopped."""
         return self.checkpoint.is_over
 
     def load(self) -> Arrays | None:
-        """What was kept last."""
+        """Return the state that was last saved."""
         return self.checkpoint.load(self.name)
 
     def save(self, state: Callable[[], Arrays]) -> None:
-        """Keep it, if it is time."""
+        """Save the state, if a write is due."""
         self.checkpoint.save(self.name, state)
 
 
 @dataclass(frozen=True)
 class RegionData:
-    """What is known of some regions of one partition.
+    """The data of some regions of one partition.
 
     Attributes:
         microdata: Their reconstructed records; None where a question starts from counts alone.
         missing: Geoids of the units that were not solved when the records were made.
-        partners: What is published of other kinds of records there.
-        checkpoint: What was found out of them before, and where more is kept.
+        partners: Published counts of other kinds of records there.
+        checkpoint: Partial results of an earlier run, and the store for new ones.
     """
 
     published: Publication
@@ -92,11 +92,6 @@ class RegionData:
 
     @property
     def records(self) -> pl.DataFrame:
-        """The reconstructed records.
-
-        Raises:
-            ValueError: The question starts from counts alone.
-        """
         if self.microdata is None:
             raise ValueError(f"partition {self.partition}: no records were given")
         return self.microdata
@@ -104,7 +99,7 @@ class RegionData:
 
 @dataclass(frozen=True)
 class Answer:
-    """Rows by folder, counts by outcome, and further counts, which add up over parts."""
+    """Rows by folder, counts by outcome, and further counts that sum over parts."""
 
     frames: Mapping[str, pl.DataFrame]
     statuses: Mapping[str, int] = field(default_factory=dict)
@@ -116,51 +111,51 @@ Rows = Callable[[str], Iterator[pl.DataFrame]]
 
 
 class Question(ABC):
-    """Something asked of all solutions, region by region."""
+    """A question about all solutions, asked region by region."""
 
     @staticmethod
     def decides(release: Release) -> str:  # noqa: ARG004
-        """What is decided one by one, in the plural; empty where all stands or falls together.
+        """Return the plural noun of what is decided one by one; empty if all is decided together.
 
-        What is decided stands while the rest is undecided: such an answer, told to a checkpoint, is
-        published when the question is stopped.
+        Decided parts stand while the rest is undecided: when the question is stopped, the answer
+        saved in a checkpoint is published.
         """
         return ""
 
     @property
     @abstractmethod
     def release(self) -> Release:
-        """The schema that it is asked under."""
+        """Return the schema that the question uses."""
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """What a summary needs to know of the question; values that JSON can express."""
+        """Return what a summary needs to know of the question; values that JSON can express."""
         return {}
 
     @abstractmethod
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Find out about the regions of a part."""
+        """Answer the question for the regions of a part."""
 
     @staticmethod
     def result_tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:  # noqa: ARG004
-        """Result tables of all answers together, by folder and name; a question may have none."""
+        """Compute result tables from all answers, by folder and name; a question may have none."""
         return {}
 
 
 @dataclass(frozen=True)
 class PlannedQuestion(Question):
-    """A question about candidates; what follows from the release and its coverage is planned."""
+    """A question about candidates, with a plan for the release and its coverage."""
 
     plan: Plan
 
     @property
     def release(self) -> Release:
-        """The schema, with the structural zeros that may be assumed."""
+        """Return the schema, with the structural zeros that may be assumed."""
         return self.plan.release
 
 
 def missing_units(blocks: pl.DataFrame) -> pl.Series:
-    """Geoids of the units that were not solved: not all of their people are among the records.
+    """Return the geoids of units that were not solved, so that some of their people are missing.
 
     Args:
         blocks: Rows of ``blocks/``.
@@ -169,5 +164,5 @@ def missing_units(blocks: pl.DataFrame) -> pl.Series:
 
 
 def count_statuses(units: pl.DataFrame) -> dict[str, int]:
-    """``status`` → how many rows have it."""
+    """Count the rows by ``status``."""
     return dict(units["status"].value_counts().iter_rows())

@@ -1,10 +1,10 @@
 """Several solutions of a batch, drawn at random but not uniformly.
 
-A *vertex* of the linear relaxation for random costs is what a reconstruction is
-(`recon_cli.solve.feasibility.solve_program`). Vertices have few distinct records: those that few
-costs single out are rare, and what lies between others never comes. Solutions *between* vertices,
+A reconstruction is a *vertex* of the linear relaxation for random costs
+(`recon_cli.solve.feasibility.solve_program`). Vertices have few distinct records: solutions that
+few costs select are rare, and points between vertices never occur. Solutions *between* vertices,
 rounded at random from their mean, have about as many distinct records as real populations. Neither
-is a uniform draw from all solutions, nor one from what is likely of people.
+is a uniform sample of all solutions, nor of likely populations.
 
 See *sampled solutions* in docs/glossary.md.
 """
@@ -39,8 +39,8 @@ class SampledSolutions:
     """Some solutions of a batch.
 
     Attributes:
-        bounds: What propagation proved.
-        components: What it left open.
+        bounds: Bounds from propagation.
+        components: Components that propagation left open.
         values: (solutions × candidates) people; where `is_missing` lower bounds only.
         is_missing: For each unit whether no solver may be started on some of it.
         seeds: For each region of the batch the seeds that they were found with.
@@ -62,11 +62,11 @@ def sample_batch(
     together: IntArray,
     pack: int,
 ) -> SampledSolutions:
-    """Solutions of a batch, one for each seed.
+    """Sample solutions of a batch, one for each seed.
 
     Args:
         seeds: For each of its regions the seeds, as many for each.
-        draw: How solutions are drawn: `vertices`, or `between_vertices`.
+        draw: Sampling method: `vertices`, or `between_vertices`.
         together: For each candidate a label; candidates with equal labels stay in one component.
         pack: Candidates of unconnected components to put together; 1 keeps all apart.
     """
@@ -90,7 +90,7 @@ def sample_batch(
 
 
 def vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
-    """The solution that a seed leads to, and the deterministic seconds.
+    """Return the solution for a seed, and the deterministic seconds.
 
     Raises:
         SolverError: There is none, the solver could not decide, or two engines disagree.
@@ -105,14 +105,14 @@ def vertex(program: IntegerProgram, seed: int) -> tuple[IntArray, float]:
 
 
 def vertices(program: IntegerProgram, seeds: Sequence[int]) -> IntArray:
-    """The solutions that some seeds lead to; see `Draw` and `vertex`."""
+    """Return the solutions for some seeds; see `Draw` and `vertex`."""
     return np.stack([vertex(program, seed)[0] for seed in seeds])
 
 
 def between_vertices(program: IntegerProgram, seeds: Sequence[int]) -> IntArray:
-    """Solutions near the mean of a few vertices each, rounded at random; see `Draw` and `vertex`.
+    """Return solutions near the mean of a few vertices each, rounded at random.
 
-    Where the feasibility pump finds none the first of the vertices stays.
+    See `Draw` and `vertex`. If the feasibility pump finds none, the first of the vertices is used.
     """
     corners = vertices(program, seeds)
     drawn = corners.copy()

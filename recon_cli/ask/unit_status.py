@@ -1,6 +1,6 @@
-"""What `recon reconstruct` may leave a unit as; the words of ``blocks/``.
+"""Statuses of a unit after `recon reconstruct`, as in ``blocks/``.
 
-Apart from `recon_cli.ask.question`, since `recon show` says them and loads no arrays.
+Separate from `recon_cli.ask.question`, since `recon show` needs them and loads no arrays.
 """
 
 from __future__ import annotations
