@@ -1,1 +1,1 @@
-"""Why: which published cells force a record, or contradict each other."""
+"""Explanations: which published cells imply a record, or contradict each other."""

@@ -1,10 +1,10 @@
-"""Contradicting counts, named: the published cells whose change makes a release possible.
+"""Contradictions: the published cells whose change makes a release possible.
 
-Regions share no count, so the least change of a whole region is looked for first. Where that has
-too many unknowns, a single geounit whose own counts contradict each other is named, or a coarse
-geounit that is not the sum of its units; what is named then is not called the least of the whole.
-The unknowns are all histogram cells of the units in question, those under a published zero
-included: a zero may be what is wrong.
+Regions share no count, so the least change of a whole region is sought first. If that has too many
+unknowns, the message names a single geounit whose own counts contradict each other, or a coarse
+geounit that is not the sum of its units; it does not call this the least change. The unknowns are
+all histogram cells of the units in question, those under a published zero included: a zero may be
+wrong.
 
 See *contradiction* in docs/glossary.md.
 """
@@ -41,7 +41,7 @@ _SHOWN = 8
 def contradiction(
     plan: Plan, published: Publication, counts: PartitionCounts, suspects: IntArray
 ) -> ContradictionError:
-    """The error for geounits whose counts no records can have.
+    """Return the error for geounits whose counts no records can have.
 
     Args:
         suspects: Row numbers of geounits that take part in contradictions. A region with one of
@@ -89,7 +89,7 @@ def contradiction(
 def _partial_message(
     plan: Plan, cells: CellsInUse, inside: list[int], units: list[int], suspects: list[int]
 ) -> str:
-    """What is found geounit by geounit where the region has too many unknowns."""
+    """Describe contradictions geounit by geounit, where the region has too many unknowns."""
     finest_first = sorted(suspects, key=lambda row: (-len(cells.geoid(row)), cells.geoid(row)))
     # A clash between levels may come from a unit that is no suspect.
     tried = [*finest_first, *(row for row in units if row not in set(suspects))][:_TRIED]
@@ -115,7 +115,7 @@ def _partial_message(
 def _unequal_sums(
     cells: CellsInUse, row: int, units: Sequence[int]
 ) -> Iterator[tuple[PublishedCell, int]]:
-    """Cells of a coarse geounit that are not the sum of its units, with that sum."""
+    """Yield cells of a coarse geounit that are not the sum of its units, with that sum."""
     inside = [unit for unit in units if cells.is_inside(unit, row)]
     totals: Counter[tuple[str, int]] = Counter()
     published: Counter[tuple[str, int]] = Counter()
@@ -130,7 +130,7 @@ def _unequal_sums(
 
 
 def _correction_message(correction: CountCorrection, counts: str) -> str:
-    """A change in words: the least only where that is proven."""
+    """Describe a change; call it the least only if that is proven."""
     kind = "the least change" if correction.is_least else "a change, not proven least,"
     number = len(correction.cells)
     listed = _listed(f"{c}: {_changed(c, step)}" for c, step in correction.cells)
@@ -144,7 +144,7 @@ def _correction_message(correction: CountCorrection, counts: str) -> str:
 
 
 def _changed(cell: PublishedCell, step: int) -> str:
-    """A count and what it would have to be; of a statement what it states, and the same."""
+    """Describe a published count or statement, and the value that it would need."""
     if cell.high in (None, cell.count):
         return f"{cell.count} → {cell.count + step}"
     stated = f"{cell.count} to {cell.high}" if cell.high < OPEN else f"{cell.count} or more"
@@ -181,7 +181,7 @@ class CountCorrection:
 
     @property
     def total(self) -> int:
-        """By how much the counts change, all together."""
+        """Return the total change of the counts."""
         return sum(abs(step) for _, step in self.cells)
 
 
@@ -195,24 +195,22 @@ class CellsInUse:
         self._geography = plan.release.geography
 
     def geoid(self, row: int) -> str:
-        """The geounit's geoid."""
         return str(self._counts.geoids[row])
 
     def is_inside(self, row: int, other: int) -> bool:
-        """Whether a geounit lies in another, or is it."""
+        """Test whether a geounit is, or lies in, another."""
         return self._geography.inside(self.geoid(row), self.geoid(other))
 
     def level(self, row: int) -> str:
-        """The geounit's level."""
         return self._pattern(row).level
 
     def rows_in(self, geoid: str) -> list[int]:
-        """The geounits inside another one, itself included."""
+        """List the geounits inside another one, itself included."""
         inside = self._geography.inside(self._counts.geoids, geoid).to_numpy()
         return [int(row) for row in np.flatnonzero(inside)]
 
     def of(self, row: int) -> Iterator[PublishedCell]:
-        """The geounit's published cells, zeros included."""
+        """Yield the geounit's published cells, zeros included."""
         low, high = self._ends(row)
         for table, cell in self._pattern(row).published_cells(self._plan.tables):
             at = self._plan.columns[table.name, cell.number]
@@ -222,7 +220,7 @@ class CellsInUse:
             )
 
     def _ends(self, row: int) -> tuple[IntArray, IntArray | None]:
-        """Counts by the plan's columns; or the least and the greatest that are stated."""
+        """Return counts by the plan's columns; or the least and the greatest that are stated."""
         if self._counts.intervals is None:
             return self._counts.matrix[[row]].toarray()[0], None
         low, high = self._counts.intervals.of(np.array([row]))
@@ -235,7 +233,7 @@ class CellsInUse:
 def least_correction(
     plan: Plan, cells: CellsInUse, geounits: Sequence[int], units: Sequence[int]
 ) -> CountCorrection | None:
-    """The least change to the counts of some geounits that makes them possible: Eq. (slack).
+    """Find the least change to the counts of some geounits that makes them possible: Eq. (slack).
 
     Args:
         cells: The published cells.
@@ -318,7 +316,7 @@ class _Unknowns:
             first += len(each)
 
     def matrix(self, units: Sequence[int], allowed: int) -> sparse.csr_array:
-        """Sparse (published cells × unknowns), unknowns that nothing tells apart as one.
+        """Return a sparse (published cells × unknowns) matrix, equal unknowns merged.
 
         Args:
             units: Row numbers of the units.
@@ -337,7 +335,7 @@ class _Unknowns:
         return _distinct_columns(A)
 
     def _entries(self, unit: int, allowed: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Row, column and weight of one unit's entries."""
+        """Return row, column and weight of one unit's entries."""
         layers = [
             layer
             for row, each in self._layers.items()
@@ -361,7 +359,7 @@ class _Unknowns:
 def _layers(
     plan: Plan, grain: Grain, atoms: AtomArray, cells: Sequence[PublishedCell]
 ) -> list[IntArray]:
-    """For each layer of disjoint cells, the place of the one that counts each histogram cell."""
+    """Return for each layer of disjoint cells the one that counts each histogram cell."""
     predicates = [c.cell for c in cells]
     groups = group_rows(
         grain, plan.release.full, [c.masks for c in predicates], [c.tally for c in predicates]
@@ -370,7 +368,7 @@ def _layers(
 
 
 def _distinct_columns(A: sparse.csc_array) -> sparse.csr_array:
-    """The first of each set of equal columns."""
+    """Return the first of each set of equal columns."""
     A.sort_indices()
     seen: dict[bytes, int] = {}
     for column in range(A.shape[1]):

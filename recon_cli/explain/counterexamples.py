@@ -1,9 +1,9 @@
-"""Do some published cells imply a claim? A proof, or records that satisfy them all and break it.
+"""Decide whether some published cells imply a claim: by a proof, or by a counterexample.
 
-The unknowns are all histogram cells of all units, published zeros included as facts. Histogram
-cells that none of the chosen facts tells apart are one class, so a few facts make a small integer
+The unknowns are all histogram cells of all units, with published zeros as facts. Histogram cells
+that none of the chosen facts distinguishes form one class, so a few facts make a small integer
 program, whatever the size of the domain. A counterexample is a change of the reconstruction that
-breaks the claim and none of the facts.
+violates the claim and none of the facts.
 
 See *claim* and *counterexample* in docs/glossary.md.
 """
@@ -37,7 +37,7 @@ class Claim:
     least: int
 
     def contains(self, positions: IntArray) -> BoolArray:
-        """Which records, given as (records × features) value positions, are inside."""
+        """Test which records, given as (records × features) value positions, are inside."""
         inside = np.ones(len(positions), dtype=bool)
         for f, mask in enumerate(self.masks):
             inside &= np.array([bool(mask >> at & 1) for at in positions[:, f].tolist()])
@@ -48,7 +48,7 @@ _NO_RECORDS = RecordCounts(*(np.empty(0, dtype=np.int64) for _ in range(3)))
 
 
 class Implication(Enum):
-    """Whether some facts imply a claim."""
+    """An answer to whether some facts imply a claim."""
 
     IMPLIED = "implied"
     REFUTED = "refuted"
@@ -57,7 +57,7 @@ class Implication(Enum):
 
 @dataclass(frozen=True)
 class ImplicationResult:
-    """An answer with its grounds.
+    """An answer with its evidence.
 
     Attributes:
         counterexample: Where they do not, a change that breaks the claim and none of them.
@@ -75,7 +75,7 @@ class ImplicationProblem:
 
     Attributes:
         people: A solution: the records of all units of `facts`.
-        claim: What is claimed; true of `people`.
+        claim: Claim to explain; true of `people`.
     """
 
     facts: Facts
@@ -84,14 +84,14 @@ class ImplicationProblem:
 
     @cached_property
     def room(self) -> tuple[tuple[IntArray, IntArray], ...]:
-        """For each geounit how far the counts of `people` may fall, and rise."""
+        """Return for each geounit how far the counts of `people` may decrease, and increase."""
         return self.facts.room(self.people)
 
 
 def decide_implication(
     problem: ImplicationProblem, chosen: list[int], effort: Effort
 ) -> ImplicationResult:
-    """Whether some facts imply a claim.
+    """Decide whether some facts imply a claim.
 
     Args:
         chosen: Numbers of facts, rising.
@@ -122,10 +122,10 @@ def decide_implication(
 
 @dataclass(frozen=True)
 class _UnitGroup:
-    """Units that the chosen facts do not tell apart, and their classes of histogram cells.
+    """Units that the chosen facts do not distinguish, and their classes of histogram cells.
 
     Attributes:
-        grain: What the facts on them, and the claim, tell apart.
+        grain: Grain of the facts about them and of the claim.
         atoms: (members × features) atoms of each histogram cell that may hold people.
         label: For each of them its class.
         A: Dense (facts × classes).
@@ -156,11 +156,11 @@ class _ClassProgram:
 
     @property
     def start(self) -> IntArray:
-        """People in each class."""
+        """Return the number of people in each class."""
         return np.concatenate([group.start for group in self.groups])
 
     def with_claim_negated(self, claim: Claim) -> LinearConstraints:
-        """The facts, and fewer people than claimed: no solution if and only if it is implied."""
+        """Return the facts with the claim negated: infeasible if and only if it is implied."""
         facts = np.hstack([group.A for group in self.groups])
         inside = np.concatenate([group.inside for group in self.groups])
         return LinearConstraints(
@@ -186,7 +186,7 @@ def _class_program(problem: ImplicationProblem, chosen: list[int]) -> _ClassProg
 
 
 def _indistinguishable_units(facts: Facts, columns: dict[int, IntArray]) -> list[IntArray]:
-    """Units by the geounits with chosen facts that they lie in; the unit in question alone."""
+    """Group units by the geounits with chosen facts that contain them; ours alone."""
     home = np.arange(len(facts.units)) == facts.unit
     inside = np.vstack([home, facts.covers[list(columns)]])
     _, which = np.unique(inside, axis=1, return_inverse=True)
@@ -241,7 +241,7 @@ def _grain(facts: Facts, columns: dict[int, IntArray], claim: Claim | None) -> G
 
 
 def _codes(release: Release, grain: Grain, positions: IntArray) -> IntArray:
-    """The histogram cell of each record."""
+    """Return the histogram cell of each record."""
     codes = np.zeros(len(positions), dtype=np.int64)
     for f, feature in enumerate(release.features):
         atom = np.empty(len(feature.values), dtype=np.int64)
@@ -252,7 +252,7 @@ def _codes(release: Release, grain: Grain, positions: IntArray) -> IntArray:
 
 
 class _RecordWriter:
-    """Writes a change of classes out as records, each as like a removed one as can be."""
+    """Writes a change of classes as records, each as similar to a removed one as possible."""
 
     def __init__(self, problem: ImplicationProblem) -> None:
         facts = problem.facts
@@ -302,7 +302,7 @@ class _RecordWriter:
         self._added.append((unit, values))
 
     def _nearest(self, grain: Grain, members: IntArray, wanted: IntArray) -> tuple[int, IntArray]:
-        """The record of a class that the fewest published cells tell from another record."""
+        """Return the record of a class that the fewest published cells distinguish from another."""
         total = np.zeros(len(members), dtype=np.int64)
         values = np.empty_like(members)
         for f, atoms in enumerate(grain.atoms):

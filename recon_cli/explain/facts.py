@@ -1,4 +1,4 @@
-"""The published cells around one unit as facts, and which of them a change of records breaks.
+"""The published cells around one unit as facts, and the facts that a change of records violates.
 
 A fact is one published cell of one geounit with its count, zeros included. Records are value
 positions at the finest grain, so nothing here depends on a working grain or on candidates.
@@ -26,7 +26,7 @@ EVERYWHERE = ""
 
 
 class Scope(IntEnum):
-    """Whose published cells may be facts; each scope includes those before it."""
+    """The geounits whose published cells may be facts; each scope includes those before it."""
 
     UNIT = 0
     ENCLOSING = 1
@@ -40,7 +40,7 @@ class PublishedCell:
     Attributes:
         cell: Its predicate.
         count: Its count; of a statement the least true count.
-        high: Of a statement the greatest true count, `OPEN` where nothing bounds it.
+        high: Upper bound of a statement, `OPEN` if unbounded.
     """
 
     level: str
@@ -55,18 +55,18 @@ class PublishedCell:
 
     @property
     def greatest(self) -> int:
-        """The greatest true count."""
+        """Return the greatest true count."""
         return self.count if self.high is None else self.high
 
     @property
     def number_and_code(self) -> str:
-        """Its number in the table and its published code: ``2 (P12-02)``."""
+        """Return its number in the table and its published code: ``2 (P12-02)``."""
         return f"{self.cell.number} ({self.table.codes[self.cell.number - 1]})"
 
 
 @dataclass(frozen=True)
 class RecordCounts:
-    """Records, each kind once.
+    """Distinct records with their counts.
 
     Attributes:
         unit: Index of each kind's unit among the units.
@@ -98,7 +98,7 @@ class PatternCells:
     picked: dict[int, IntArray]
 
     def weights(self, positions: IntArray, columns: IntArray | None = None) -> IntArray:
-        """(records × cells) how much a record adds to each cell, or to some ``columns``."""
+        """Return (records × cells) coefficients for each cell, or for some ``columns``."""
         which = np.arange(len(self.cells)) if columns is None else columns
         holds = np.ones((len(positions), len(which)), dtype=bool)
         for f, inside in enumerate(self.inside):
@@ -111,7 +111,7 @@ class PatternCells:
 
     @cached_property
     def differences(self) -> tuple[IntArray, ...]:
-        """For each feature (values × values) how many cells tell two values apart."""
+        """Return for each feature (values × values) how many cells distinguish two values."""
         differences = []
         for inside in self.inside:
             rows, count = np.unique(inside, axis=0, return_counts=True)  # few, of many cells
@@ -147,24 +147,24 @@ class Facts:
 
     @cached_property
     def table_number(self) -> dict[str, int]:
-        """Name of a table → its place among the schema's."""
+        """Map table names to their indices in the schema."""
         return {name: number for number, name in enumerate(self.release.table_by_name)}
 
     @cached_property
     def first(self) -> IntArray:
-        """The number of each geounit's first fact, and one past the last fact of all."""
+        """Return the number of each geounit's first fact, and of the end."""
         sizes = [len(pattern.cells) for pattern in self.cells]
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
     @cached_property
     def covers(self) -> BoolArray:
-        """(geounits × units) whether a unit lies in a geounit."""
+        """Return a (geounits × units) mask: whether a unit lies in a geounit."""
         units = pl.Series(self.units, dtype=pl.String)
         inside = [self.release.geography.inside(units, geoid).to_numpy() for geoid in self.geoids]
         return np.stack(inside) if inside else np.zeros((0, len(self.units)), dtype=bool)
 
     def by_geounit(self, facts: Iterable[int]) -> dict[int, IntArray]:
-        """Geounit → which of its cells are among ``facts``, rising."""
+        """Group ``facts`` by geounit, as sorted cell indices."""
         numbers = np.array(sorted(facts), dtype=np.int64)
         geounit = np.searchsorted(self.first, numbers, side="right") - 1
         return {
@@ -172,7 +172,7 @@ class Facts:
         }
 
     def published_cell(self, fact: int) -> PublishedCell:
-        """The published cell behind a fact."""
+        """Return the published cell of a fact."""
         g = int(np.searchsorted(self.first, fact, side="right")) - 1
         column = fact - int(self.first[g])
         table, cell = self.cells[g].cells[column]
@@ -181,7 +181,7 @@ class Facts:
         return PublishedCell(self.cells[g].level, self.geoids[g], table, cell, low, most)
 
     def room(self, people: RecordCounts) -> tuple[tuple[IntArray, IntArray], ...]:
-        """For each geounit how far its counts may fall, and rise, from those of a solution.
+        """Return for each geounit how far its counts may decrease, and increase, from a solution.
 
         Args:
             people: Records of all units; not looked at where all counts are exact.
@@ -198,11 +198,11 @@ class Facts:
     def broken_by(
         self, changes: Sequence[RecordCounts], room: Sequence[tuple[IntArray, IntArray]]
     ) -> list[frozenset[int]]:
-        """For each change the facts that it breaks: their counts would leave their ends.
+        """Return for each change the facts that it violates by leaving their bounds.
 
         Args:
             changes: Changes of a solution.
-            room: Of that solution.
+            room: Slack of that solution.
         """
         broken: list[frozenset[int]] = []
         ends = np.cumsum([len(change) for change in changes])
@@ -237,7 +237,7 @@ class Facts:
 def facts_around(
     release: Release, published: Publication, tables: Sequence[Table], unit: str, scope: Scope
 ) -> Facts:
-    """The facts of a unit, of the geounits that it lies in, or of its whole region.
+    """Collect the facts of a unit, of the geounits that contain it, or of its whole region.
 
     Structural zeros are facts, too, as counts of zero of a geounit `EVERYWHERE`.
 
@@ -279,7 +279,7 @@ def facts_around(
 def record_counts_of(
     release: Release, microdata: pl.DataFrame, units: Sequence[str]
 ) -> RecordCounts:
-    """Reconstructed records of some units; a null, which no table sees, is the first value.
+    """Count reconstructed records of some units; a null, which no table distinguishes, is value 0.
 
     Args:
         microdata: Records; those of other units are ignored.
@@ -310,7 +310,7 @@ def record_counts_of(
 def _ends(
     published: Publication, geounits: pl.DataFrame, patterns: Mapping[int, PatternCells]
 ) -> list[tuple[IntArray, IntArray]]:
-    """For each geounit the least and the greatest count of its cells."""
+    """Return for each geounit the least and the greatest count of its cells."""
     counts = published.counts.filter(pl.col("geoid").is_in(geounits["geoid"].implode()))
     if published.is_exact:
         counts = counts.with_columns(low="count", high="count")
@@ -334,7 +334,7 @@ def _pattern_cells(
 
 
 def _structural_zeros(release: Release) -> PatternCells:
-    """Structural zeros as the cells of a table."""
+    """Return structural zeros as the cells of a table."""
     cells = tuple(Cell(number, masks) for number, masks in enumerate(release.impossible, start=1))
     table = Table("structural zero", "#", (release.geography.unit.name,), cells)
     return _cells_of(release, table.name, tuple((table, cell) for cell in cells))

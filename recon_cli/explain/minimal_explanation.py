@@ -1,11 +1,11 @@
-"""Which published cells imply a claim: a minimal set, found by implicit hitting sets.
+"""Minimal sets of published cells that imply a claim, found by implicit hitting sets.
 
-Every counterexample breaks some facts, and facts that imply the claim must include one of them.
-So take the cheapest facts that hit all counterexamples known so far: either they imply the claim,
-or a new counterexample shows what they lack (counterexample-guided, as for minimum unsatisfiable
-subsets: Ignatiev et al. 2015). A set found so is minimal with witnesses: for each of its facts
-there is a counterexample that breaks no other. Where people are known in part, published cells that
-leave nobody with other values are looked for first (`find_exclusion`).
+Every counterexample violates some facts, and a set of facts that implies the claim must contain one
+of them. So the search takes the cheapest facts that hit all known counterexamples: either they
+imply the claim, or a new counterexample is found (as for minimum unsatisfiable subsets: Ignatiev et
+al. 2015). The resulting set is provably minimal: for each of its facts there is a counterexample
+that violates no other. If some values of the people are known, published cells that exclude other
+values are tried first (`find_exclusion`).
 
 See *minimal explanation* and *hitting set* in docs/glossary.md.
 """
@@ -46,7 +46,7 @@ _PARTNERS, _EXCHANGED = 40, 2
 
 @dataclass(frozen=True)
 class SearchEffort:
-    """How hard to try, in counts and deterministic seconds, so that answers are repeatable.
+    """Budgets of the search in counts and deterministic seconds, so that answers are repeatable.
 
     Attributes:
         rounds: Minimum hitting sets to try.
@@ -61,20 +61,20 @@ class SearchEffort:
 
     @property
     def quick(self) -> SearchEffort:
-        """Enough for a set that is easy to find, in about a second."""
+        """Return a budget for a set that is easy to find, in about a second."""
         return replace(self, rounds=12, steps=0, seconds=0.5)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a claim holds.
+    """A set of published cells that implies a claim.
 
     Attributes:
-        claim: What is implied.
+        claim: Claim that is implied.
         cells: Published cells that imply it; empty if none were found within the effort.
-        scope: Whose cells had to be looked at.
+        scope: Scope of the cells that were needed.
         is_minimal: Whether none of the cells can be omitted, each shown by a counterexample.
-        method: How the proof goes: ``propagation``, or ``solver`` (two engines).
+        method: Kind of proof: ``propagation``, or ``solver`` (two engines).
     """
 
     claim: Claim
@@ -91,12 +91,12 @@ def find_explanation(
     effort: SearchEffort,
     widest: Scope = Scope.REGION,
 ) -> Explanation:
-    """Published cells that imply a claim, the unit's own if they can.
+    """Find published cells that imply a claim, the unit's own if possible.
 
     Args:
         facts_of: The facts of each scope; wider ones are only asked for when needed.
         people: Records of all units of the region that have all the published counts.
-        claim: What all solutions have in common.
+        claim: Claim that all solutions satisfy.
         widest: The last scope to look at; where a wider one is needed no cells are found, and
             the scope of the answer is the next.
 
@@ -126,8 +126,8 @@ class _HittingSetSearch:
 
     Attributes:
         to_hit: For each known counterexample the facts that it breaks, without supersets.
-        costs: What each fact costs, as far as it was asked.
-        occurrences: How many counterexamples break each fact.
+        costs: Cost of each fact, computed on demand.
+        occurrences: Number of counterexamples that violate each fact.
     """
 
     problem: ImplicationProblem
@@ -137,7 +137,7 @@ class _HittingSetSearch:
     occurrences: Counter[int] = field(default_factory=Counter)
 
     def run(self) -> Explanation | None:
-        """A set that implies the claim; None if a counterexample breaks no fact of this scope."""
+        """Find a set that implies the claim; None if a counterexample violates no fact here."""
         facts = self.problem.facts
         self._learn(list(simple_counterexamples(self.problem)))
         # Of one unit all facts are weighed; of many, those of a set that is known to be enough.
@@ -151,7 +151,7 @@ class _HittingSetSearch:
         )
 
     def _cheapest(self, among: set[int] | None = None) -> Explanation | None:
-        """The cheapest facts that imply the claim, of all or of some; None if not found."""
+        """Find the cheapest facts that imply the claim, of all or of some; None if not found."""
         for _ in range(self.effort.rounds):
             if self._is_refuted():
                 return None
@@ -169,7 +169,7 @@ class _HittingSetSearch:
         return None
 
     def _grow(self) -> Explanation | None:
-        """Take in facts until no counterexample is left, then the cheapest of them."""
+        """Add facts until no counterexample is left, then find the cheapest of them."""
         chosen: set[int] = set()
         for _ in range(self.effort.steps):
             if self._is_refuted():
@@ -185,7 +185,7 @@ class _HittingSetSearch:
         return None
 
     def _shrink(self, chosen: set[int], method: str) -> Explanation:
-        """Leave out every fact that the others make up for, the most expensive first."""
+        """Remove every redundant fact, the most expensive first."""
         for fact in sorted(chosen, key=lambda fact: (-self._cost(fact), fact)):
             if self._is_needed(fact, chosen):
                 continue
@@ -196,7 +196,7 @@ class _HittingSetSearch:
         return self._explanation(sorted(chosen), method)
 
     def _is_refuted(self) -> bool:
-        """Whether a counterexample breaks no fact at all."""
+        """Test whether a counterexample violates no fact at all."""
         return frozenset() in self.to_hit
 
     def _explanation(self, chosen: list[int], method: str) -> Explanation:
@@ -210,7 +210,7 @@ class _HittingSetSearch:
         )
 
     def _is_needed(self, fact: int, chosen: set[int]) -> bool:
-        """Whether a known counterexample breaks this fact and no other of ``chosen``."""
+        """Test whether a known counterexample violates this fact and no other of ``chosen``."""
         return any(facts & chosen == {fact} for facts in self.to_hit)
 
     def _decide(self, chosen: list[int]) -> ImplicationResult:
@@ -240,13 +240,13 @@ class _HittingSetSearch:
 
 
 def cheapest_alone(facts: Facts, claim: Claim) -> PublishedCell | None:
-    """The cheapest of the unit's cells that implies a claim alone: inside it, and as large.
+    """Find the cheapest of the unit's cells that implies a claim alone: inside it, and as large.
 
-    Where there is one no other set is cheaper, since two facts cost more than any one.
+    If there is one, no other set is cheaper, since two facts cost more than any one.
 
     Args:
-        facts: Of the unit alone.
-        claim: Of somebody: it does not hold without any fact.
+        facts: Facts of the unit alone.
+        claim: Claim about at least one person, so that it needs some fact.
     """
     found: list[int] = []
     for own, low, first in zip(facts.cells, facts.low, facts.first.tolist(), strict=False):
@@ -261,7 +261,7 @@ def cheapest_alone(facts: Facts, claim: Claim) -> PublishedCell | None:
 
 
 def minimal_sets(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
-    """The sets that include no other one."""
+    """Return the sets that include no other one."""
     kept: list[frozenset[int]] = []
     for each in sorted(sets, key=lambda s: (len(s), sorted(s))):
         if not any(other <= each for other in kept):
@@ -270,7 +270,7 @@ def minimal_sets(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
 
 
 def reading_cost(facts: Facts, fact: int) -> int:
-    """What a fact costs its reader: few facts first, then plain ones of early tables."""
+    """Return the cost of a fact to its reader: few facts first, then simple, early ones."""
     cell = facts.published_cell(fact)
     conditions = sum(
         mask != full for mask, full in zip(cell.cell.masks, facts.release.full, strict=True)
@@ -285,10 +285,10 @@ def reading_cost(facts: Facts, fact: int) -> int:
 
 
 def simple_counterexamples(problem: ImplicationProblem) -> Iterator[RecordCounts]:
-    """Changes that break a claim in simple ways.
+    """Yield changes that violate a claim in simple ways.
 
-    As many of its people as need be are removed, have another value, or have exchanged values
-    with other people of the unit.
+    Just enough of its people are removed, get another value, or exchange values with other people
+    of the unit.
 
     Args:
         problem: Its claim is true of its people.
@@ -328,7 +328,7 @@ def simple_counterexamples(problem: ImplicationProblem) -> Iterator[RecordCounts
 
 
 def _exchanges(features: int) -> Iterator[npt.NDArray[np.bool_]]:
-    """Which values two people exchange: a few; exchanging all others would make the same two."""
+    """Yield the sets of features that two people exchange; complements are equivalent."""
     for size in range(min(_EXCHANGED, features // 2) + 1):
         for chosen in itertools.combinations(range(features), size):
             exchanged = np.zeros(features, np.bool_)
@@ -338,10 +338,10 @@ def _exchanges(features: int) -> Iterator[npt.NDArray[np.bool_]]:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Why nobody is inside some masks.
+    """Cells that exclude everybody inside some masks.
 
     Attributes:
-        cells: Of each the published cell that excludes it, each once.
+        cells: Published cell that excludes each, listed once.
         needs_people: Whether a cell is full only with the people that others force into it.
     """
 
@@ -350,11 +350,11 @@ class Exclusion:
 
 
 def find_exclusion(facts: Facts, others: Sequence[Masks], claim: Claim) -> Exclusion | None:
-    """A cell around each of ``others`` that is empty, or full with the people of a claim.
+    """Find for each of ``others`` a cell around it that is empty, or full with the claim's people.
 
     Args:
-        facts: Of the unit alone.
-        others: What nobody is to be inside of.
+        facts: Facts of the unit alone.
+        others: Masks that nobody may be inside of.
         claim: So many people are elsewhere.
 
     Returns:
@@ -379,7 +379,7 @@ def find_exclusion(facts: Facts, others: Sequence[Masks], claim: Claim) -> Exclu
 
 
 def _around(facts: Facts, masks: Masks) -> BoolArray:
-    """The facts whose cells contain all records inside some masks."""
+    """Return the facts whose cells contain all records inside some masks."""
     found = []
     for own in facts.cells:
         contains = np.ones(len(own.cells), dtype=bool)
