@@ -1,7 +1,7 @@
-"""Do records reproduce every published count?
+"""Verification: compare records with every published count.
 
-Shares the schema and what published counts state with the rest of the program, and nothing else:
-not how records are made, and not how `recon data tabulate` counts them.
+It shares only the schema and the meaning of published counts with the rest of the program: not how
+records are made, and not how `recon data tabulate` counts them.
 """
 
 from recon_cli.verification.comparison import MISMATCHES, Verification, verify

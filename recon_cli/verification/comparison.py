@@ -1,8 +1,8 @@
-"""Records beside published counts, cell by cell.
+"""Comparison of records with published counts, cell by cell.
 
-A verdict has to be exact, so nothing that could hide a difference is passed over: records
-outside the published geounits are differences, and published counts that contradict their own
-coverage are refused before anything is compared.
+The verdict must be exact, so nothing that could hide a difference is skipped: records outside the
+published geounits are differences, and published counts that contradict their own coverage are
+refused before anything is compared.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _MARK = -(2**62)
 
 @dataclass(frozen=True)
 class Verification:
-    """What comparing records with published counts found.
+    """The result of comparing records with published counts.
 
     Attributes:
         cells_compared: Number of published cells, zeros included; unpublished ones are not.
@@ -71,11 +71,11 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether every compared cell agrees."""
+        """Report whether every compared cell agrees."""
         return self.mismatches.is_empty()
 
     def require(self) -> None:
-        """Pass silently if `ok`.
+        """Raise an error unless `ok`.
 
         Raises:
             VerificationError: Lists the first mismatches and says how many there are.
@@ -102,15 +102,15 @@ def verify(
 ) -> Verification:
     """Tabulate ``records`` again and compare every published cell of ``tables`` at every level.
 
-    A published cell that is absent from the counts is zero; a cell that the coverage pattern of
-    its geounit does not name is not compared. Records in a unit that is not among the geounits
-    are mismatches with every cell that counts them. (If no geounit of the unit level is listed,
-    the finest level listed takes its place.) A protected count agrees with every number in its
+    A published cell that is absent from the counts is zero; a cell that the coverage pattern of its
+    geounit does not name is not compared. Records in a unit that is not among the geounits are
+    mismatches with every cell that counts them. (If no geounit of the unit level is listed, the
+    finest level listed takes its place.) A protected count agrees with every number in its
     interval; ``expected`` is the end that is missed.
 
     Args:
         records: As `recon_cli.tabulation.tabulate` takes them, of the same partition.
-        tables: What to compare; at least one.
+        tables: Tables to compare; at least one.
 
     Raises:
         VerificationError: ``tables`` is empty, or the records do not fit the schema.
@@ -139,9 +139,9 @@ def verify(
 def _fill_unseen(
     release: Release, published: Publication, records: pl.DataFrame, tables: Sequence[Table]
 ) -> pl.DataFrame:
-    """Any value for a null that no published cell above its unit could tell from another.
+    """Replace nulls that no published cell above the unit could distinguish by any value.
 
-    Other nulls stay, and are refused.
+    Other nulls are kept, and refused later.
     """
     distinguished = [
         release.distinguished_by(cell for _, cell in pattern.published_cells(tables))
@@ -167,10 +167,10 @@ def _fill_unseen(
 
 @dataclass(frozen=True)
 class _Statements:
-    """What is published of protected counts.
+    """Statements of protected counts.
 
     Attributes:
-        intervals: What each proves.
+        intervals: Interval that each proves.
         numbers: Geounits x cells: the published numbers, `_MARK` where there is none.
     """
 
@@ -185,11 +185,11 @@ class _Sides:
     Attributes:
         geoids: One a row: the listed geounits, then those that only records are in.
         pattern: Row of the coverage for each geounit.
-        listed: How many of ``geoids`` are listed.
+        listed: Number of listed ``geoids``.
         expected: Published counts, listed geounits x cells; of intervals the least.
         people: Records, geounits x class combinations.
         rows: Numbers of the listed geounits among all.
-        statements: What protected counts say; None where all are exact.
+        statements: Statements of protected counts; None if all are exact.
     """
 
     level: Level
@@ -202,7 +202,7 @@ class _Sides:
     statements: _Statements | None
 
     def beyond(self, counts: Matrix, start: int) -> Matrix:
-        """By how much counts of geounits from ``start`` on are off what is published."""
+        """Return how far counts of geounits from ``start`` on leave their published intervals."""
         stop = start + counts.shape[0]
         nothing = sparse.csr_array(
             (max(stop - max(start, self.listed), 0), counts.shape[1]), dtype=np.int64
@@ -245,7 +245,7 @@ def _by_level(
 
 
 def _statements(evaluated: EvaluatedRecords, published: Publication) -> _Statements | None:
-    """What protected counts say, geounits x cells of the requested tables."""
+    """Return the statements of protected counts, geounits x cells of the requested tables."""
     if published.is_exact:
         return None
     keys = evaluated.cells.select("table", "cell").iter_rows()
@@ -261,7 +261,7 @@ def _statements(evaluated: EvaluatedRecords, published: Publication) -> _Stateme
 def _not_equal(
     evaluated: EvaluatedRecords, sides: _Sides, covered: BoolArray
 ) -> Iterator[tuple[int, int]]:
-    """Covered cells that agree without being equal: within their law, and nothing to compare."""
+    """Yield covered cells that agree without being equal: within their law, or unbounded."""
     if sides.statements is None:
         return
     adds = _only(evaluated.adds, np.any(covered[np.unique(sides.pattern)], axis=0))
@@ -282,7 +282,7 @@ def _not_equal(
 
 
 def _select(wanted: pl.Series, there: pl.Series) -> Matrix:
-    """The matrix that moves the rows of ``there`` to where ``wanted`` has them."""
+    """Build the matrix that maps the rows of ``there`` to the order of ``wanted``."""
     at = wanted.to_frame("geoid").join(
         there.to_frame("geoid").with_row_index("at"), on="geoid", how="left", maintain_order="left"
     )["at"]
@@ -292,7 +292,7 @@ def _select(wanted: pl.Series, there: pl.Series) -> Matrix:
 
 
 def _mismatches(evaluated: EvaluatedRecords, sides: _Sides, covered: BoolArray) -> pl.DataFrame:
-    """Columns of `MISMATCHES`, sorted by geoid, table and cell."""
+    """Build the `MISMATCHES`, sorted by geoid, table and cell."""
     adds = _only(evaluated.adds, np.any(covered[np.unique(sides.pattern)], axis=0))
     parts = [_DIFFERENCES.to_frame()]
     for start in range(0, len(sides.geoids), _SLAB):
@@ -314,7 +314,7 @@ def _mismatches(evaluated: EvaluatedRecords, sides: _Sides, covered: BoolArray) 
 
 
 def _only(adds: Matrix, wanted: BoolArray) -> Matrix:
-    """``adds`` with nothing in the columns that are not wanted."""
+    """Clear the columns of ``adds`` that are not wanted."""
     kept = adds.copy()
     kept.data *= wanted[kept.indices]
     kept.eliminate_zeros()
@@ -322,7 +322,7 @@ def _only(adds: Matrix, wanted: BoolArray) -> Matrix:
 
 
 def _uncounted(sides: _Sides, named: pl.Series) -> pl.DataFrame:
-    """Unlisted geounits with people whom no cell counts; columns of `_DIFFERENCES`."""
+    """List unlisted geounits with people whom no cell counts; columns of `_DIFFERENCES`."""
     rows = np.setdiff1d(np.arange(sides.listed, len(sides.geoids)), named.to_numpy())
     people = np.asarray(sides.people[rows].sum(axis=1), np.int64)
     return pl.DataFrame(
@@ -334,7 +334,7 @@ def _uncounted(sides: _Sides, named: pl.Series) -> pl.DataFrame:
 def _differences(
     found: Matrix, beyond: Matrix, covered: BoolArray, pattern: IntArray
 ) -> pl.DataFrame:
-    """The covered cells where counts are ``beyond`` what is expected; columns of `_DIFFERENCES`."""
+    """List covered cells with counts ``beyond`` the expected; columns of `_DIFFERENCES`."""
     difference = beyond.tocoo()
     row, column = difference.row.astype(np.int64), difference.col.astype(np.int64)
     wrong = (difference.data != 0) & covered[pattern[row], column]
@@ -348,7 +348,7 @@ def _differences(
 
 
 def _finest_listed_level(release: Release, geounits: pl.DataFrame) -> Level:
-    """The finest level with listed geounits: every record has to be in one of them."""
+    """Return the finest level with listed geounits: every record must be in one of them."""
     listed = set(geounits["level"].unique())
     levels = release.geography.levels
     return next((level for level in levels if level.name in listed), release.geography.unit)
@@ -378,7 +378,7 @@ def _check_geounits(release: Release, published: Publication) -> None:
 
 
 def _covered(evaluated: EvaluatedRecords, published: Publication) -> BoolArray:
-    """Which cells each pattern publishes: patterns x cells of the requested tables.
+    """Return patterns x cells of the requested tables: which cells each pattern publishes.
 
     The last row is for records outside the geounits: every cell of the finest listed level.
     """
@@ -393,7 +393,7 @@ def _covered(evaluated: EvaluatedRecords, published: Publication) -> BoolArray:
 
 
 def _expected(evaluated: EvaluatedRecords, published: Publication, covered: BoolArray) -> Matrix:
-    """The published counts, or their least, as geounits x cells of the requested tables.
+    """Return the published counts, or their least, as geounits x cells of the requested tables.
 
     Raises:
         SourceError: A count of something that is not published, or two counts of one cell.

@@ -1,6 +1,6 @@
-"""What records add to published cells: the predicate of every cell, tested on every record.
+"""Evaluation of the predicate of every published cell on every record.
 
-Equal records are tested once. Nothing here is shared with `recon_cli.tabulation`.
+Equal records are evaluated once. Nothing here is shared with `recon_cli.tabulation`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class EvaluatedRecords:
         cells: Columns ``table, cell, code``: what the columns of ``adds`` are.
         units: Geoids of the finest level with records, sorted.
         people: Number of records, units x kinds.
-        adds: What a record of a kind adds to a cell, kinds x cells.
+        adds: Contribution of a record of a kind to a cell, kinds x cells.
     """
 
     release: Release
@@ -47,7 +47,7 @@ class EvaluatedRecords:
     def of(
         cls, release: Release, records: pl.DataFrame, tables: Sequence[Table]
     ) -> EvaluatedRecords:
-        """Check records, and test them against every cell of ``tables``.
+        """Check records, and evaluate every cell of ``tables`` on them.
 
         Raises:
             VerificationError: A table, column, geoid or value that the schema does not know, or a
@@ -72,12 +72,12 @@ class EvaluatedRecords:
 
     @cached_property
     def starts(self) -> dict[str, int]:
-        """Table name → the first column of its cells."""
+        """Map table names to the first column of their cells."""
         ends = accumulate((len(table.cells) for table in self.tables), initial=0)
         return {table.name: start for table, start in zip(self.tables, ends, strict=False)}
 
     def at(self, level: Level) -> tuple[pl.Series, Matrix]:
-        """The geoids of ``level`` with records, sorted, and their people by kind."""
+        """Return the sorted geoids of ``level`` with records, and their people by kind."""
         geoids = level.enclosing(self.units)
         places = pl.DataFrame({"geoid": geoids}).with_row_index("unit").drop_nulls("geoid")
         if not geoids.is_sorted():
@@ -108,7 +108,7 @@ def _cells(tables: Sequence[Table]) -> pl.DataFrame:
 
 
 def _positions(release: Release, records: pl.DataFrame, tables: Sequence[Table]) -> pl.DataFrame:
-    """Columns ``unit`` and, for each feature, the position of the value in ``feature.values``.
+    """Return ``unit`` and, for each feature, the position of the value in ``feature.values``.
 
     A feature that no table distinguishes is 0 throughout.
     """
@@ -140,7 +140,7 @@ def _positions(release: Release, records: pl.DataFrame, tables: Sequence[Table])
 def _position(
     feature: Feature, column: pl.Series, units: pl.Series, seen_by: str | None
 ) -> pl.Series:
-    """Where each value of a column is in ``feature.values``."""
+    """Return the position of each value of a column in ``feature.values``."""
     dtype = _family(feature.values[0])
     if column.dtype != pl.Null and _family_of(column.dtype) != dtype:
         raise VerificationError(
@@ -172,7 +172,7 @@ def _family(value: Value) -> type[pl.DataType]:
 
 
 def _family_of(dtype: pl.DataType) -> type[pl.DataType] | None:
-    """Boolean, Int64 or String, whichever values of ``dtype`` can be read as; else None."""
+    """Return Boolean, Int64 or String, as which values of ``dtype`` can be read; else None."""
     if dtype.is_integer():
         return pl.Int64
     if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
@@ -181,7 +181,7 @@ def _family_of(dtype: pl.DataType) -> type[pl.DataType] | None:
 
 
 def _adds(release: Release, table: Table, kinds: Sequence[IntArray]) -> Matrix:
-    """What a record of a kind, given by value positions, adds to each cell of a table."""
+    """Return the contribution of a record of a kind, given by value positions, to each cell."""
     cell, kind = _counted(release, table, kinds)
     added = np.ones(len(cell), np.int64)
     for number, tallied in enumerate(each.tally for each in table.cells):
@@ -195,7 +195,7 @@ def _adds(release: Release, table: Table, kinds: Sequence[IntArray]) -> Matrix:
 def _counted(
     release: Release, table: Table, kinds: Sequence[IntArray]
 ) -> tuple[IntArray, IntArray]:
-    """The pairs of a cell and a kind that its predicate holds for: places of both."""
+    """Return the pairs of a cell and a kind that its predicate holds for."""
     values = [
         _values_of(tuple(cell.masks[f] for cell in table.cells), len(feature.values))
         for f, feature in enumerate(release.features)
@@ -219,13 +219,13 @@ def _counted(
 
 
 def _picked(feature: Feature) -> IntArray:
-    """How many options each value of a multi-select feature picks."""
+    """Count the options of each value of a multi-select feature."""
     return np.array([int(value).bit_count() for value in feature.values], np.int64)
 
 
 @lru_cache(maxsize=1024)  # a run verifies many partitions
 def _values_of(masks: tuple[int, ...], size: int) -> BoolArray:
-    """Masks as rows of truth values, masks x values; not to be written."""
+    """Return masks as rows of truth values, masks x values; read-only."""
     width = -(-size // 8)
     written = b"".join(mask.to_bytes(width, "little") for mask in masks)
     bits = np.frombuffer(written, np.uint8).reshape(len(masks), width)
