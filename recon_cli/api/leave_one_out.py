@@ -118,8 +118,7 @@ def leave_one_out_swapped(
     """Compare the same for swapped tables, with the swap drawn again without each person.
 
     Every person and draw is attacked from scratch, so this is for thousands of people, not
-    millions.
-    Conclusions are about the true address.
+    millions. Conclusions are about the true address.
 
     Args:
         release: A schema with tracts, counties and states, ages, races and ethnicities, whose

@@ -317,8 +317,8 @@ def find_witnesses(
     """Find solutions that differ in given counts, as a proof that needs no solver.
 
     Each solution is a set of records with all published counts, which any program that counts
-    records
-    can verify. A count that differs between two solutions is not determined by the publication.
+    records can verify. A count that differs between two solutions is not determined by the
+    publication.
 
     Args:
         published: Protected counts.

@@ -79,8 +79,8 @@ class Commands(click.Group):
     """A group whose commands are its own modules and those that capabilities declare.
 
     Each public module of the package is a command, and so is the module ``command`` of a
-    capability.
-    A stage whose capability has no such module gets a command made from its declaration.
+    capability. A stage whose capability has no such module gets a command made from its
+    declaration.
     """
 
     def __init__(self, *args: Any, path: str, package: str = "", **settings: Any) -> None:

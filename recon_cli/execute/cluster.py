@@ -1,9 +1,9 @@
 """The parent's side of Dask workers, its own or those of a running scheduler.
 
 The parent hands out one item at a time to each worker and pins it there. Dask alone would send a
-task whose worker died to the next worker, so that one bad item could kill several; here the
-parent is notified of the first death and decides. Workers read and write their data themselves;
-only progress and one small answer for each item come back.
+task whose worker died to the next worker, so that one bad item could kill several; here the parent
+is notified of the first death and decides. Workers read and write their data themselves; only
+progress and one small answer for each item come back.
 """
 
 from __future__ import annotations

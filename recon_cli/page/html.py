@@ -1,7 +1,7 @@
 """Self-contained HTML pages of documents and geounits, and all files of a report.
 
-Styles and one script are inline, and nothing is fetched: the page's Content-Security-Policy
-allows that script alone, by its hash.
+Styles and one script are inline, and nothing is fetched: the page's Content-Security-Policy allows
+that script alone, by its hash.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Quarantine: decide how to go on with a piece whose worker died.
 
-The first death at a geounit may be bad luck: the piece is tried again, with the same result.
-After the second the region of that geounit is solved part by part, so that a further death names
-a smaller place. After the third that geounit is excluded from solvers, and only what propagation
+The first death at a geounit may be bad luck: the piece is tried again, with the same result. After
+the second the region of that geounit is solved part by part, so that a further death names a
+smaller place. After the third that geounit is excluded from solvers, and only what propagation
 proves is kept. A piece whose worker dies outside of any solver, or too often, is given up.
 
-Each worker writes the geounit and region that it works on to a trace file, where the parent
-finds them. `recon_cli.ask.quarantine` applies the decisions.
+Each worker writes the geounit and region that it works on to a trace file, where the parent finds
+them. `recon_cli.ask.quarantine` applies the decisions.
 
 See *quarantine* in docs/glossary.md.
 """

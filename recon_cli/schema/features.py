@@ -1,7 +1,7 @@
 """Features and their recodes.
 
-A set of values of one feature is a bit mask: bit ``i`` stands for ``feature.values[i]``.
-Masks make the predicates of published cells exact, hashable and quick to intersect.
+A set of values of one feature is a bit mask: bit ``i`` stands for ``feature.values[i]``. Masks make
+the predicates of published cells exact, hashable and quick to intersect.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class Feature:
 class Recode:
     """Named groups of one feature's values, in published order.
 
-    Groups may overlap or leave values out (``White alone or in combination``); only a recode
-    that is a partition can be a microdata column.
+    Groups may overlap or leave values out (``White alone or in combination``); only a recode that
+    is a partition can be a microdata column.
 
     Attributes:
         name: Name in tables and microdata.

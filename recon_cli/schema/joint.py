@@ -1,7 +1,7 @@
 """Joint releases: several releases of the same places whose records are linked.
 
-A *link* is an equation or inequality that holds in every place between the numbers of two kinds
-of records: as many householders as occupied units, as many people as the sum of household sizes.
+A *link* is an equation or inequality that holds in every place between the numbers of two kinds of
+records: as many householders as occupied units, as many people as the sum of household sizes.
 
 See *joint release* in docs/glossary.md.
 """

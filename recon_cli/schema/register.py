@@ -1,9 +1,9 @@
 """Registers: several publications about the same people, composed into one release.
 
-A register lists publications, each with a schema of its own. When they are composed, a cell of
-any of them is a set of combinations of the features' *common refinement*: for each feature the
-coarsest groups of values of which every published group is a union. All counts are then counts
-of one release, and a question about that release covers all publications together.
+A register lists publications, each with a schema of its own. When they are composed, a cell of any
+of them is a set of combinations of the features' *common refinement*: for each feature the coarsest
+groups of values of which every published group is a union. All counts are then counts of one
+release, and a question about that release covers all publications together.
 
 See *register* in docs/glossary.md.
 """

@@ -142,8 +142,7 @@ def _tiles(region: list[Box], parts: list[Box]) -> bool:
     """Test whether some of ``parts`` partition ``region``.
 
     Some part must contain any given point of the region, so only the parts around one point need to
-    be
-    tried; choosing a part removes those that overlap it.
+    be tried; choosing a part removes those that overlap it.
 
     Args:
         region: Disjoint boxes.

@@ -204,8 +204,7 @@ class TruncatedGeometric(_Geometric):
         """Compute confidence intervals: the counts that neither of two one-sided tests rejects.
 
         A count n is rejected if numbers from c on, or up to c, have a probability of at most half
-        of
-        ``missed`` under n. The interval is likely, never proven.
+        of ``missed`` under n. The interval is likely, never proven.
 
         Args:
             published: Numbers of the range.

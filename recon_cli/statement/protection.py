@@ -83,8 +83,7 @@ class Protection:
         """Return the least and the greatest true count of a published zero of a table at a level.
 
         A p-table may publish some people as zero, and nobody as some. If it publishes no count as
-        zero, an
-        absent row states nothing: 0 to `recon_cli.frames.OPEN`.
+        zero, an absent row states nothing: 0 to `recon_cli.frames.OPEN`.
         """
         return self._ends_of_zero[self.number(table, level)]
 

@@ -1,8 +1,8 @@
 """Removing a run: find the entries of a work folder that a run made, and delete them.
 
-An entry is recognised by its content, not by its name alone: a manifest that names the folder,
-or in `.staging`, `private` and the like only files that the program makes. Everything else is
-kept. Links are not followed, and nothing outside the work folder is touched.
+An entry is recognised by its content, not by its name alone: a manifest that names the folder, or
+in `.staging`, `private` and the like only files that the program makes. Everything else is kept.
+Links are not followed, and nothing outside the work folder is touched.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Publishing a stage atomically, whatever instant the process is killed at.
 
-Publication is a journal and renames. Once ``_commit.json`` is on disk the new folders are
-decided: each is renamed into place, after the one that it replaces was moved aside. A kill in
-between leaves the journal, and the next process that opens the stage completes it. Before the
-journal exists the old folders are untouched and the finished partitions are kept for the next run.
+Publication is a journal and renames. Once ``_commit.json`` is on disk the new folders are decided:
+each is renamed into place, after the one that it replaces was moved aside. A kill in between leaves
+the journal, and the next process that opens the stage completes it. Before the journal exists the
+old folders are untouched and the finished partitions are kept for the next run.
 """
 
 from __future__ import annotations
