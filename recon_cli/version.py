@@ -3,4 +3,4 @@
 __version__ = "0.2.0"
 #: The form of stage folders. Raised whenever a file of one gets other columns, types or meaning:
 #: folders of another form are not read, but made again.
-FORMAT = 5
+FORMAT = 6

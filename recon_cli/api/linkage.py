@@ -196,8 +196,9 @@ def agreement(
         keys: The columns that have to agree; default the schema's.
 
     Returns:
-        The geoid, ``records`` (of ``right``), ``exact`` (equal on the exact keys and gains) and
-        ``agree`` (on these, or on the binned keys and gains).
+        The geoid, ``records`` (of ``right``), ``exact`` (equal on the exact keys and gains),
+        ``near`` (the same with a number, such as the age, off by one; null without such a key) and
+        ``agree`` (on the exact keys, or on the binned keys and gains).
 
     Raises:
         ConfigError: The release does not say what an attacker links on.
@@ -209,7 +210,10 @@ def agreement(
         encoder.encode(file, name=name).records for file, name in ((left, "left"), (right, "right"))
     )
     units = theirs.group_by("unit").agg(pl.len().cast(pl.Int32).alias("records"))
-    units = units.join(count_agreement(ours, theirs), on="unit", how="left").fill_null(0)
+    units = units.join(count_agreement(ours, theirs, encoder.near), on="unit", how="left")
+    units = units.with_columns(pl.col("exact", "agree").fill_null(0))
+    if encoder.near is not None:
+        units = units.with_columns(pl.col("near").fill_null(0))
     return _by_geoid(encoder, units)
 
 

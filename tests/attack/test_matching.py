@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from recon_cli.capabilities.link.key_encoding import (
     place_in_unit,
@@ -16,7 +19,12 @@ from recon_cli.capabilities.link.key_encoding import (
     uniform,
     unit_salts,
 )
+from recon_cli.capabilities.link.links import count_agreement
 from recon_cli.capabilities.link.matching import Keys, count_matches, match
+from recon_cli.capabilities.link.passes import near_pass
+from recon_cli.capabilities.link.specification import default_keys
+from tests.support.attacks import SF1
+from tests.support.properties import SEEDS, examples
 
 PASSES = {"exact": Keys(["block", "sex", "age"]), "binned": Keys(["block", "sex", "agebin"])}
 Row = dict[str, Any]
@@ -157,3 +165,37 @@ def test_hashed_numbers_are_uniform() -> None:
     assert ((counts - 2000) ** 2 / 2000).sum() < 60  # 19 degrees of freedom
     by_place = numbers.reshape(2000, 20)
     assert abs(np.corrcoef(by_place[:, 0], by_place[:, 1])[0, 1]) < 0.1
+
+
+@examples(60)
+@given(seed=SEEDS, size=st.integers(0, 9))
+def test_agreement_with_a_number_off_by_one_is_the_most_pairs(seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    near = near_pass(SF1, default_keys(SF1))
+    assert near is not None
+    assert (near.same, near.near, near.within) == (("sex",), "age", 1)
+    sides = []
+    for _ in range(2):
+        age, sex = rng.integers(0, 4, size), rng.integers(0, 2, size)
+        columns = {"unit": rng.integers(0, 2, size), "gain": rng.integers(0, 2, size)}
+        side = pl.DataFrame(columns).with_columns(sex=pl.Series(sex), age=pl.Series(age))
+        key = pl.col("unit") * 2 + pl.col("sex")
+        sides.append(
+            side.with_columns(
+                pl.col("unit").cast(pl.Int32),
+                (key * 4 + pl.col("age")).alias("exact"),
+                (key * 4 + pl.col("age") // 2).alias("binned"),
+                key.alias("near"),
+                pl.col("age").alias("near agreement"),
+            )
+        )
+    found = count_agreement(*sides, near)
+    ours, theirs = sides
+    together = np.zeros((size, size), dtype=bool)
+    for i, j in itertools.product(range(size), repeat=2):
+        one, other = ours.row(i, named=True), theirs.row(j, named=True)
+        same = all(one[name] == other[name] for name in ("unit", "gain", "sex"))
+        together[i, j] = same and abs(one["age"] - other["age"]) <= 1
+    pairs = maximum_bipartite_matching(sparse.csr_array(together), perm_type="column")
+    assert found["near"].sum() == (pairs >= 0).sum()
+    assert (found["exact"] <= found["near"]).all()

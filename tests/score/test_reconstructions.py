@@ -40,7 +40,7 @@ def test_no_reconstruction_agrees_outside_its_limits(seed: int, count: int, at: 
     names = [name for name in PEOPLE if name not in ("units", "differing", "population")]
     units = pl.DataFrame(list(population.items()), schema=[place, "population"], orient="row")
     frame = pl.DataFrame(
-        [(unit, "ours", "truth", 0, shared(ours, truth, unit)) for unit in population],
+        [(unit, "ours", "truth", 0, None, shared(ours, truth, unit)) for unit in population],
         schema={place: pl.String, **AGREEMENT},
         orient="row",
     )

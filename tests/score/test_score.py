@@ -117,6 +117,31 @@ def test_unique_people_are_alone_among_everybody_and_data_defined() -> None:
     assert rates["least"].null_count() == rates.height
 
 
+def test_zero_variability_by_size_is_of_blocks_and_of_people() -> None:
+    truth, counted, _ = attacked()
+    blocks = truth.group_by("geoid_block").len().sort("len", "geoid_block")
+    zero = blocks[::2]
+    rates = rates_of(counted, zero=zero["geoid_block"].to_list())
+    where = {"table": "table07_zero_solvar", "block_size": "All"}
+    of_units, of_people = (one(rates, **where, rate=rate) for rate in ("zero_units", "zero_people"))
+    assert (of_units["count"], of_units["of"]) == (zero.height, blocks.height)
+    assert (of_people["count"], of_people["of"]) == (zero["len"].sum(), truth.height)
+    printed = one(published("wp31995"), **where, rate="zero_units")
+    assert round(printed["published_pct"], 2) == 69.41
+    assert rates_of(counted, zero=None).filter(table="table07_zero_solvar").is_empty()
+
+
+def test_agreement_within_a_year_lies_between_exact_and_binned() -> None:
+    truth, counted, _ = attacked()
+    rates = rates_of(counted)
+    where = {"table": "table08_agreement", "against": "CEF", "block_size": "All"}
+    exact, near = (
+        one(rates, **where, source="rHDF_bt", rate=rate)["count"]
+        for rate in ("agree_exact", "agree_near")
+    )
+    assert 0 < exact < near <= truth.height
+
+
 def test_groups_are_modal_people_in_blocks_of_a_size() -> None:
     truth, counted, _ = attacked()
     rates = rates_of(counted)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import WordArray
-from recon_cli.capabilities.link.passes import Pass
+from recon_cli.capabilities.link.passes import Pass, near_pass
 from recon_cli.errors import SourceError, UnknownValueError
 from recon_cli.schema import AttackKeys, Feature, Level, Release, Value, bits, column_dtype
 
@@ -64,6 +64,11 @@ class KeyEncoder:
     geoids: pl.Series
     passes: tuple[Pass, ...] = ()
 
+    @cached_property
+    def near(self) -> Pass | None:
+        """The pass that agreement is counted by with a number off by one, if there is one."""
+        return near_pass(self.release, self.keys)
+
     def encode(
         self, records: pl.DataFrame, *, name: str, gains: bool = True, keep: Sequence[str] = ()
     ) -> EncodedRecords:
@@ -89,7 +94,8 @@ class KeyEncoder:
         if gains:
             packed["gain"] = self.pack(records, self.keys.gains, name)
         needed = [key for key in packed if key != "exact"]
-        for each in self.passes:
+        near = [] if self.near is None or not gains else [self.near]
+        for each in (*self.passes, *near):
             if each.key not in sets:
                 packed |= self._encode_pass(each, records, packed["unit"], name)
         numbers = pl.DataFrame([column.alias(key) for key, column in packed.items()])

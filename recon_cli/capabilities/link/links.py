@@ -295,22 +295,45 @@ def count_links_by_pass(
     )
 
 
-def count_agreement(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+def count_agreement(
+    left: pl.DataFrame, right: pl.DataFrame, near: Pass | None = None
+) -> pl.DataFrame:
     """How many records of two files agree on unit, keys and gains (Algorithm 1's counts).
 
     Args:
-        left: ``unit, exact, binned, gain``.
+        left: ``unit, exact, binned, gain``, and the columns of ``near``.
         right: Likewise.
+        near: With a number that may be off by one, see `near_pass`.
 
     Returns:
-        ``unit``, ``exact``: agreeing in the exact pass, ``agree``: in that or the binned pass.
+        ``unit``, ``exact``: agreeing in the exact pass, ``near``: in ``near``, as many as can be
+        (null without it), ``agree``: in the exact or the binned pass.
     """
     counts = [
         count_matches(left, right, ["unit", key, "gain"]).rename({"pairs": name})
         for key, name in (("exact", "exact"), ("binned", "agree"))
     ]
+    close = _count_near(left, right, near)
+    none = pl.lit(None if near is None else 0, dtype=pl.Int32)
     return (
-        counts[1]
+        close.join(counts[1], on="unit", how="full", coalesce=True)
         .join(counts[0], on="unit", how="left")
-        .select("unit", pl.col("exact").fill_null(0).cast(pl.Int32), pl.col("agree").cast(pl.Int32))
+        .select(
+            "unit",
+            pl.col("exact").fill_null(0).cast(pl.Int32),
+            pl.col("near").fill_null(none).cast(pl.Int32),
+            pl.col("agree").fill_null(0).cast(pl.Int32),
+        )
+        .sort("unit")
     )
+
+
+def _count_near(left: pl.DataFrame, right: pl.DataFrame, near: Pass | None) -> pl.DataFrame:
+    """Pairs by unit, ``near``, whose number is off by no more than the pass allows."""
+    if near is None or near.number is None:
+        return pl.DataFrame(schema={"unit": pl.Int32, "near": pl.Int64})
+    keys = Keys((near.key, "gain"), near.number, near.within)
+    any_order = pl.lit(0).alias("order")  # how many pairs there are depends on the keys alone
+    pairs = match(left.with_columns(any_order), right.with_columns(any_order), {near.name: keys})
+    unit = left["unit"].gather(pairs["left"])
+    return unit.to_frame().group_by("unit").agg(near=pl.len().cast(pl.Int64))

@@ -60,7 +60,7 @@ TALLIES_BY_PASS: _Schema = {
 }
 AGREEMENT: _Schema = {
     **dict.fromkeys(("left", "right"), pl.String),
-    **dict.fromkeys(("exact", "agree"), pl.Int32),
+    **dict.fromkeys(("exact", "near", "agree"), pl.Int32),
 }
 
 
@@ -132,7 +132,9 @@ class PartitionLinkage:
             if attackers:
                 tallies += self._link(origin, people, attackers, on_links)
         agreements = [
-            count_agreement(held[a], held[b]).with_columns(left=pl.lit(a), right=pl.lit(b))
+            count_agreement(held[a], held[b], self.encoder.near).with_columns(
+                left=pl.lit(a), right=pl.lit(b)
+            )
             for a, b in self.spec.comparisons
         ]
         return LinkageCounts(
@@ -221,7 +223,9 @@ class PartitionLinkage:
 
     def _people(self, origin: str) -> pl.DataFrame:
         """A source's records: the keys, ``order`` and, but for `TABLES`, ``gain``."""
-        columns = [*self._key_columns, *([] if origin == TABLES else ["gain"])]
+        near = self.encoder.near
+        with_gains = [*(() if near is None else near.key_columns), "gain"]
+        columns = [*self._key_columns, *([] if origin == TABLES else with_gains)]
         if origin == self.spec.truth:
             people = self.truth
         else:

@@ -121,6 +121,20 @@ class Pass:
             )
 
 
+def near_pass(release: Release, keys: AttackKeys) -> Pass | None:
+    """Return the pass that counts agreement with a number off by one, such as an age by a year.
+
+    None unless exactly one of the exact keys is no binned one, and has a range of numbers.
+    """
+    fine = [name for name in keys.exact if name not in keys.binned]
+    if len(fine) != 1 or fine[0] not in release.feature_index:
+        return None
+    if not release.features[release.feature_index[fine[0]]].ordered:
+        return None
+    same = tuple(name for name in keys.exact if name in keys.binned)
+    return Pass("agreement", release.geography.unit, same, fine[0], 1, key="near")
+
+
 def default_passes(release: Release, keys: AttackKeys) -> tuple[Pass, Pass]:
     """The two of the 2010 study: *exact*, then *binned*, in units."""
     unit = release.geography.unit

@@ -30,6 +30,7 @@ PEOPLE = (
     "proportional_without",
     "units",
 )
+AGREEMENT = ("exact", "near", "agree")
 LINKS = ("putative", "confirmed", "expected")
 #: What is counted by pass, where the passes are the user's.
 LINKS_BY_PASS = (
@@ -73,7 +74,7 @@ class Collected:
         people: `PEOPLE`; ``differing`` is NaN where unknown.
         targets: By attacker, modal, unique: ``records``.
         links: By attacker, source, modal, unique: `LINKS`.
-        agreement: By left and right: ``exact, agree``.
+        agreement: By left and right: `AGREEMENT`; ``near`` is NaN where nobody counted it.
         kind: Where intervals come from.
         passes: By attacker, source, pass, modal: `LINKS_BY_PASS`; None with the study's passes.
     """
@@ -132,7 +133,10 @@ def collect(
         linked(partition.targets, ("attacker", *GROUPS, *PLACE), ("records",)),
         linked(partition.tallies, ("attacker", "source", *GROUPS, *PLACE), LINKS),
         weighted(
-            joined(partition.agreement), ("left", "right", *PLACE), ("exact", "agree"), weights
+            joined(partition.agreement.with_columns(pl.col("near").cast(pl.Float64))),
+            ("left", "right", *PLACE),
+            AGREEMENT,
+            weights,
         ),
         "draws" if draws > 1 else "bootstrap",
         linked(partition.tallies, ("attacker", "source", "pass", "modal"), LINKS_BY_PASS)

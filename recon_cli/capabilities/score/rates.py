@@ -31,6 +31,7 @@ ROW = {
 NONMODAL, MODAL = ~pl.col("modal"), pl.col("modal")
 UNIQUE, ZERO = pl.col("unique"), pl.col("zero")
 EVERYBODY = pl.lit(value=True)
+_AGREEMENT_RATES: Final = {"exact": "agree_exact", "near": "agree_near", "agree": "agree_binned"}
 #: Panel → who is counted.
 PEOPLE: Final = {"all": EVERYBODY, "nonmodal": NONMODAL, "modal": MODAL}
 
@@ -117,7 +118,9 @@ def agreement_rates(
         whole = people.of("population")
         is_own = np.array([source == own for source in keys["left"]], np.bool_)
         differing = np.where(is_own, people.of("differing")[:, 0], np.nan)
-        for measure, rate in (("exact", "agree_exact"), ("agree", "agree_binned")):
+        for measure, rate in _AGREEMENT_RATES.items():
+            if np.isnan(parts.of(measure)).all():
+                continue
             rows = rate_rows(keys, rate, parts.of(measure), whole, rules)
             if measure == "agree":
                 rows = _feasible(rows, differing)
@@ -142,6 +145,22 @@ def unique_rates(collected: Collected, table: str, truth: str, rules: Rules) -> 
         unique, whole = people.of("unique_defined"), people.of("population")
         rows = rate_rows(people.keys, "unique", unique, whole, rules)
         frames.append(_named(rows, table=table, panel="all", source=truth, against=truth))
+    return pl.concat(frames)
+
+
+def zero_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
+    """Table 7's people and units of proven zero variability (`ROW`); none where it is unknown."""
+    frames = [pl.DataFrame(schema=ROW)]
+    everybody = collected.people
+    if everybody.keys["zero"].null_count():
+        return frames[0]
+    zero = everybody.where(ZERO)
+    for labels in _people_classes(collected, rules):
+        people = _labelled(everybody, labels).by(*_LABELS)
+        counted = _labelled(zero, labels).by(*_LABELS).aligned(people.keys)
+        for measure, rate in (("population", "zero_people"), ("units", "zero_units")):
+            rows = rate_rows(people.keys, rate, counted.of(measure), people.of(measure), rules)
+            frames.append(_named(rows, table=table, panel="all", source=truth, against=truth))
     return pl.concat(frames)
 
 

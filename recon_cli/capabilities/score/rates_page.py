@@ -16,10 +16,13 @@ from recon_cli.page.words import Words, capitalized, count, percent, size_label
 
 _RATES = {
     "unique": "unique",
+    "zero_people": "people",
+    "zero_units": "units",
     "putative": "putative",
     "confirmed": "confirmed",
     "precision": "precision",
     "agree_exact": "exact",
+    "agree_near": "off by one",
     "agree_binned": "binned",
     "modal": "modal share",
     "proportional": "Σp²",
@@ -45,6 +48,7 @@ def table_title(name: str, words: Words) -> str:
     keys = f"{capitalized(people)} unique on their keys in their {unit}, {by_size}"
     titles = {
         "table07_uniques": keys,
+        "table07_zero_solvar": f"{none}, and {people} in them, {by_size}",
         "table08_agreement": f"Agreement of records, {by_size}",
         "table09_overall": f"Putative and confirmed re-identification, {words.everybody}",
         "table10_zero_solvar": f"{none}: {words.nonmodal}, and the unique of them",

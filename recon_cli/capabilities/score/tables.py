@@ -23,12 +23,14 @@ from recon_cli.capabilities.score.rates import (
     guess_rates,
     link_rates,
     unique_rates,
+    zero_rates,
 )
 from recon_cli.errors import ConfigError
 
 #: The tables, in the order of reports.
 TABLES = (
     "table07_uniques",
+    "table07_zero_solvar",
     "table08_agreement",
     "table09_overall",
     "table10_zero_solvar",
@@ -135,6 +137,7 @@ def make_rates(
     own = sources.measured
     frames = [
         unique_rates(collected, "table07_uniques", sources.ceiling, rules),
+        zero_rates(collected, "table07_zero_solvar", sources.ceiling, rules),
         agreement_rates(collected, "table08_agreement", sources.main, rules, own),
         *(link_rates(collected, family, rules) for family in _families(collected, sources)),
         guess_rates(collected, "guessers", rules),
@@ -238,7 +241,7 @@ def published(study: str) -> pl.DataFrame:
     frames += [
         frame for name in _AGREEMENT_TABLES for frame in _agreement_values(tables[name], name)
     ]
-    frames.append(_unique_values(tables["table07_uniques_by_block_size"]))
+    frames += _block_values(tables["table07_uniques_by_block_size"])
     total = tables["table12_all"].filter(pl.col("block_size") == "All")
     frames += _link_values(total.with_columns(panel=pl.lit("all")), "table09_overall")
     zero = tables["table10_zero_solvar"].with_columns(block_size=pl.lit("All"))
@@ -260,10 +263,20 @@ def _link_values(frame: pl.DataFrame, table: str) -> Iterator[pl.DataFrame]:
             yield _shaped(frame, table, attacker, rate, value)
 
 
-def _unique_values(frame: pl.DataFrame) -> pl.DataFrame:
+def _block_values(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     sizes = pl.col("block_size").replace("1000+", "1,000+")
     sized = frame.with_columns(sizes, panel=pl.lit("all"), source=pl.lit("CEF"))
-    return _shaped(sized, "table07_uniques", "CEF", "unique", pl.col("unique_pct"))
+    yield _shaped(sized, "table07_uniques", "CEF", "unique", pl.col("unique_pct"))
+    for rate, of in (("zero_people", "population_thousands"), ("zero_units", "blocks")):
+        counts = sized.select("block_size", "panel", "source", of, zero=f"zero_solvar_{of}")
+        total = counts.select(
+            pl.lit("All").alias("block_size"),
+            pl.lit("all").alias("panel"),
+            pl.lit("CEF").alias("source"),
+            pl.col(of, "zero").sum(),
+        )
+        share = 100 * pl.col("zero") / pl.col(of)
+        yield _shaped(pl.concat([total, counts]), "table07_zero_solvar", "CEF", rate, share)
 
 
 def _agreement_values(frame: pl.DataFrame, table: str) -> Iterator[pl.DataFrame]:
