@@ -23,17 +23,17 @@ MOST_HELD, LARGEST = 3_000_000, 10**60
 
 
 class Refused(Exception):
-    """Says what is wrong with a line."""
+    """Raised with the reason why a line is wrong."""
 
 
 def demand(is_right, why):
-    """Refuse what is not right."""
+    """Refuse the proof unless a condition holds."""
     if not is_right:
         raise Refused(why)
 
 
 def located(where, function, *words):
-    """Call a function; what it cannot use is refused with the place that it is at then."""
+    """Call a function; refuse values that it cannot use, with the place in the file."""
     try:
         return function(*words)
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -44,25 +44,25 @@ def located(where, function, *words):
 
 @lru_cache(10_000)
 def whole(text, least=0):
-    """A whole number of at least `least`."""
+    """Parse a whole number of at least `least`."""
     demand(len(text) <= MOST_DIGITS and int(text) >= least, f"{text[:40]} is out of range")
     return int(text)
 
 
 def bits(number):
-    """Places of the bits that are set."""
+    """List the positions of the bits that are set."""
     text, at = bin(number)[:1:-1], -1
     while (at := text.find("1", at + 1)) >= 0:
         yield at
 
 
 def holds(predicates, values):
-    """How often a record counts."""
+    """Count how often a record satisfies some predicates."""
     return sum(all(m >> v & 1 for m, v in zip(masks, values)) for masks in predicates)
 
 
 class Tables:
-    """What was published. Places are numbers, cells are (table, number)."""
+    """The published tables. Places are numbers, cells are (table, number)."""
 
     def __init__(self, lines):
         self.sizes, self.names, self.cells, self.zeros, self.patterns = [], [], {}, [], []
@@ -115,7 +115,7 @@ class Tables:
         return found
 
     def cells_of(self, text):
-        """Table and numbers of `2.3-5,7` as (2, 3), (2, 4), (2, 5), (2, 7)."""
+        """Parse `2.3-5,7` as the cells (2, 3), (2, 4), (2, 5), (2, 7)."""
         table, _, numbers = text.partition(".")
         ends = [[whole(end) for end in part.split("-")] for part in numbers.split(",")]
         self.spend(150 * sum(1 + max(0, end[-1] - end[0]) for end in ends))  # memory, too
@@ -127,14 +127,14 @@ class Tables:
 
     @cache
     def allowing(self, cells, feature, value):
-        """The lines of cells that count a value of a feature, as bits."""
+        """Return the lines of cells that count a value of a feature, as bits."""
         lines = reversed(self.lines(cells))
         self.spend(len(cells))
         return int("0" + "".join("01"[masks[feature] >> value & 1] for _, masks in lines), 2)
 
     @cache
     def counting(self, cells, values):
-        """The cells that count a record, each for every line that does."""
+        """List the cells that count a record, each as often as it counts it."""
         lines = self.lines(cells)
         inside = (self.allowing(cells, *each) for each in enumerate(values))
         found = [lines[at][0] for at in bits(reduce(and_, inside))]
@@ -167,7 +167,7 @@ class Clique:
 
     @lru_cache(4096)
     def kinds(self, predicates):
-        """The kinds that each predicate counts; none at all where one splits some."""
+        """Return the kinds that each predicate counts; none at all if one splits a kind."""
         found = []
         self.tables.spend(len(predicates) * (self.size + sum(map(len, self.atoms))))
         for masks in predicates:
@@ -182,12 +182,12 @@ class Clique:
 
     @lru_cache(10_000)
     def counted(self, cell):
-        """The kinds that a cell counts."""
+        """Return the kinds that a cell counts."""
         return reduce(or_, self.kinds(self.tables.cells[cell]), 0)
 
     @lru_cache(4096)
     def ruled_out(self, place):
-        """The kinds that a published zero of a place counts."""
+        """Return the kinds that a published zero of a place counts."""
         cells = self.tables.cells_at[place]
         self.tables.spend(len(cells) * (1 + self.size // 20_000))
         positive = {cell for cell, (_, high) in self.tables.counts[place].items() if high != 0}
@@ -197,7 +197,7 @@ class Clique:
 class Scope:
     """Bounds on the number of each kind in each unit of some places; they only narrow.
 
-    In one that is free published zeros close no kind: they may be what is wrong.
+    In a free scope published zeros exclude no kind: they may be wrong.
     """
 
     def __init__(self, tables, cliques, units, free=False):
@@ -213,7 +213,7 @@ class Scope:
                 start += form.size
 
     def count(self, place, predicates, clique=None):
-        """Coefficients of a count over the scope's units, and whether no unit lies outside."""
+        """Return coefficients of a count in the scope, and whether no unit lies outside."""
         chosen = range(len(self.cliques)) if clique is None else [clique]
         found = ((at, self.cliques[at].kinds(predicates)) for at in chosen)
         at, counted = next((each for each in found if each[1]), (0, ()))
@@ -227,7 +227,7 @@ class Scope:
         return row, units <= self.units
 
     def published(self, place, text, clique):
-        """Coefficients and ends of published cells that together are one count."""
+        """Return coefficients and bounds of published cells that together are one count."""
         if (place, text, clique) in self.rows:
             return self.rows[place, text, clique]
         cells = self.tables.cells_of(text)
@@ -254,12 +254,12 @@ class Scope:
             ends[variable] = value
 
     def undo(self, mark):
-        """Take back what was narrowed since."""
+        """Undo all narrowing since a mark."""
         while len(self.trail) > mark:
             ends, variable, ends[variable] = self.trail.pop()
 
     def add(self, *terms):
-        """The one rule; says whether the rows contradict each other."""
+        """Apply the one rule; return whether the rows contradict each other."""
         total, room = {}, 0
         for weight, (row, low, high) in terms:
             room += weight * (high if weight > 0 else low)  # refused where it is None
@@ -290,7 +290,7 @@ class Proof:
             located(lambda: f"proof, line {self.at}", self.read, words)
 
     def next(self, *kinds):
-        """The words of the next line, if it is of these kinds."""
+        """Return the words of the next line, if it is of these kinds."""
         while self.at < len(self.lines) and not self.lines[self.at].strip():
             self.at += 1
         words = self.lines[self.at].split() if self.at < len(self.lines) else []
@@ -324,7 +324,7 @@ class Proof:
                 self.results.append((self.at, " ".join(words), self.statement(words)))
 
     def statement(self, words):
-        """Whether a statement is proven."""
+        """Check a statement; return whether it is proven."""
         scope = self.scope
         match words:
             case ["least" | "most", bound, *what]:
@@ -363,13 +363,13 @@ class Proof:
         raise Refused(f"not understood: {words[0][:40]}")
 
     def side(self, is_less, bound, what):
-        """The row that a count is at most a bound, or more; and whether no unit lies outside."""
+        """Return the row of a count being at most a bound, or more; and if no unit is outside."""
         row, is_whole = self.scope.count(*self.predicate(what))
         more = {variable: -a for variable, a in row.items()}, None, -bound - 1
         return ((row, None, bound) if is_less else more), is_whole
 
     def bound(self, is_most, bound, what):
-        """Refute that a count is more, or that it is no more."""
+        """Refute that a count is above a bound, or that it is not."""
         self.scope.goal, is_whole = self.side(not is_most, bound, what)
         is_proven = (is_whole or not is_most) and self.refute(self.scope.goal)
         self.scope.undo(0)
@@ -379,7 +379,7 @@ class Proof:
         return is_proven
 
     def refute(self, row):
-        """Add a row, and what follows until there is a contradiction."""
+        """Add a row, and propagate until there is a contradiction."""
         is_end, branches = self.scope.add((1, row)), self.scope.branches
         while not is_end and (words := self.next("p")):
             is_end = self.scope.add(*map(self.term, words[1:]))
@@ -393,7 +393,7 @@ class Proof:
         return is_end or bool(words)
 
     def term(self, word):
-        """Weight and row, which is coefficients, least and greatest value."""
+        """Parse weight and row: coefficients, least and greatest value."""
         weight, star, name = word.rpartition("*")
         weight = -1 if weight == "-" else whole(weight, -(10**MOST_DIGITS)) if star else 1
         if name == "goal":
@@ -413,16 +413,16 @@ class Proof:
         return weight, self.scope.published(whole(place), text, whole(clique) if slash else None)
 
     def predicate(self, words):
-        """Place and predicates of a count."""
+        """Parse place and predicates of a count."""
         if "." in words[1]:
             (cell,) = self.tables.cells_of(*words[1:])
             return whole(words[0]), self.tables.cells[cell]
         return whole(words[0]), (self.tables.masks(words[1:]),)
 
     def records(self, base):
-        """Records with all counts, by unit; whether no area reaches beyond.
+        """Parse records with all counts, by unit; return whether no area reaches beyond.
 
-        Those of units without a line are as in another set.
+        Units without a line have the records of another set.
         """
         tables, units, found, is_whole = self.tables, self.scope.units, {}, True
         while words := self.next("r"):
@@ -450,7 +450,7 @@ class Proof:
 
 
 def compare(tables, rows):
-    """Hold rows `geoid, table, cell, count` of the publisher's own file against the tables."""
+    """Compare rows `geoid, table, cell, count` of the publisher's own file with the tables."""
     table, seen, others = {name: at for at, name in enumerate(tables.names)}, {}, 0
     for row in rows:
         if row["geoid"] not in tables.places or row["table"] not in table:
