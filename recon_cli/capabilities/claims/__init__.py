@@ -1,4 +1,4 @@
-"""Verified claims: what every solution says about some columns of some people."""
+"""Verified claims: statements about people that hold in every solution."""
 
 from recon_cli.stage import Stage
 

@@ -1,7 +1,7 @@
-"""Verified claims of a batch: bounds of all groups, and of the people that they disclose.
+"""Verified claims of a batch: bounds of all groups, and of the people whom they disclose.
 
-Each unit alone, its own tables as equalities and coarser ones as upper bounds (Eq. 4.9 of the 2010
-study): what holds there holds in every solution of the whole region, too.
+Each unit is examined alone, with its own tables as equalities and coarser ones as upper bounds (Eq.
+4.9 of the 2010 study): claims that hold there hold in every solution of the region, too.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NOISE = 1e-3
 
 @dataclass(frozen=True)
 class UnitPrograms:
-    """The programs of a batch's units, none coupled with another.
+    """The programs of a batch's units, which are not coupled.
 
     Attributes:
         rows: The relaxed rows.
@@ -76,7 +76,7 @@ class UnitPrograms:
 
 @dataclass(frozen=True)
 class BatchClaims:
-    """The groups of a batch and what is proven of them.
+    """The groups of a batch with their proven bounds.
 
     Attributes:
         lower: No solution has fewer people in the group.
@@ -138,7 +138,7 @@ def verify_batch(
 
 @dataclass
 class _OpenUnit:
-    """What propagation leaves open of a unit.
+    """The residue of a unit after propagation.
 
     Attributes:
         merged: The same over sums of variables that no row tells apart.
@@ -155,7 +155,7 @@ class _OpenUnit:
 
 
 class _Batch:
-    """The bounds of all groups, at first those of propagation."""
+    """The bounds of all groups, initially from propagation."""
 
     def __init__(
         self, programs: UnitPrograms, histogram: HistogramCells, quarantine: BatchQuarantine
@@ -188,7 +188,7 @@ class _Batch:
         return np.bincount(self.histogram.of_cell, values, cells).astype(np.int64)
 
     def _bound_open(self, bounds: Bounds) -> None:
-        """Bound the groups of units whose people nothing bounds, by propagation."""
+        """Bound the groups of units with unbounded population, by propagation."""
         upper = self._by_cell(np.where(bounds.is_open, OPEN, bounds.upper))
         for unit in np.flatnonzero(self.programs.is_open).tolist():
             mine = self.groups.in_unit(unit, self.histogram)
@@ -199,7 +199,7 @@ class _Batch:
             self.upper[mine.groups] = np.where(is_unbounded, OPEN, np.minimum(most, OPEN))
 
     def _open_units(self, bounds: Bounds) -> Iterator[tuple[int, _OpenUnit]]:
-        """The units that propagation leaves open, with the bounds that it gives their groups."""
+        """Yield the units that propagation leaves open, with its bounds of their groups."""
         unit, upper = self.programs.unit, self._by_cell(bounds.upper)
         for component in split_components(self.programs.rows, bounds, unit, targets=unit, pack=1):
             of_unit = int(unit[component.columns[0]])
@@ -225,7 +225,7 @@ class _Batch:
             )
 
     def is_defined(self, groups: IntArray, column: int) -> BoolArray:
-        """Which of some groups say by definition what the value on another column is."""
+        """Test which groups define the value of another column."""
         found = np.zeros(len(groups), dtype=bool)
         values = self.histogram.groups[self.groups.cell[groups]]
         for (known, other), says in self.programs.defined.items():
@@ -261,7 +261,7 @@ class _Batch:
             self.undecided[groups] = settled.is_undecided[of_set]
 
     def bound_above(self) -> None:
-        """Bound from above the groups that have somebody for certain, while there is effort."""
+        """Compute upper bounds of the groups with certain people, within the budget."""
         for unit, space in self.open_units.items():
             mine = space.groups
             is_left = (self.lower > 0) & (self.lower < self.upper)
@@ -283,7 +283,7 @@ class _Batch:
             self.upper[groups] = np.minimum(self.upper[groups], ledger.upper[of_set] + fixed)
 
     def settle_empty_cells(self) -> None:
-        """Prove of cells that nobody is in, in any known solution, that nobody can be."""
+        """Prove that cells that are empty in all known solutions are empty in every solution."""
         for unit, space in self.open_units.items():
             cells = space.groups.cells
             width = cells.stop - cells.start
@@ -298,10 +298,10 @@ class _Batch:
             self.zero_proof[empty] = settled.grounds[of_set[is_empty]]
 
     def _unrefuted(self, unit: int, space: _OpenUnit, left: IntArray) -> IntArray:
-        """Those of some groups that may be claimed to be of a size, or of at least some size.
+        """Return the groups whose claimed exact size, or least size, no solution refutes.
 
-        Solutions are looked for in which groups differ that agree in the known ones. A group that
-        is empty in some solution is decided: it has at least nobody.
+        Solutions are sought in which groups differ that agree in the known ones. A group that is
+        empty in some solution is decided: it has at least nobody.
         """
         groups = space.groups.groups
         lower, least = self.lower[groups[left]], self.groups.sums(self.held)[groups[left]]
@@ -328,7 +328,7 @@ class _Batch:
         return left
 
     def _vertex(self, unit: int, space: _OpenUnit, asked: IntArray) -> tuple[IntArray, IntArray]:
-        """A vertex, rounded, at which random ones of some groups are large and others small.
+        """Return a rounded vertex at which random groups are large and others small.
 
         Returns:
             A value for each variable of the merged program, and people in each of the unit's
@@ -352,7 +352,7 @@ class _Batch:
         return self.programs.seconds - float(self.deterministic_time[unit])
 
     def least_people(self, chosen: BoolArray) -> IntArray:
-        """(kinds × known columns × units) the proven least number of people in chosen groups.
+        """Return (kinds × known columns × units) proven least numbers of people in chosen groups.
 
         Args:
             chosen: (kinds × known columns × groups) which groups.
@@ -374,7 +374,7 @@ class _Batch:
         return least.reshape(len(KINDS), self.groups.columns, units)
 
     def _least_in(self, unit: int, space: _OpenUnit, chosen: BoolArray) -> IntArray:
-        """For each choice of an open unit's groups, the proven least number of people in them."""
+        """Return for each choice of an open unit's groups the proven least number of people."""
         mine = space.groups
         covered = mine.unions(chosen[:, mine.groups])
         least: IntArray = covered.astype(np.int64) @ self.cell_lower[mine.cells]
@@ -385,7 +385,7 @@ class _Batch:
         return least
 
     def _settle(self, unit: int, sets: BoolArray) -> tuple[SettledSets, IntArray]:
-        """Settle the distinct ones of some sets of a unit's cells, and which one each set is."""
+        """Settle the distinct sets of a unit's cells; return also which of them each set is."""
         space = self.open_units[unit]
         first, of_set = distinct_rows(sets[:, space.of_variable])
         distinct = Sets(*space.merged.between(sets[first][:, space.of_variable]))
@@ -397,7 +397,7 @@ class _Batch:
 
 
 def _affordable(space: _OpenUnit, size: IntArray, members: BoolArray) -> BoolArray:
-    """Which groups of a unit are asked for: where their sets are many, those of few columns.
+    """Select the groups of a unit to ask for: where there are many, those of few columns.
 
     Args:
         size: For each group its number of columns.

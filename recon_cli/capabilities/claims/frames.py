@@ -23,7 +23,7 @@ from recon_cli.model.system import System
 
 
 def claim_schema(plan: Plan, columns: tuple[str, ...], options: ClaimOptions) -> pl.Schema:
-    """Columns of ``claims/``, but for what claims rest on and their chances."""
+    """Return the columns of ``claims/``, except foundations and probabilities."""
     release = plan.release
     of_columns = {name: release.column_groups(name).dtype() for name in columns}
     return pl.Schema(
@@ -40,14 +40,14 @@ def claim_schema(plan: Plan, columns: tuple[str, ...], options: ClaimOptions) ->
 
 
 def unit_schema(plan: Plan) -> pl.Schema:
-    """Columns of ``claim_units/``."""
+    """Return the columns of ``claim_units/``."""
     numbers = ("population", "claims", "exact_claims", "undecided")
     of_units = {plan.release.geoid_column: pl.String(), **dict.fromkeys(numbers, pl.Int32())}
     return pl.Schema({**of_units, "status": pl.String(), "seconds": pl.Float64()})
 
 
 def disclosure_schema(plan: Plan) -> pl.Schema:
-    """Columns of ``disclosures/``."""
+    """Return the columns of ``disclosures/``."""
     key = {plan.release.geoid_column: pl.String(), "known": pl.Int8()}
     return pl.Schema({**key, **dict.fromkeys(KINDS, pl.Int32())})
 
@@ -66,12 +66,12 @@ class BatchFrames:
 
     @cached_property
     def geoids(self) -> pl.Series:
-        """Of the units."""
+        """Return the geoids of the units."""
         return self.counts.geoids.gather(self.system.units)
 
     @cached_property
     def claimed(self) -> IntArray:
-        """The groups that something is claimed of, unit by unit, few columns first."""
+        """Return the groups with a claim, unit by unit, few columns first."""
         groups = self.verified.groups
         claimed = np.flatnonzero((self.verified.lower > 0) & (groups.subset > 0))
         order = np.lexsort(
@@ -81,12 +81,12 @@ class BatchFrames:
 
     @cached_property
     def people(self) -> IntArray:
-        """Of each unit, as reconstructed."""
+        """Return the reconstructed people of each unit."""
         units = len(self.system.units)
         return np.bincount(self.programs.unit, self.programs.incumbent, units).astype(np.int64)
 
     def claims(self, trivial: TrivialGroups) -> pl.DataFrame:
-        """Rows of ``claims/``: those of some people, then those of nobody."""
+        """Build rows of ``claims/``: those about some people, then those about nobody."""
         found = [self._of_people(trivial)]
         if self.options.absent:
             found += self._of_nobody(trivial)
@@ -109,7 +109,7 @@ class BatchFrames:
         )
 
     def _of_nobody(self, trivial: TrivialGroups) -> Iterator[pl.DataFrame]:
-        """The least groups that nobody is in and that no cell of the unit says so of."""
+        """Yield the minimal empty groups that no cell of the unit states."""
         release, histogram, counts = self.plan.release, self.histogram, self.counts
         recodes = [release.column_groups(name) for name in histogram.columns]
         if not recodes:  # tables of totals alone
@@ -148,7 +148,7 @@ class BatchFrames:
         maximal: IntArray | BoolArray,
         trivial: IntArray | BoolArray,
     ) -> pl.DataFrame:
-        """A row a claim: its unit, columns as bits, (claims × columns) values, and what it says."""
+        """Build a row for each claim: unit, columns as bits, (claims × columns) values, bounds."""
         exact = count == at_most
         columns: dict[str, Any] = {
             self.plan.release.geoid_column: self.geoids.gather(unit),
@@ -165,7 +165,7 @@ class BatchFrames:
         return _frame(columns | self._labels(subset, values), schema)
 
     def _proof_of_absence(self, cells: slice, subset: IntArray, values: IntArray) -> IntArray:
-        """The most that the zeros of each group's cells rest on."""
+        """Return the strongest evidence that the zeros of each group's cells need."""
         proof = np.zeros(len(subset), dtype=np.int64)
         settled = np.flatnonzero(self.verified.zero_proof[cells] > 0) + cells.start
         columns = np.arange(values.shape[1])
@@ -176,7 +176,7 @@ class BatchFrames:
         return proof
 
     def _labels(self, subset: IntArray, values: IntArray) -> dict[str, pl.Series]:
-        """The columns of claims, null where one is not in the subset."""
+        """Return the columns of claims, null where a column is not in the subset."""
         names = self.histogram.columns
         spoken = subset[:, None] >> np.arange(len(names)) & 1 > 0
         places = pl.DataFrame(np.where(spoken, values, -1), schema=list(names))
@@ -188,9 +188,9 @@ class BatchFrames:
         return places.select(labels).to_dict()
 
     def _is_maximal(self) -> BoolArray:
-        """For each group whether no claim with one more column has the same count.
+        """Test for each group whether no claim with one more column has the same count.
 
-        One more is enough: with several more, all groups between have that count, too.
+        One more is enough: if a claim with several more has it, all groups between have it too.
         """
         groups, lower = self.verified.groups, self.verified.lower
         maximal = np.ones(len(lower), dtype=bool)
@@ -201,7 +201,7 @@ class BatchFrames:
         return maximal
 
     def units(self) -> pl.DataFrame:
-        """Rows of ``claim_units/``."""
+        """Build rows of ``claim_units/``."""
         verified, groups = self.verified, self.verified.groups
         units = len(self.system.units)
         of_claim = groups.unit[self.claimed]
@@ -221,7 +221,7 @@ class BatchFrames:
         return _frame(columns, unit_schema(self.plan))
 
     def disclosures(self) -> pl.DataFrame:
-        """Rows of ``disclosures/``."""
+        """Build rows of ``disclosures/``."""
         units = np.flatnonzero(self.people > 0)
         known = self.verified.groups.columns
         columns: dict[str, Any] = {

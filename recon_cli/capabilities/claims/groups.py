@@ -1,8 +1,8 @@
-"""All groups of people that a choice of columns and of values on them defines, unit by unit.
+"""Groups of people defined by columns and values on them, unit by unit.
 
 A *group* is the set of a unit's histogram cells with given values on some of the columns. A claim
-that at least one person is in a group can be read off any solution, so that only groups with
-somebody in the known solution are kept: those of its *held* cells.
+that at least one person is in a group must hold in the known solution, too, so only groups with
+somebody there are kept: those of its *held* cells.
 
 See *group*, *identity disclosure*, *attribute disclosure* and *inferential disclosure* in
 docs/glossary.md.
@@ -36,11 +36,11 @@ KINDS = ("identity", "attribute", "inferential")
 
 
 def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage) -> tuple[str, ...]:
-    """The columns of claims, whatever the schema's ``histogram`` leaves out or joins.
+    """Return the columns of claims, including those that the schema's ``histogram`` omits.
 
-    The histogram columns of each feature that a published cell of ``tables`` tells apart; of a
-    feature without one, the coarsest of its microdata columns. Where a unit's own cells tell apart
-    values that these join, the feature itself comes beside them.
+    These are the histogram columns of each feature that a published cell of ``tables``
+    distinguishes; for a feature without one, the coarsest of its microdata columns. If a unit's own
+    cells distinguish values that these merge, the feature itself is added.
     """
     seen = release.distinguished_by(
         cell for pattern in coverage for _, cell in pattern.published_cells(tables)
@@ -67,13 +67,13 @@ def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage)
 def unasked_features(
     release: Release, tables: Sequence[Table], coverage: Coverage
 ) -> tuple[str, ...]:
-    """Names of the features of which coarser tables tell values apart that no claim does."""
+    """Return the features of which coarser tables distinguish values that no claim does."""
     cells = (cell for pattern in coverage for _, cell in pattern.published_cells(tables))
     return release.joined_by(claim_columns(release, tables, coverage), cells)
 
 
 def require_columns(release: Release, tables: Sequence[Table], coverage: Coverage) -> None:
-    """Refuse tables that tell no column apart: they say how many there are, and no more.
+    """Refuse tables that distinguish no column: they contain only totals.
 
     Raises:
         ConfigError: Nothing could be claimed.
@@ -106,52 +106,52 @@ class Groups:
 
     @property
     def columns(self) -> int:
-        """Number of columns."""
+        """Return the number of columns."""
         return int(self.of_held.shape[0]).bit_length() - 1
 
     @property
     def cell(self) -> IntArray:
-        """For each group one of its histogram cells."""
+        """Return one histogram cell of each group."""
         return self.held[self.place]
 
     @cached_property
     def size(self) -> IntArray:
-        """For each group the number of its columns."""
+        """Return the number of columns of each group."""
         return np.bitwise_count(self.subset).astype(np.int64)
 
     @cached_property
     def by_unit(self) -> tuple[IntArray, IntArray]:
-        """The groups ordered by unit, and where the groups of each unit begin."""
+        """Return the groups sorted by unit, and where the groups of each unit begin."""
         order = np.argsort(self.unit, kind="stable").astype(np.int64)
         units = np.arange(int(self.unit.max(initial=-1)) + 2)
         return order, np.searchsorted(self.unit[order], units).astype(np.int64)
 
     def of_unit(self, unit: int) -> IntArray:
-        """The groups of one unit."""
+        """Return the groups of one unit."""
         order, starts = self.by_unit
         return order[starts[unit] : starts[unit + 1]] if unit + 1 < len(starts) else order[:0]
 
     def sums(self, of_held: IntArray) -> IntArray:
-        """For each group the sum of a number of each held cell."""
+        """Sum a number of each held cell over each group."""
         weights = np.broadcast_to(of_held, self.of_held.shape).ravel()
         totals = np.bincount(self.of_held.ravel(), weights, len(self.subset))
         return totals.astype(np.int64)
 
     def without(self, groups: IntArray, column: int) -> IntArray:
-        """For each of some groups with a column, the group with the same values without it."""
+        """Return the groups with the same values except on ``column``."""
         subset = self.subset[groups] & ~(1 << column)
         parent: IntArray = self.of_held[subset, self.place[groups]]
         return parent
 
     def covers(self, is_chosen: BoolArray) -> BoolArray:
-        """For each held cell whether it is in a chosen group."""
+        """Test for each held cell whether it is in a chosen group."""
         covered: BoolArray = np.logical_or.reduce(is_chosen[self.of_held], axis=0)
         return covered
 
     def in_unit(
         self, unit: int, histogram: HistogramCells, others: HistogramCells | None = None
     ) -> UnitGroups:
-        """The groups of one unit, over its histogram cells, or over others of it."""
+        """Return the groups of one unit, over its histogram cells, or over others of it."""
         among = histogram if others is None else others
         groups = self.of_unit(unit)
         places, of_group = np.unique(self.place[groups], return_inverse=True)
@@ -182,7 +182,7 @@ class UnitGroups:
     alike: Subsets
 
     def members(self, which: IntArray) -> BoolArray:
-        """(groups × cells) whether each cell is in each of some groups."""
+        """Return (groups × cells): whether each cell is in each of some groups."""
         members = np.empty((len(which), self.alike.shape[1]), dtype=bool)
         at_once = max(_KEYS // max(self.alike.shape[1], 1), 1)
         for start in range(0, len(which), at_once):
@@ -192,10 +192,10 @@ class UnitGroups:
         return members
 
     def sums(self, n: IntArray) -> IntArray:
-        """For each group the sum of a number of each cell.
+        """Sum a number of each cell over each group.
 
-        Who agrees on some columns agrees on every subset of them: sums over the supersets of each
-        subset, one column at a time.
+        Cells that agree on some columns agree on every subset of them: the sums accumulate over the
+        supersets of each subset, one column at a time.
         """
         some = np.flatnonzero(n)
         first = np.arange(len(self.alike))[:, None] << self._columns
@@ -209,7 +209,7 @@ class UnitGroups:
         return of_group
 
     def unions(self, chosen: BoolArray) -> BoolArray:
-        """(choices × cells) which cells are in any chosen group.
+        """Return (choices × cells): which cells are in any chosen group.
 
         Args:
             chosen: (choices × groups) which groups.
@@ -231,7 +231,7 @@ class UnitGroups:
 
 
 def make_groups(histogram: HistogramCells, held: IntArray) -> Groups:
-    """Every group of a batch.
+    """Make every group of a batch.
 
     Args:
         histogram: The histogram cells of the batch; its columns are the claims'.
@@ -252,9 +252,9 @@ def make_groups(histogram: HistogramCells, held: IntArray) -> Groups:
 
 
 def _numbered(keys: IntArray) -> IntArray:
-    """(subsets × cells) the number of each cell's key among those of its subset, by rising key.
+    """Number each cell's key among the sorted keys of its subset, as (subsets × cells).
 
-    As `np.unique` of each row, without sorting: keys are small.
+    Like `np.unique` of each row, but without sorting: keys are small.
     """
     rows, cells = keys.shape
     numbers = np.empty((rows, cells), dtype=np.int64)
@@ -272,15 +272,15 @@ def _numbered(keys: IntArray) -> IntArray:
 
 
 def _subsets(columns: int) -> type[np.unsignedinteger[Any]]:
-    """The smallest numbers that hold so many bits."""
+    """Return the smallest integer type with so many bits."""
     return np.uint16 if columns <= 16 else np.uint64
 
 
 def distinct_rows(rows: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
-    """The place of one of each distinct row, and for each row which of them it is.
+    """Return the index of one of each distinct row, and for each row which of them it is.
 
-    As `np.unique`, which compares rows byte by byte: here their fingerprints are sorted, and that
-    equal ones are equal rows is looked at.
+    Like `np.unique`, which compares rows byte by byte; here their hashes are sorted, and rows with
+    equal hashes are compared.
     """
     packed = np.packbits(rows, axis=1)
     packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
@@ -302,17 +302,17 @@ def disclosing_groups(
     share: float,
     is_defined: Callable[[IntArray, int], BoolArray],
 ) -> dict[str, BoolArray]:
-    """For each kind of disclosure which groups have a column settled by theirs: Eq. (alike).
+    """Test for each kind of disclosure which groups determine another column: Eq. (alike).
 
     A group whose size is verified discloses another column if as many people, in every solution,
-    have one value on it. *Identity*: the group is one person. *Attribute*: it is a group of any
-    size that is known to be alike. *Inferential*: at least a share of the group is alike.
+    have one value on it. *Identity*: the group is one person. *Attribute*: the group is of any size
+    and provably alike. *Inferential*: at least a share of the group is alike.
 
     Args:
         lower: For each group its proven least size.
         upper: Its proven greatest size.
         share: The proven share from which on a value counts as inferred, above 0, at most 1.
-        is_defined: Which of some groups say by definition what a column's value is.
+        is_defined: Returns for some groups whether they define a column's value.
     """
     found = {kind: np.zeros(len(lower), dtype=bool) for kind in KINDS}
     exact = (lower == upper) & (lower > 0)
@@ -330,14 +330,14 @@ def disclosing_groups(
 
 
 def disclosed_groups(groups: Groups, disclosing: dict[str, BoolArray]) -> BoolArray:
-    """(kinds × columns × groups) whether at most so many known columns settle another one."""
+    """Return (kinds × columns × groups): whether a few known columns determine another."""
     known = np.arange(groups.columns)
     few: BoolArray = groups.size <= known[:, None]
     return np.stack([disclosing[kind] & few for kind in KINDS])
 
 
 def _shares_of(people: IntArray, share: float) -> IntArray:
-    """The least number of people that are a share, as it is written, of each number of them."""
+    """Return the least number of people that makes up a share of each number, computed exactly."""
     written = Fraction(str(share))
     numbers, of_each = np.unique(people, return_inverse=True)
     least = np.array([math.ceil(written * int(number)) for number in numbers], dtype=np.int64)

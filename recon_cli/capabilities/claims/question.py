@@ -1,4 +1,4 @@
-"""What is true of people in every solution? The question of `recon claims`.
+"""The question of `recon claims`: what is true of people in every solution.
 
 See *verified claim* in docs/glossary.md.
 """
@@ -60,7 +60,7 @@ ReadRecords = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 def claims_with_foundations(
     claims: pl.DataFrame, tables_alone: pl.DataFrame, key: Sequence[str]
 ) -> pl.DataFrame:
-    """Claims with what each rests on.
+    """Add the foundation of each claim.
 
     Args:
         claims: Proven under all structural zeros: ``key``, ``count``, ``exact``.
@@ -81,7 +81,7 @@ def claims_with_foundations(
 
 @dataclass(frozen=True)
 class VerifiedClaims:
-    """What every solution says about some columns, unit by unit.
+    """Statements that hold in every solution, unit by unit.
 
     Attributes:
         claims: One row a claim: the unit's geoid, ``k`` (how many columns it has), the columns
@@ -116,7 +116,7 @@ def find_claims(
     microdata: pl.DataFrame,
     options: ClaimOptions,
 ) -> VerifiedClaims:
-    """Every claim that holds in all solutions of each unit alone: Eq. (claim).
+    """Find every claim that holds in all solutions of each unit alone: Eq. (claim).
 
     Args:
         tables: The tables that ``microdata``, records of the partition, was reconstructed from.
@@ -130,7 +130,7 @@ def find_claims(
 
 @dataclass(frozen=True)
 class ClaimPlans:
-    """What claims are verified under.
+    """The plans under which claims are verified.
 
     Attributes:
         assuming: All structural zeros.
@@ -146,7 +146,7 @@ class ClaimPlans:
     def of(
         cls, release: Release, tables: Sequence[Table], coverage: Coverage, *, is_exact: bool
     ) -> Self:
-        """Plans whose grain resolves the columns of claims; of exact counts or of intervals."""
+        """Make plans that resolve the columns of claims, for exact counts or for intervals."""
         columns = claim_columns(release, tables, coverage)
         make = make_relaxed_plan if is_exact else make_interval_plan
 
@@ -185,10 +185,10 @@ class ClaimPlans:
 
 @dataclass(frozen=True)
 class _Partition:
-    """The claims of a partition under one plan; all but what they rest on.
+    """The claims of a partition under one plan, without their foundations.
 
     Attributes:
-        name: How the names begin that batches are kept under.
+        name: Prefix of the names under which batches are checkpointed.
     """
 
     plan: Plan
@@ -200,12 +200,12 @@ class _Partition:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns that claims speak of."""
+        """Return the columns of claims."""
         return claim_columns(self.plan.release, self.plan.tables, self.data.published.coverage)
 
     @cached_property
     def schemas(self) -> dict[str, pl.Schema]:
-        """Of each kind of rows."""
+        """Return the schema of each kind of rows."""
         return {
             "claims": claim_schema(self.plan, self.columns, self.options),
             "units": unit_schema(self.plan),
@@ -213,7 +213,7 @@ class _Partition:
         }
 
     def verified(self, on_progress: OnProgress) -> VerifiedClaims:
-        """Batch by batch; batches that were finished before are as they were kept."""
+        """Verify batch by batch; batches that were finished before are read from the checkpoint."""
         counts = arrange_counts(self.plan, self.data.published)
         at_once, is_exact = max(_GROUPS >> len(self.columns), 1), counts.intervals is None
         # Units are taken alone, so that a region with too many candidates to list is cut.
@@ -236,7 +236,7 @@ class _Partition:
         return VerifiedClaims(self.columns, claims, units, disclosures)
 
     def _finished(self, number: int) -> dict[str, pl.DataFrame] | None:
-        """The rows of a batch, where all of them were kept."""
+        """Return the rows of a batch, if all of them were checkpointed."""
         kept = {
             name: self.data.checkpoint.finished(self._key(name, number)) for name in self.schemas
         }
@@ -251,7 +251,7 @@ class _Partition:
         return f"{self.name}{name}-{number:05d}"
 
     def _found(self, known: KnownBatch) -> dict[str, pl.DataFrame]:
-        """The rows of a batch."""
+        """Compute the rows of a batch."""
         plan, options, system = self.plan, self.options, known.system
         programs = _programs(known, options, self.columns)
         histogram = histogram_of(plan, system.candidates, self.columns)
@@ -294,7 +294,7 @@ def _programs(known: KnownBatch, options: ClaimOptions, columns: tuple[str, ...]
 
 @dataclass(frozen=True)
 class ClaimsQuestion(Question):
-    """What is true in every solution of people with some values, on any of their columns?
+    """The question of which statements about people are true in every solution.
 
     Attributes:
         everybody: All records, counted by the columns of claims.
@@ -318,7 +318,6 @@ class ClaimsQuestion(Question):
         laws: tuple[str, ...],
         is_exact: bool,
     ) -> Self:
-        """For some tables."""
         plans = ClaimPlans.of(release, tables, coverage, is_exact=is_exact)
         columns = claim_columns(release, tables, coverage)
         everybody = _count_everybody(release, read_records, columns)
@@ -326,21 +325,18 @@ class ClaimsQuestion(Question):
 
     @staticmethod
     def decides(release: Release) -> str:
-        """Units."""
+        """Return the noun: units."""
         return plural(release.geography.unit.name).replace("_", " ")
 
     @property
     def release(self) -> Release:
-        """The schema, with the structural zeros that may be assumed."""
         return self.plans.assuming.release
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """The laws."""
         return {"laws": list(self.laws)}
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Rows of ``claims/``, ``claim_units/`` and ``disclosures/``."""
         verified = self.plans.find(part, self.options, on_progress, quarantine)
         release, units = self.release, verified.units
         here = count_records(release, part.records, verified.columns)
@@ -374,7 +370,7 @@ class ClaimsQuestion(Question):
 def _count_everybody(
     release: Release, read_records: ReadRecords, columns: Sequence[str]
 ) -> pl.DataFrame:
-    """All reconstructed records by the columns of claims, whatever their unit."""
+    """Count all reconstructed records by the columns of claims, whatever their unit."""
     wanted = [release.geoid_column, *(feature.name for feature in release.features)]
     nowhere = pl.lit("").alias(release.geoid_column)
     everybody = pl.concat(

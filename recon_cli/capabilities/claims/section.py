@@ -1,4 +1,4 @@
-"""What is disclosed about parts of records: people by the columns that settle another one."""
+"""The report's section on disclosure of parts of records, by columns that determine another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TITLE = "Disclosure, on any columns"
 
 
 def _render(claims: ClaimFindings, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """Identity, attribute and inferential disclosure, over all subsets of the columns."""
+    """Report identity, attribute and inferential disclosure, over all subsets of the columns."""
     totals = claims.manifest.totals
     listed = enumerate_words([words.columns.get(c, c) for c in claims.columns])
     text = [
@@ -59,14 +59,14 @@ def _render(claims: ClaimFindings, findings: Findings, words: Words) -> tuple[Re
 
 
 def _absences(claims: int, words: Words) -> str:
-    """How many claims say what nobody is; they disclose nobody, and are counted apart."""
+    """Count the claims of absence; they disclose nobody, and are counted apart."""
     if not claims:
         return ""
     return f" Besides, {claims:,} say of which values {words.nobody} is there."
 
 
 def _surprise(claims: ClaimFindings, release: Release, words: Words) -> ResultTable:
-    """What guessing gives claims about exactly one record."""
+    """Tabulate how likely guessing makes claims about exactly one record."""
     has_regions = claims.surprise["p_region"].is_not_null().any()
     header = ["columns", "claims about exactly one"]
     header += (

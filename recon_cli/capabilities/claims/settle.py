@@ -1,7 +1,7 @@
 """Least and greatest sizes of many sets of one unit's people: refuted by solutions, or proven.
 
-In this order, from cheap to expensive: the bounds of the variables, sums of rows, duals of the
-linear relaxation and the solutions at its vertices, and bound tightening by two engines.
+In order of cost: the bounds of the variables, sums of rows, duals of the linear relaxation and the
+solutions at its vertices, and bound tightening by two engines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NEAR_NOISE = 0.1
 
 @dataclass(frozen=True)
 class Sets:
-    """Sets of variables, some of which may be in a set by part.
+    """Sets of variables, some of which may be partly in a set.
 
     Attributes:
         inner: (sets × variables) what is in each set for certain; its sum is the least size.
@@ -38,14 +38,14 @@ class Sets:
 
     @property
     def functionals(self) -> sparse.csr_array:
-        """Sparse (functionals × variables): the inner sums, and the outer ones if others."""
+        """Return sparse (functionals × variables): inner sums, and outer ones if different."""
         every = [self.inner] if self.outer is self.inner else [self.inner, self.outer]
         return sparse.csr_array(np.concatenate(every)).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class SettledSets:
-    """What is known of the sizes of sets; bounds are valid in any case.
+    """Bounds of the sizes of sets, valid at any time.
 
     Attributes:
         ledger: The sums of the sets.
@@ -57,25 +57,25 @@ class SettledSets:
 
     @property
     def lower(self) -> IntArray:
-        """No solution has less."""
+        """Return the proven lower bounds."""
         lower: IntArray = self.ledger.lower[: len(self.above)]
         return lower
 
     @property
     def upper(self) -> IntArray:
-        """No solution has more."""
+        """Return the proven upper bounds."""
         upper: IntArray = self.ledger.upper[self.above]
         return upper
 
     @property
     def is_open_below(self) -> BoolArray:
-        """Whether the least size is not known."""
+        """Return a mask of the sets whose least size is not known."""
         is_open: BoolArray = self.ledger.is_open_below[: len(self.above)]
         return is_open
 
     @property
     def is_open_above(self) -> BoolArray:
-        """Whether the greatest size is not known, and matters: the known solutions agree."""
+        """Return a mask of the sets whose greatest size is unknown and not yet seen to vary."""
         ledger = self.ledger
         least, greatest = ledger.least[: len(self.above)], ledger.greatest[self.above]
         is_open: BoolArray = ledger.is_open_above[self.above] & (least == greatest)
@@ -83,12 +83,12 @@ class SettledSets:
 
     @property
     def is_undecided(self) -> BoolArray:
-        """Whether the least value, or whether all solutions agree, is not known."""
+        """Return a mask of the sets whose least size, or constancy, is not known."""
         return self.is_open_below | self.is_open_above
 
     @property
     def grounds(self) -> IntArray:
-        """For each set the place in `recon_cli.model.ledger.GROUNDS` of the most it rests on."""
+        """Return for each set the index in `recon_cli.model.ledger.GROUNDS` of its evidence."""
         below = self.ledger.grounds(range(len(self.above)), 1)
         return np.maximum(below, self.ledger.grounds(self.above.tolist(), -1))
 
@@ -100,15 +100,15 @@ def settle(
     effort: Effort,
     relaxation: LinearRelaxation | None = None,
 ) -> SettledSets:
-    """The least size of each set, and its greatest one unless two solutions differ.
+    """Find the least size of each set, and its greatest unless two solutions differ.
 
-    Where the effort ends before, the bounds stay valid, and the least seen lies above `lower`, or
-    the greatest below `upper`, though no two solutions differ.
+    If the budget runs out, the bounds are still valid, but the least seen size may exceed `lower`,
+    or the greatest stay below `upper`, although no two solutions are known to differ.
 
     Args:
         known: Solutions, at least one.
         effort: Its limit is for everything together.
-        relaxation: Of the program, if it was used before.
+        relaxation: Relaxation of the program, if it was used before.
     """
     ledger = Ledger(program, sets.functionals, list(known))
     numbers = np.arange(len(sets.inner))
@@ -130,7 +130,7 @@ def greatest(
     effort: Effort,
     relaxation: LinearRelaxation,
 ) -> Ledger:
-    """The greatest size of each set; where the effort ends before, what none is above.
+    """Find the greatest size of each set, or an upper bound if the budget runs out.
 
     Args:
         sets: (sets × variables) what may be in each.
@@ -146,30 +146,30 @@ def greatest(
 
 
 class _Search:
-    """The steps, with the functional of each end of each set."""
+    """The steps of the search, with a functional for each end of each set."""
 
     def __init__(self, settled: SettledSets, steps: EndSearch) -> None:
         self.settled, self.steps = settled, steps
         self.sides = ((1, np.arange(len(settled.above))), (-1, settled.above))
 
     def is_open(self, k: int, sign: int) -> bool:
-        """Whether one end of a set is not known, and matters."""
+        """Test whether one end of a set is not known, and matters."""
         ledger, outer = self.steps.ledger, int(self.settled.above[k])
         if sign > 0:
             return ledger.is_open(k, 1)
         return ledger.is_open(outer, -1) and bool(ledger.least[k] == ledger.greatest[outer])
 
     def bound_by_duals(self) -> None:
-        """Bound open ends by duals, one relaxation each, and keep the vertices that are whole."""
+        """Bound open ends by duals, one relaxation each, and keep the integral vertices."""
         for sign, functional in self.sides:
             for k in range(len(functional)):
                 if self.is_open(k, sign) and self.steps.left > 0:
                     self.steps.bound(functional[[k]], np.array([sign]))
 
     def look_near_ends(self) -> None:
-        """Look for solutions that reach the ends which duals leave open, before engines are asked.
+        """Search for solutions that attain the ends which duals leave open, before using engines.
 
-        Such an end is a vertex that is not whole: others beside it may be.
+        Such an end is attained at a fractional vertex: integral points beside it may attain it too.
         """
         ledger, steps = self.steps.ledger, self.steps
         for k in np.flatnonzero(self.settled.is_undecided).tolist():
@@ -181,6 +181,6 @@ class _Search:
                     steps.vertex(sign * ledger.coefficients(int(functional[k])) + noise)
 
     def tighten(self) -> None:
-        """Ask two engines about what is left."""
+        """Tighten the remaining bounds by two engines."""
         self.steps.tighten(np.flatnonzero(self.settled.is_open_below), Ends.LOWER)
         self.steps.tighten(self.settled.above[self.settled.is_open_above], Ends.UPPER)

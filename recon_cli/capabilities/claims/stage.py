@@ -1,4 +1,4 @@
-"""`recon claims`: ``microdata/`` and ``tables/`` → ``claims/`` and what belongs to it."""
+"""Run `recon claims`: ``microdata/`` and ``tables/`` → ``claims/`` and the folders beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GRAIN = 3_000
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Find the verified claims of every partition.
+    """Open the stage that verifies the claims of every partition.
 
     Raises:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.

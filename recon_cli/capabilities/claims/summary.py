@@ -52,14 +52,14 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
 
 
 def _absent(run: Run, totals: Mapping[str, int]) -> list[Fact]:
-    """Where it was asked for."""
+    """Report claims of absence, if they were asked for."""
     if "absent" not in totals:
         return []
     return [(f"of no {run.release.record}", f"{totals['absent']:,}")]
 
 
 def _on_tables_alone(run: Run, totals: Mapping[str, int]) -> list[Fact]:
-    """Where the release assumes something."""
+    """Report claims that hold without assumptions, if the release has any."""
     if not run.release.has_assumptions:
         return []
     return [("  on tables alone", share(totals["on_tables_alone"], totals["claims"]))]

@@ -1,4 +1,4 @@
-"""How likely a claim would be by guessing, from the shares of values in a place around its unit.
+"""Surprise: how likely guessing makes a claim, from the shares of values around its unit.
 
 See *surprise* in docs/glossary.md.
 """
@@ -15,7 +15,7 @@ from recon_cli.schema import Release
 
 
 def count_records(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """How many records of each unit have the same values on the columns that claims speak of.
+    """Count the records of each unit by their values on the columns of claims.
 
     Args:
         records: One row per record, with every feature.
@@ -29,7 +29,7 @@ def count_records(release: Release, records: pl.DataFrame, columns: Sequence[str
 
 
 def with_labels(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Records with the unit's geoid and the columns that claims speak of."""
+    """Select the unit's geoid and the columns of claims from records."""
     labelled = []
     for name in columns:
         group = release.column_groups(name)
@@ -53,13 +53,13 @@ def with_surprise(
     here: pl.DataFrame,
     everybody: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Claims with the probability that guessing gives them: Eq. (guess).
+    """Add the probability of each claim by guessing: Eq. (guess).
 
     Args:
-        claims: Of `recon_cli.capabilities.claims.question.VerifiedClaims`.
-        units: Likewise.
-        here: Of `count_records`: all records of the regions of these units.
-        everybody: Of `count_records`: all records of the publication.
+        claims: Claims from `recon_cli.capabilities.claims.question.VerifiedClaims`.
+        units: Units from the same.
+        here: Counts of all records of the regions of these units, from `count_records`.
+        everybody: Counts of all records of the publication, from `count_records`.
 
     Returns:
         ``p_region`` besides, null where a unit is a region of its own, and ``p_all``.
@@ -89,11 +89,11 @@ def with_surprise(
 def share_of(
     claims: pl.DataFrame, counted: pl.DataFrame, columns: Sequence[str], place: pl.Expr
 ) -> FloatArray:
-    """For each claim the share of a place's records with the values that it speaks of.
+    """Return for each claim the share of a place's records with its values.
 
     Args:
         claims: The unit's geoid and ``columns``, null where a claim does not speak of one.
-        counted: Of `count_records`.
+        counted: Counts from `count_records`.
         place: The geoid of the place around each row's unit.
     """
     place = place.alias("_place")
@@ -107,9 +107,9 @@ def share_of(
 def matching(
     claims: pl.DataFrame, counted: pl.DataFrame, columns: Sequence[str], place: pl.Expr
 ) -> pl.Series:
-    """For each claim the number of records in a place with the values that it speaks of.
+    """Return for each claim the number of records in a place with its values.
 
-    Args and so on: as of `share_of`.
+    Arguments as for `share_of`.
     """
     place = place.alias("_place")
     asked = claims.select(place, *columns).with_row_index("_row")
@@ -126,13 +126,13 @@ def matching(
 
 
 def subset_of(columns: Sequence[str]) -> pl.Expr:
-    """The columns that a claim speaks of, as bits."""
+    """Return the columns of a claim, as bits."""
     bits = [pl.col(name).is_not_null().cast(pl.Int64) * 2**at for at, name in enumerate(columns)]
     return pl.sum_horizontal(bits)
 
 
 def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatArray) -> FloatArray:
-    """That exactly so many of a unit's people have some values, each with the same chance.
+    """Compute the probability that exactly so many people have some values, each independently.
 
     The binomial probability C(N, m) pᵐ (1 − p)ᴺ⁻ᵐ: Eq. (guess).
 
@@ -149,7 +149,7 @@ def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatA
 
 
 def probability_of_at_least(count: FloatArray, people: FloatArray, share: FloatArray) -> FloatArray:
-    """That at least so many have them; arguments as of `probability_by_guessing`, ``count`` ≥ 1."""
+    """Compute the probability of at least so many; as `probability_by_guessing`, ``count`` ≥ 1."""
     from scipy.special import betainc  # noqa: PLC0415 - slow to load
 
     return np.asarray(betainc(count, people - count + 1, share), dtype=np.float64)

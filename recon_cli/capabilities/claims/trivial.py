@@ -1,8 +1,8 @@
-"""Claims that can be read off one published table; claims that nobody has some values.
+"""Trivial claims, which one published table states; and claims that nobody has some values.
 
-A group is empty in every solution where all its histogram cells are, so what is possible settles
-it: the values on a subset of the columns that no possible cell has. Of these the least are kept,
-those with somebody possible on each smaller subset: all others follow.
+A group is empty in every solution if all its histogram cells are. Absent groups are therefore the
+values on a subset of the columns that no possible cell has. Only minimal ones are kept, with
+possible people on each smaller subset: all others follow.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VALUES = 4_000_000
 
 @dataclass(frozen=True)
 class _PublishedCells:
-    """The cells that are published for the units of one coverage pattern.
+    """The published cells of units with one coverage pattern.
 
     Attributes:
         cells: Their predicates, those of a table together.
@@ -47,7 +47,7 @@ class _PublishedCells:
 
     @classmethod
     def of(cls, tables: Sequence[Table], pattern: CoveragePattern) -> _PublishedCells:
-        """The cells of some tables that count people, each once."""
+        """Select the cells of some tables that count people, each once."""
         cells: list[Masks] = []
         leaves: list[int] = []
         starts, is_disjoint = [], []
@@ -74,18 +74,18 @@ class _PublishedCells:
         )
 
     def within(self, f: int, masks: Sequence[int]) -> BoolArray:
-        """(masks × cells) which cells allow only values of one feature that are in each mask."""
+        """Return (masks × cells): which cells allow only values of one feature inside each mask."""
         of_cell = [cell[f] for cell in self.cells]
         found = {mask: [mask & ~allowed == 0 for allowed in masks] for mask in set(of_cell)}
         within: BoolArray = np.array([found[mask] for mask in of_cell], dtype=bool)
         return within.reshape(len(of_cell), len(masks)).T
 
     def are_trivial(self, inside: BoolArray, volume: IntArray) -> BoolArray:
-        """For each predicate whether it is a cell, or a disjoint union of one table's leaves.
+        """Test whether each predicate is a cell, or a disjoint union of one table's leaves.
 
         Args:
             inside: (predicates × cells) which cells imply each.
-            volume: How many records of the domain each has.
+            volume: Number of histogram cells of each predicate in the domain.
         """
         if not self.cells:
             return np.zeros(len(inside), dtype=bool)
@@ -102,7 +102,7 @@ class _PublishedCells:
 
 
 class TrivialGroups:
-    """Which groups can be read off one table of their unit."""
+    """Tests which groups one table of their unit states."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class TrivialGroups:
         coverage: Coverage,
         columns: tuple[str, ...],
     ) -> None:
-        """Of the groups of some columns."""
+        """Prepare for the groups of some columns."""
         self._release = release
         self._tables = tables
         self._coverage = coverage
@@ -120,11 +120,11 @@ class TrivialGroups:
         self._known: dict[int, _KnownPredicates] = {}
 
     def cells(self, pattern: int) -> tuple[Masks, ...]:
-        """The predicates of the cells that count people and are published for a pattern."""
+        """Return the predicates of the cells that count people and are published for a pattern."""
         return _PublishedCells.of(self._tables, self._coverage[pattern]).cells
 
     def flags(self, pattern: IntArray, subset: IntArray, groups: IntArray) -> BoolArray:
-        """For each claim whether it is trivial.
+        """Test whether each claim is trivial.
 
         Args:
             pattern: The coverage pattern of its unit.
@@ -147,7 +147,7 @@ class TrivialGroups:
 
 
 class _KnownPredicates:
-    """Which predicates over some columns are trivial, looked up once for all units."""
+    """The trivial predicates over some columns, computed once for all units."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class _KnownPredicates:
         groups: Sequence[Recode],
         features: Sequence[int],
     ) -> None:
-        """Of the units with these published cells."""
+        """Prepare for units with these published cells."""
         self._cells = cells
         self._features = features
         self._sizes = [mask.bit_count() for mask in release.full]
@@ -171,7 +171,7 @@ class _KnownPredicates:
         self._flags: BoolArray = np.empty(0, dtype=bool)
 
     def flags(self, values: IntArray) -> BoolArray:
-        """For each row of (claims × columns) group numbers, -1 for none, whether it is trivial."""
+        """Test whether each row of (claims × columns) group numbers, -1 for none, is trivial."""
         code = np.zeros(len(values), dtype=np.int64)
         for column, of in zip(values.T, self._values, strict=True):
             code = code * len(of) + column + 1
@@ -200,7 +200,7 @@ class _KnownPredicates:
 
 
 def _leaves(cells: Sequence[Masks]) -> list[int]:
-    """The places of the cells that contain no other one."""
+    """Return the indices of the cells that contain no other one."""
     return [
         at
         for at, outer in enumerate(cells)
@@ -220,7 +220,7 @@ def _are_disjoint(cells: Sequence[Masks]) -> bool:
 
 @dataclass(frozen=True)
 class Absences:
-    """Groups that are empty in every solution, of one unit.
+    """Groups of one unit that are empty in every solution.
 
     Attributes:
         subset: For each its columns, as bits.
@@ -233,13 +233,13 @@ class Absences:
 
 @dataclass(frozen=True)
 class StatedZeros:
-    """Predicates of cells that may be zero in the open, as the columns of claims see them.
+    """Predicates of cells that may be published zeros, in terms of the columns of claims.
 
     Attributes:
         allowed: For each column (predicates × groups) whether some value of a group is allowed.
         within: Likewise, whether all values are.
         is_full: For each column (predicates) whether all values of its feature are allowed.
-        always: How many, from the first on, are zero by the schema.
+        always: Number of leading predicates that are zero by the schema.
         features: The place of each column's feature.
     """
 
@@ -251,7 +251,7 @@ class StatedZeros:
 
     @classmethod
     def of(cls, release: Release, columns: Sequence[Recode], cells: Iterable[Masks]) -> StatedZeros:
-        """The structural zeros, and cells that are published exactly."""
+        """Collect the structural zeros, and cells that are published exactly."""
         zeros = [masks for zero in release.structural_zeros for masks in zero.impossible]
         features = tuple(release.feature_index[each.feature] for each in columns)
         others = [f for f in range(len(release.full)) if f not in features]
@@ -270,7 +270,7 @@ class StatedZeros:
         return cls(tuple(allowed), tuple(within), tuple(is_full), always, features)
 
     def hold(self, absences: Absences, possible: IntArray) -> BoolArray:
-        """For each absence whether one predicate that is zero has all of its group.
+        """Test whether one zero predicate contains the whole group of each absence.
 
         Args:
             possible: As of `least_absences`.
@@ -295,12 +295,12 @@ def _table(flags: list[bool], shape: tuple[int, int]) -> BoolArray:
 
 
 def least_absences(possible: IntArray, labels: Sequence[int], features: Sequence[int]) -> Absences:
-    """The least groups that no possible cell is in: Eq. (absent).
+    """Find the minimal groups that no possible cell is in: Eq. (absent).
 
     Args:
         possible: (cells × columns) group numbers of the cells that a solution may have people in.
-        labels: How many groups each column has.
-        features: Of which feature each is; no absence speaks of one twice.
+        labels: Number of groups of each column.
+        features: Feature of each column; no absence uses one twice.
     """
     columns = range(len(labels))
     some = [np.unique(column) for column in possible.T]
