@@ -20,7 +20,7 @@ from recon_cli.model.system import MOST_CANDIDATES, System, row_entries
 
 @dataclass(frozen=True)
 class CountEnds:
-    """What is published of counts, what is proven, and what solutions have.
+    """Published, proven and seen bounds of counts.
 
     Attributes:
         low: The statement: at least.
@@ -41,7 +41,7 @@ class CountEnds:
 
 @dataclass(frozen=True)
 class EndsSoFar:
-    """What is known of some counts while their ends are looked for.
+    """Bounds of some counts while their ends are being found.
 
     Attributes:
         moved: The places of those that the present part of the work is about.
@@ -84,7 +84,7 @@ class StatedCounts:
     def of(
         cls, plan: Plan, counts: PartitionCounts, pattern: PatternPlan, geounits: IntArray
     ) -> StatedCounts:
-        """Of geounits with one coverage pattern."""
+        """Select those of geounits with one coverage pattern."""
         if counts.intervals is None:
             raise ValueError("an audit needs a plan for intervals")
         columns = np.array([plan.columns[cell] for cell in pattern.margins.columns], dtype=np.int64)
@@ -108,7 +108,7 @@ class IntervalCells:
     Attributes:
         geounit: Row number of its geounit in the partition.
         column: Its place among the published cells of the pattern.
-        least: What propagation over the margins leaves.
+        least: Lower bounds from propagation over the margins.
         most: Likewise, `OPEN` where there is none.
         is_bounded: Whether all records that it counts are listed, and some row bounds each.
         is_endless: Whether no row bounds some of them: a solution with more of these is one, too.
@@ -134,7 +134,7 @@ class IntervalCells:
         system: System,
         among: Literal["intervals", "all"] = "intervals",
     ) -> IntervalCells:
-        """Those of a batch, or all its published cells."""
+        """Select those of a batch, or all its published cells."""
         endless = _endless(plan, system)
         parts = [
             _of_stratum(plan, counts, system, endless, at, among=among)
@@ -146,13 +146,13 @@ class IntervalCells:
         return cls(**arrays, coefficients=coefficients)
 
     def where(self, kept: BoolArray) -> IntervalCells:
-        """Some of them."""
+        """Select some of them."""
         names = [field.name for field in fields(self) if field.name != "coefficients"]
         some = {name: getattr(self, name)[kept] for name in names}
         return IntervalCells(**some, coefficients=sparse.csr_array(self.coefficients[kept]))
 
     def names(self, plan: Plan, counts: PartitionCounts, system: System) -> pl.DataFrame:
-        """Columns ``geoid, level, table, cell``, a row each."""
+        """Name them: columns ``geoid, level, table, cell``, one row each."""
         patterns = [plan.patterns[stratum.pattern] for stratum in system.strata]
         sizes = [len(pattern.margins.columns) for pattern in patterns]
         first = np.cumsum([0, *sizes])
@@ -167,7 +167,7 @@ class IntervalCells:
 
 
 def _endless(plan: Plan, system: System) -> tuple[Candidates, BoolArray]:
-    """Possible records that no row bounds, and for each unit whether they are listed."""
+    """Return possible records that no row bounds, and for each unit whether they are listed."""
     units, sizes = len(system.units), len(plan.grain.sizes)
     nobody = Candidates(np.empty(0, dtype=np.int64), np.empty((0, sizes), dtype=np.int16))
     if system.is_bounded.all() or not system.strata:
@@ -217,7 +217,7 @@ def _of_stratum(
 def _functionals(
     plan: Plan, stratum: Stratum, system: System, place: IntArray, node: IntArray
 ) -> sparse.csr_array:
-    """Sparse (cells × candidates): what a person in each candidate adds to each cell."""
+    """Return sparse (cells × candidates): the contribution of a person in each candidate."""
     width = stratum.rhs.shape[1]
     asked = np.zeros((len(stratum.geounits), width), dtype=bool)
     asked[place, node] = True

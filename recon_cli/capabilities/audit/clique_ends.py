@@ -1,7 +1,7 @@
-"""Ends of published counts by clique tables: Eq. (clique), for offices with few dense places.
+"""Bounds of published counts by clique tables: Eq. (clique), for offices with few dense places.
 
-Everything about whole regions. Where a clique is as wide as a census table, where units are not
-listed or statements contradict each other, nothing is found here, and the joint histogram is asked.
+Always for whole regions. If a clique is as wide as a census table, if units are not listed or if
+statements contradict each other, this method finds nothing, and the joint histogram is used.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from recon_cli.solve.nested_blocks import Keeper, find_ends, find_settled, known
 
 @dataclass(frozen=True)
 class AskedEnds:
-    """Counts of which ends are asked.
+    """The counts whose bounds are asked for.
 
     Attributes:
         names: Columns ``geoid, level, table, cell``.
@@ -68,7 +68,7 @@ def clique_ends(
     among: pl.DataFrame | None = None,
     sizes: tuple[int, int] | None = None,
 ) -> tuple[pl.DataFrame, CountEnds, BoolArray] | None:
-    """The ends of all counts of a batch of whole regions that are published as intervals.
+    """Find the bounds of all counts of a batch of whole regions that are published as intervals.
 
     Args:
         form: Narrow cliques of the plan.
@@ -141,7 +141,7 @@ def clique_ends(
 def _propagated(
     form: CliqueForm, counts: PartitionCounts, batch: slice
 ) -> tuple[CliqueSystem, SignedBounds] | None:
-    """The system of some regions and its bounds; what is open is endless. None: ask another way."""
+    """Return the system of some regions and its bounds; None if another method is needed."""
     units = counts.units[batch]
     if not form.can_hold(len(units)) or not counts.is_listed[units].all():
         return None
@@ -155,7 +155,7 @@ def _propagated(
 
 
 def is_among(names: pl.DataFrame, among: pl.DataFrame) -> BoolArray:
-    """Which of some counts are among others: columns ``geoid, table, cell`` of both."""
+    """Test which counts are among others, by columns ``geoid, table, cell``."""
     key = ["geoid", "table", "cell"]
     marked = among.select(key).unique().with_columns(among=True)
     found = names.join(marked, on=key, how="left", maintain_order="left")["among"]
@@ -180,7 +180,7 @@ class AskedCounts:
     def of_all(
         cls, system: CliqueSystem, counts: PartitionCounts, among: pl.DataFrame | None
     ) -> AskedCounts:
-        """Those of all patterns; see `clique_ends`."""
+        """Select those of all patterns; see `clique_ends`."""
         parts = [cls.of(system, counts, rows) for rows in system.published]
         row, low, high = (
             np.concatenate([getattr(part, name) for part in parts])
@@ -194,7 +194,7 @@ class AskedCounts:
 
     @classmethod
     def of(cls, system: CliqueSystem, counts: PartitionCounts, rows: PublishedRows) -> AskedCounts:
-        """Those of some rows of a system."""
+        """Select those of some rows of a system."""
         plan = system.form.plan
         pattern = plan.patterns[rows.pattern]
         _, node = system.form.published(pattern)

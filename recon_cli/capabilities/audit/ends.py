@@ -1,12 +1,13 @@
-"""Least and greatest values of many counts: functionals split over connected parts, and their ends.
+"""Least and greatest values of many counts: functionals split over connected components.
 
-A count is the sum of what each connected part of a program adds to it, and the ends of the sum are
-the sums of the ends. Of one part, many cells have the same functional, so each is asked once.
+A count is the sum of the contributions of each connected component of a program, and its bounds are
+the sums of their bounds. Within a component many cells have the same functional, which is then
+solved once.
 
-In this order, from cheap to expensive: vertices of the linear relaxation for random costs, each of
-which moves many functionals at once; a proof for all that none of them moved; duals for the ends
-that are left, one functional of each connected part at a time; and for functionals of which it is
-still unknown whether they are constant, bound tightening by two engines.
+In order of cost: vertices of the linear relaxation for random costs, each of which moves many
+functionals at once; a proof for all that none of them moved; duals for the remaining bounds, one
+functional of each component at a time; and for functionals that are still not known to be constant,
+bound tightening by two engines.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _ENDS = 0.5
 
 @dataclass(frozen=True)
 class DistinctFunctionals:
-    """The functionals that make up the counts of cells in one program.
+    """The distinct functionals that make up the counts of cells in one program.
 
     Attributes:
         coefficients: Sparse (functionals × variables), each over one connected part; of equal ones
@@ -47,7 +48,7 @@ class DistinctFunctionals:
 
     @classmethod
     def of(cls, program: IntegerProgram, coefficients: sparse.csr_array) -> DistinctFunctionals:
-        """Split and deduplicate.
+        """Split and deduplicate functionals.
 
         Args:
             coefficients: Sparse (cells × variables): the counts.
@@ -69,14 +70,14 @@ class DistinctFunctionals:
 
 
 class FindEnds(Protocol):
-    """Finds the ends of functionals of a program."""
+    """A method to find the bounds of functionals of a program."""
 
     def __call__(self, functionals: sparse.csr_array, *, watch: OnLedger) -> Ledger:
-        """Find them, and show the ledger now and then."""
+        """Find them, and show the ledger from time to time."""
 
 
 class SummedEnds:
-    """Ends of counts, summed over components that share no row.
+    """Bounds of counts, summed over components that share no row.
 
     Attributes:
         lower: No solution has less, of the components that were added.
@@ -87,11 +88,11 @@ class SummedEnds:
     def __init__(
         self, counts: sparse.csr_array, lower: IntArray, free: BoolArray, upper: IntArray
     ) -> None:
-        """Begin with what the variables add that are settled.
+        """Start with the contributions of settled variables.
 
         Args:
             counts: Sparse (cells × variables).
-            free: Whether it is in a component.
+            free: Mask of the variables that are in a component.
             upper: The greatest of each variable; `OPEN` where there is none.
         """
         self._by_variable = sparse.csc_array(counts)
@@ -103,7 +104,7 @@ class SummedEnds:
         self.least, self.greatest = known.copy(), known
 
     def add(self, component: Component, find: FindEnds, on_ends: OnEnds | None = None) -> Ledger:
-        """What a component adds.
+        """Add the contribution of a component.
 
         Args:
             on_ends: Hears of the counts, as far as components were added; None: nobody does.
@@ -135,7 +136,7 @@ class SummedEnds:
         return found
 
     def leave(self, component: Component) -> None:
-        """What a component allows of which no solution is known."""
+        """Add the range of a component without a known solution."""
         here = sparse.csr_array(self._by_variable[:, component.columns])
         lower, upper = activity_bounds(here, component.program.lower, component.program.upper)
         low, high = self._rest
@@ -147,10 +148,10 @@ class SummedEnds:
 
 
 def _distinct_rows(rows: sparse.csr_array) -> tuple[IntArray, IntArray]:
-    """The place of one of each distinct row, and for each row which of them it is.
+    """Return the index of one of each distinct row, and for each row which of them it is.
 
-    Two random projections find rows that are equal; that they are is looked at, since bounds rest
-    on it. A row that only looks equal is kept apart.
+    Two random projections find candidates for equal rows, which are then compared, since bounds
+    depend on it. A row with equal projections only is kept apart.
     """
     weights = np.random.default_rng(0).integers(1, 2**40, size=(rows.shape[1], 2), dtype=np.int64)
     _, first, same = np.unique(rows @ weights, axis=0, return_index=True, return_inverse=True)
@@ -169,9 +170,9 @@ def find_ends(
     effort: Effort,
     watch: OnLedger = ignore_ledger,
 ) -> Ledger:
-    """The least and the greatest value of each functional: Eq. (ends).
+    """Find the least and the greatest value of each functional: Eq. (ends).
 
-    Where the effort ends before, what the ledger has are valid bounds.
+    If the budget runs out, the ledger still contains valid bounds.
 
     Args:
         functionals: Sparse (functionals × variables), each over one connected part, none empty.
@@ -202,7 +203,7 @@ def find_settled(
     effort: Effort,
     watch: OnLedger = ignore_ledger,
 ) -> Ledger:
-    """Which functionals have one value in all solutions; as `find_ends`, without their ends."""
+    """Find which functionals are constant in all solutions; as `find_ends`, without bounds."""
     ledger = Ledger(program, functionals, [known])
     search = EndSearch(ledger, effort, ConnectedParts.of(program))
     search.move(lambda: ledger.is_undecided)

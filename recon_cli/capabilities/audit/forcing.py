@@ -1,9 +1,9 @@
-"""Which published counts force a recovered one: whole multiples of them that add up to it.
+"""Forcing counts: integer multiples of published counts that add up to a recovered one.
 
-The bounds of a count are proven by weights on published counts, Eq. (dual) of docs/method.md. Of
-all weights that prove an end those with the least sum are asked for: they name few counts. A linear
-program proposes, integers check. They prove an end only because nobody is in histogram cells that
-would break the sum; a few published zeros that rule out all of these are named, too.
+The bounds of a count are proven by weights on published counts, Eq. (dual) of docs/method.md. Among
+all weights that prove a bound, a linear program finds those with the least sum, which use few
+counts, and integer arithmetic checks them. They only prove the bound because certain histogram
+cells are empty; a few published zeros that exclude all of these are listed, too.
 
 See *certificate* in docs/glossary.md.
 """
@@ -58,8 +58,8 @@ class WeightedCount:
     """A published count in a proof.
 
     Attributes:
-        weight: How often it is added; negative: taken off.
-        count: What it states at the end that counts: the least if added, else the most.
+        weight: Multiplier; negative if it is subtracted.
+        count: Published bound that applies: the least if added, else the greatest.
     """
 
     cell: CellName
@@ -72,7 +72,7 @@ class EndProof:
     """Published counts that bound a count.
 
     Attributes:
-        multiple: Of the count that they bound.
+        multiple: Multiplier of the count that they bound.
         total: Their weighted sum: ``multiple`` times the count is at least, or at most, so much.
     """
 
@@ -81,7 +81,7 @@ class EndProof:
     total: int
 
     def words(self, here: str, name: Callable[[str], str] = str) -> str:
-        """The sum, such as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place."""
+        """Format the sum, as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place."""
         text = ""
         for each in self.counts:
             geoid, table, cell = each.cell
@@ -96,7 +96,7 @@ class EndProof:
 
 @dataclass(frozen=True)
 class RulingZeros:
-    """Finds the zeros of one batch.
+    """Finds the zeros of one batch that a proof needs.
 
     Attributes:
         known: Units last asked about, which the next count of a place asks about again → their
@@ -113,7 +113,7 @@ class RulingZeros:
     def of(
         self, target: CellName, at_least: EndProof, at_most: EndProof
     ) -> tuple[CellName, ...] | None:
-        """Published zeros that rule out whoever would break a sum; few, not proven the fewest.
+        """Find few published zeros that exclude everybody who would break a sum.
 
         Returns:
             None where too many histogram cells would have to be looked through, or where zeros that
@@ -145,7 +145,7 @@ class RulingZeros:
         return tuple(names[at] for at in np.sort(zeros[chosen]).tolist())
 
     def _cells_over(self, units: tuple[int, ...]) -> tuple[IntervalCells, dict[CellName, int]]:
-        """All published cells over every histogram cell of some units that can be; their rows."""
+        """Return all published cells over possible histogram cells of some units; their rows."""
         if units not in self.known:
             cell = np.flatnonzero(self._possible)
             atoms = unravel(cell, self.plan.grain.sizes).astype(np.int16)
@@ -169,7 +169,7 @@ class RulingZeros:
 
 
 def _cover(holds: sparse.csr_array) -> IntArray | None:
-    """Rows that hold all columns, those of most columns first; None if some are in none."""
+    """Choose rows that cover all columns greedily; None if a column is in no row."""
     holds = sparse.csr_array((np.ones_like(holds.data), holds.indices, holds.indptr), holds.shape)
     left = np.ones(holds.shape[1], dtype=np.int64)
     chosen = []
@@ -185,7 +185,7 @@ def _cover(holds: sparse.csr_array) -> IntArray | None:
 
 @dataclass(frozen=True)
 class Forcing:
-    """Why a count is recovered.
+    """The proof that a count is recovered.
 
     Attributes:
         at_least: The proof that it is no less; None if none was found.
@@ -201,7 +201,7 @@ class Forcing:
     zeros: tuple[CellName, ...] | None = ()
 
     def words(self, here: str, name: Callable[[str], str] = str) -> str:
-        """What follows the count: one sum where it proves both ends, else one for each."""
+        """Format the proof: one sum if it proves both bounds, else one for each."""
         if self.at_least is None or self.at_most is None:
             return ""
         low, high = self.at_least.words(here, name), self.at_most.words(here, name)
@@ -230,7 +230,7 @@ def forcing_counts(
     tables: Sequence[Table],
     recovered: dict[CellName, int],
 ) -> list[Forcing]:
-    """What forces recovered counts, of those whose histogram cells can be listed.
+    """Find the proofs of recovered counts whose histogram cells can be listed.
 
     Args:
         published: The counts of whole regions.
@@ -262,7 +262,7 @@ def forcing_counts(
 
 
 class _Proofs:
-    """Weights on the published cells that share histogram cells with one, directly or not."""
+    """Weights on the published cells in the connected component of a count."""
 
     def __init__(self, cells: IntervalCells, names: Sequence[CellName], target: int) -> None:
         A = sparse.csr_array(cells.coefficients)
@@ -279,7 +279,7 @@ class _Proofs:
         self.matrix = sparse.csr_array(sparse.vstack([sums, sparse.csr_array(ends)]))
 
     def of(self, value: int, sign: int) -> EndProof | None:
-        """A proof that ``sign`` times the count is at least ``sign * value``."""
+        """Find a proof that ``sign`` times the count is at least ``sign * value``."""
         width = self.matrix.shape[1]
         program = IntegerProgram(
             LinearConstraints(

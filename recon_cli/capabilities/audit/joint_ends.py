@@ -1,4 +1,4 @@
-"""Ends of published counts over joint histograms, where clique tables are too wide."""
+"""Bounds of published counts by joint histograms, where clique tables are too wide."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def joint_ends(
     *,
     follow: Follow,
 ) -> tuple[pl.DataFrame, CountEnds]:
-    """The counts of the regions that are not excluded, and their ends."""
+    """Return the counts of the regions that are not excluded, and their bounds."""
     solved = solutions[0]
     system = solved.system
     cells = _asked(plan, counts, system, options)

@@ -1,9 +1,9 @@
-"""Counts that are simply left out of tables: suppressed ones without a law.
+"""Omitted counts: cells left out of tables, that is, suppressed without a law.
 
-Where other cells of a table are published of a geounit, one that is not was withheld. Nothing is
-stated of it, so that it may be any count, and it is audited like a flag without a rule. So is a
-count of a table that is published of other places only, where somebody asks for it: of a unit that
-areas cut each other into.
+If other cells of a table are published for a geounit, a missing one was withheld. It has no
+statement, so it may be any count, and it is audited like a flag without a rule. The same holds on
+request for counts of a table that is published for other places only, such as for units into which
+overlapping areas cut each other.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ NOTHING: Final[Asked] = {}
 def coverage_with_left_out(
     release: Release, coverage: Coverage, asked: Asked = NOTHING
 ) -> Coverage:
-    """The patterns with the cells that they leave out, and those asked for, in the same places.
+    """Add omitted and requested cells to the patterns, which keep their numbers.
 
-    A cell is left out where others of its table are published, unless no geounit of the level has
-    it, and it is a sum of cells that are published: then it is no part of the table there.
+    A cell is omitted if others of its table are published; except a sum of published cells that no
+    geounit of the level has, which is not part of the table there.
     """
     seen: dict[tuple[str, str], set[int]] = {}
     for pattern in coverage:
@@ -53,7 +53,7 @@ def coverage_with_left_out(
 
 
 def left_out_counts(published: Publication, coverage: Coverage) -> pl.DataFrame:
-    """The counts that are left out: ``geoid, table, cell``.
+    """List the omitted counts: ``geoid, table, cell``.
 
     Args:
         coverage: Its patterns as of `coverage_with_left_out`.
@@ -82,9 +82,9 @@ def _further(
 
 
 def with_left_out(release: Release, published: Publication, asked: Asked = NOTHING) -> Publication:
-    """The publication with a statement for every count that is left out or asked for: 0 or more.
+    """Add a statement "0 or more" for every omitted or requested count.
 
-    As it was, where none is.
+    The publication is returned unchanged if there are none.
     """
     coverage = coverage_with_left_out(release, published.coverage, asked)
     left_out = left_out_counts(published, coverage)

@@ -1,7 +1,7 @@
-"""Solutions near a known one: in every unit somebody comes, goes, or is replaced.
+"""Solutions near a known one: in every unit a person is added, removed or replaced.
 
 Where counts are rounded, most such moves break none of them, and one in every unit at once shows
-of hundreds of counts that they differ. No engine is asked.
+for hundreds of counts that they vary. No engine is needed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _DRY: Final = 4
 
 @dataclass
 class Spans:
-    """What solutions have shown of functionals so far.
+    """The values of functionals seen in solutions so far.
 
     Attributes:
         least: The least value of each in a solution.
         greatest: Likewise.
-        wanted: How far apart the two are to be.
+        wanted: Required distance between the two.
     """
 
     least: IntArray
@@ -38,12 +38,12 @@ class Spans:
 
     @property
     def is_open(self) -> BoolArray:
-        """Which are not far enough apart."""
+        """Return a mask of the functionals whose values are not far enough apart."""
         is_open: BoolArray = self.greatest - self.least < self.wanted
         return is_open
 
     def see(self, values: IntArray) -> bool:
-        """Take in a solution's values; whether one that was open moves an end."""
+        """Record a solution's values; return whether it widens an open range."""
         further = (values < self.least) | (values > self.greatest)
         shows = bool((further & self.is_open).any())
         self.least = np.minimum(self.least, values)
@@ -51,10 +51,10 @@ class Spans:
         return shows
 
     def worth(self, among: IntArray, values: IntArray, known: IntArray) -> IntArray:
-        """What values (functionals × moves) of a solution more bring.
+        """Score values (functionals × moves) of a further solution.
 
-        Half of it is how far apart some functionals would be, half how far from the known values:
-        the first of two steps is worth something, too.
+        Half of the score is the widened range of the functionals, half the distance from the known
+        values: the first of two steps has some value, too.
         """
         top = np.maximum(self.greatest[among, None], values)
         bottom = np.minimum(self.least[among, None], values)
@@ -74,7 +74,7 @@ class PersonMoves:
         known: IntArray,
         unit: IntArray,
     ) -> None:
-        """Of a program whose variables are kinds of people.
+        """Prepare for a program whose variables are kinds of people.
 
         Args:
             functionals: Sparse (functionals × variables).
@@ -89,7 +89,7 @@ class PersonMoves:
         self._units = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
 
     def solutions(self, spans: Spans, random: np.random.Generator) -> Iterator[IntArray]:
-        """Solutions that bring functionals that are open nearer to where they are wanted."""
+        """Yield solutions that widen the ranges of open functionals."""
         rows, dry = self.program.constraints, 0
         if (rows.least == rows.most).all():  # nobody comes alone
             return
@@ -104,7 +104,7 @@ class PersonMoves:
 
 
 class _Walk:
-    """From the known solution to another."""
+    """A walk from the known solution to another."""
 
     def __init__(self, moves: PersonMoves, spans: Spans, random: np.random.Generator) -> None:
         self.moves, self.spans, self.random = moves, spans, random
@@ -116,7 +116,7 @@ class _Walk:
         self.values = self.start.copy()
 
     def move(self, columns: IntArray) -> None:
-        """The move of a unit, of some by chance, that brings most."""
+        """Apply the best of a random sample of moves in a unit."""
         moves, program = self.moves, self.moves.program
         asked = sparse.csr_array(moves.asked[:, columns])
         of_unit = np.flatnonzero(np.diff(asked.indptr))
@@ -150,7 +150,7 @@ class _Walk:
         self.people[columns] += step
 
     def _pairs(self, leaving: IntArray, coming: IntArray) -> IntArray:
-        """Who leaves and who comes, of each move (2 × moves); −1 is nobody."""
+        """Return the kinds that each move removes and adds (2 × moves); −1 is nobody."""
         nobody = np.array([-1])
         some = [np.concatenate([nobody, each]) for each in (leaving, coming)]
         if len(some[0]) * len(some[1]) <= _TRIED:
@@ -168,7 +168,7 @@ class _Walk:
 
 
 def _changes(matrix: IntArray, pairs: IntArray) -> IntArray:
-    """What moves change in rows (rows × moves)."""
+    """Return the changes of moves in rows (rows × moves)."""
     nobody = np.zeros((matrix.shape[0], 1), dtype=matrix.dtype)
     padded = np.hstack([matrix, nobody])
     change: IntArray = padded[:, pairs[1]] - padded[:, pairs[0]]
@@ -176,5 +176,5 @@ def _changes(matrix: IntArray, pairs: IntArray) -> IntArray:
 
 
 def _steps(pairs: IntArray, width: int) -> IntArray:
-    """What moves change in variables (variables × moves)."""
+    """Return the changes of moves in variables (variables × moves)."""
     return _changes(np.eye(width, dtype=np.int64), pairs)

@@ -1,7 +1,7 @@
-"""What do the other counts give away of each protected one? The question of `recon audit`.
+"""The question of `recon audit`: what other counts reveal about each protected one.
 
-For every suppressed, rounded or left out cell the feasibility interval, its least and greatest
-count over all solutions, from all tables and levels at once: Eq. (ends).
+For every suppressed, rounded or omitted cell it computes the feasibility interval, the least and
+greatest count over all solutions, from all tables and levels at once: Eq. (ends).
 
 See *audit* in docs/glossary.md.
 """
@@ -77,7 +77,7 @@ _KEY = ["geoid", "table", "cell"]
 def audit_counts(
     release: Release, published: Publication, tables: Sequence[Table], options: AuditOptions
 ) -> pl.DataFrame:
-    """Feasibility intervals of the cells that are not published exactly, or left out.
+    """Compute feasibility intervals of the cells that are omitted or not published exactly.
 
     Returns:
         Columns of `AUDIT`; nothing where all counts are exact and none is left out.
@@ -93,7 +93,7 @@ def audit_counts(
 
 @dataclass(frozen=True)
 class _Partition:
-    """One partition and how it is audited."""
+    """One partition and the options of its audit."""
 
     plan: Plan
     published: Publication
@@ -104,14 +104,14 @@ class _Partition:
 
     @cached_property
     def form(self) -> CliqueForm | None:
-        """Clique tables, where they are small and no solver died on the region before."""
+        """Return the clique form, if it is small and no solver died on the region before."""
         form = CliqueForm.of(self.plan)
         return form if form.is_narrow and not self.quarantine.is_active else None
 
     def audit_empty_places(self) -> Iterator[pl.DataFrame]:
-        """The counts of places none of whose units exists: nobody lives there, so each is 0.
+        """Yield the counts of places without any unit: nobody lives there, so each is 0.
 
-        Exact zeros of the units may prove it where a place's own counts are perturbed.
+        Exact zeros of the units may prove this although a place's own counts are perturbed.
         """
         plan, counts = self.plan, self.counts
         yield AUDIT.to_frame()
@@ -138,7 +138,7 @@ class _Partition:
                 yield self._rated(names, ends)
 
     def audited(self, number: int, batch: slice, progress: AuditProgress) -> pl.DataFrame:
-        """The counts of a batch of whole regions; where nobody goes on, as they were told last."""
+        """Audit a batch of whole regions; after a stop, return its last checkpoint."""
         checkpoint, name = self.checkpoint, _batch(number)
         found = checkpoint.finished(name)
         if found is None and checkpoint.is_over:
@@ -150,7 +150,7 @@ class _Partition:
         return found
 
     def _stated(self, batch: slice) -> Iterator[pl.DataFrame]:
-        """The counts of a batch between the ends that are published."""
+        """Yield the counts of a batch with their published bounds."""
         yield AUDIT.to_frame()
         for pattern in self.plan.patterns:
             geounits, _ = self.counts.geounits_of(pattern.level, pattern.pattern, batch)
@@ -161,7 +161,7 @@ class _Partition:
             yield self._rated(stated.names, CountEnds(low, high, low, high, low, low))
 
     def audit(self, number: int, batch: slice, progress: AuditProgress) -> Iterator[pl.DataFrame]:
-        """The counts of some whole regions: by clique tables, or by their joint histograms."""
+        """Audit some whole regions: by clique tables, or by their joint histograms."""
         if self.form is not None:
             options, counts = self.options, self.counts
             for region in np.unique(counts.region[batch]):
@@ -187,7 +187,7 @@ class _Partition:
         yield from self._audit_jointly(batch, progress)
 
     def _follow(self, progress: AuditProgress, asked: AskedEnds) -> OnEnds:
-        """Tells of counts as they are decided."""
+        """Return a callback that reports counts as they are decided."""
         withheld = Withheld.of(self.published, asked.names, asked.high)
         required = self._required(withheld, asked.low, asked.high)
         is_unit = pl.col("level") == self.plan.release.geography.unit.name
@@ -195,7 +195,7 @@ class _Partition:
         return progress.of(units, required, asked.is_settled)
 
     def _keep(self, number: int, progress: AuditProgress, asked: AskedEnds) -> OnEnds:
-        """Tells of counts as they are decided, and keeps them."""
+        """Return a callback that reports counts as they are decided, and checkpoints them."""
         hear = self._follow(progress, asked)
 
         def keep(ends: EndsSoFar) -> None:
@@ -211,11 +211,11 @@ class _Partition:
         return keep
 
     def _search(self, number: int, part: int) -> KeptSearch:
-        """Keeps the search of one part of a batch."""
+        """Return the checkpoint of one part of a batch."""
         return KeptSearch(self.checkpoint, f"search-{number:05d}-{part:05d}")
 
     def _required(self, withheld: Withheld, low: IntArray, high: IntArray) -> IntArray:
-        """The safety range of each count."""
+        """Return the safety range of each count."""
         if self.options.safety is None:
             return withheld.safety_ranges(low, high)
         return np.full(len(low), self.options.safety, dtype=np.int64)
@@ -234,7 +234,7 @@ class _Partition:
     def _joint_ends(
         self, system: System, progress: AuditProgress, kinds: Sequence[bool]
     ) -> tuple[pl.DataFrame, CountEnds]:
-        """By a solution for each kind: whether a likely one."""
+        """Return counts and bounds from one solution of each kind: likely or any."""
         plan, counts, options = self.plan, self.counts, self.options
         solved = [
             solve_system(
@@ -254,7 +254,7 @@ class _Partition:
 
     @cached_property
     def units_alone(self) -> _Partition | None:
-        """The same by the units' own tables; None where that says no more."""
+        """Return the audit by the units' own tables; None if that proves no more."""
         own = plan_of_units(self.plan, self.published.coverage)
         if own is None:
             return None
@@ -263,9 +263,9 @@ class _Partition:
     def narrowed(
         self, batch: slice, names: pl.DataFrame, ends: CountEnds, progress: AuditProgress
     ) -> CountEnds:
-        """Ends within what these tables, of all that are published, prove of some whole regions.
+        """Tighten bounds by what these tables prove of some whole regions.
 
-        A further count never takes away a proof; but candidates may be too many to list with it.
+        A further count never invalidates a proof; but it may make candidates too many to list.
         """
         system = build_system(self.plan, self.counts, batch, must_list=False)
         if not system.is_listed.any():
@@ -284,7 +284,7 @@ class _Partition:
         )
 
     def _rated(self, names: pl.DataFrame, ends: CountEnds) -> pl.DataFrame:
-        """Columns of `AUDIT`."""
+        """Return the columns of `AUDIT`."""
         withheld = Withheld.of(self.published, names, ends.high)
         required = self._required(withheld, ends.low, ends.high)
         least, greatest = ends.lower, ends.upper
@@ -310,13 +310,13 @@ def _batch(number: int) -> str:
 
 
 def _or_open(ends: IntArray) -> pl.Series:
-    """Null where nothing bounds from above."""
+    """Convert upper bounds to a column with null for unbounded."""
     return pl.Series(ends).set(pl.Series(ends >= OPEN), None)
 
 
 @dataclass(frozen=True)
 class AuditQuestion(PlannedQuestion):
-    """Between which values do all other counts leave each one that is not published exactly?"""
+    """The question of the range of each count that is not published exactly."""
 
     options: AuditOptions
     coverage: Coverage
@@ -325,26 +325,26 @@ class AuditQuestion(PlannedQuestion):
     def of(
         cls, release: Release, tables: Sequence[Table], coverage: Coverage, options: AuditOptions
     ) -> Self:
-        """For some tables; planned for all cells, those left out among them."""
+        """Prepare for some tables, with a plan for all cells, omitted ones included."""
         asked = dict.fromkeys(options.ask, tables)
         whole = coverage_with_left_out(release, coverage, asked)
         return cls(make_interval_plan(release, tables, whole), options, coverage)
 
     @staticmethod
     def decides(release: Release) -> str:  # noqa: ARG004
-        """Counts."""
+        """Return the noun: counts."""
         return "counts"
 
     @cached_property
     def _exact_plan(self) -> Plan:
-        """Of counts none of which is withheld."""
+        """Return a plan for partitions without withheld counts."""
         return plan_for(self.release, self.plan.tables, self.coverage, is_exact=True)
 
     def count_unsolved(self, part: RegionData, quarantine: Quarantine = NO_QUARANTINE) -> int:
-        """Solve the regions of a part without withheld counts, of which `audited` asks nothing.
+        """Solve the regions of a part without withheld counts, which `audited` skips.
 
         Returns:
-            How many of its units are of regions that no solver decided: whether the tables
+            Number of its units in regions that no solver decided: whether the tables
             contradict each other there nobody knows.
 
         Raises:
@@ -368,7 +368,7 @@ class AuditQuestion(PlannedQuestion):
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> pl.DataFrame:
-        """See `audit_counts`; of the cells of regions in ``quarantine`` nothing is said."""
+        """Audit a part as `audit_counts`; cells of regions in ``quarantine`` stay undecided."""
         asked = dict.fromkeys(self.options.ask, self.plan.tables)
         published = with_left_out(self.release, part.published, asked)
         if published.is_exact:
@@ -388,7 +388,6 @@ class AuditQuestion(PlannedQuestion):
         return rows.sort(_KEY, maintain_order=True)
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Rows of ``audit/``."""
         release, given = self.release, part.published
         left_out = left_out_counts(given, coverage_with_left_out(release, given.coverage))
         unsolved = self.count_unsolved(part, quarantine)

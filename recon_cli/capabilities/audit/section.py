@@ -1,4 +1,4 @@
-"""What the published counts give away of those that are suppressed or rounded."""
+"""The report's section on suppressed and rounded counts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS = (
 
 
 def _render(found: AuditFindings, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """What follows of the counts that are not published exactly."""
+    """Report what follows about the counts that are not published exactly."""
     cells, statuses = found.manifest.totals["cells"], found.manifest.statuses
     if not cells:
         return (
@@ -69,7 +69,7 @@ def _render(found: AuditFindings, findings: Findings, words: Words) -> tuple[Rep
 
 
 def _tables(found: AuditFindings, release: Release) -> list[tuple[str, ...]]:
-    """A row a level and table, with whether it is proven to give a count away."""
+    """List levels and tables, and whether a count of each is provably recovered."""
     of = release.table_by_name
     rows = []
     for row in found.by_table.iter_rows(named=True):
@@ -80,7 +80,7 @@ def _tables(found: AuditFindings, release: Release) -> list[tuple[str, ...]]:
 
 
 def _recovered(found: AuditFindings, findings: Findings) -> list[ResultTable]:
-    """The recovered counts in words: small ones first, then others, zeros last; by place."""
+    """List the recovered counts in words: small ones first, then others, zeros last; by place."""
     release = findings.release
     if found.recovered_counts.is_empty() or not findings.lists_places:
         return []
@@ -115,7 +115,7 @@ def _apart(safety: int | None) -> str:
 
 
 def _rows(frame: pl.DataFrame, words: int) -> list[tuple[str, ...]]:
-    """The cells of a result table whose first columns are words."""
+    """Return the cells of a result table whose first columns are words."""
     return [
         (*row[:words], *("–" if number is None else count(number) for number in row[words:]))
         for row in frame.iter_rows()

@@ -1,4 +1,4 @@
-"""`recon audit`: ``tables/`` and ``geounits/`` → ``audit/``."""
+"""Run `recon audit`: ``tables/`` and ``geounits/`` → ``audit/``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GRAIN = 3_000
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Find the feasibility interval of every count that is not published exactly, or left out.
+    """Open the stage that audits every omitted or protected count.
 
     Raises:
         ConfigError: A table is unknown or not published.

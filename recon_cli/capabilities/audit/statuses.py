@@ -1,10 +1,10 @@
-"""What is said of a count whose possible values are known, and how wide apart they must lie.
+"""Statuses of audited counts, and the safety range that protection requires.
 
-A law that withholds counts below k states of a count that it is small, and nothing else. So the
-standard for a *primary* count, of which that is known, is all that its flag says: every count that
-the law admits stays possible. Where further counts are flagged, too, nobody is to know which are
-small, and a count that may be one of either kind must leave an interval k wide. Laws without a
-threshold name no sensitive count, and then any two possible ones will do.
+A law that withholds counts below k states only that a count is small. So the standard for a
+*primary* count, known to be small, is that every count that the law admits stays possible. If
+further counts are flagged, too, nobody should learn which ones are small, and a count that may be
+of either kind must keep an interval of width k. Laws without a threshold name no sensitive count;
+then two possible values are enough.
 
 See *safety range* in docs/glossary.md.
 """
@@ -50,7 +50,7 @@ _KEY: Final = ("geoid", "table", "cell")
 def statuses(
     lower: IntArray, upper: IntArray, seen_lower: IntArray, seen_upper: IntArray, required: IntArray
 ) -> npt.NDArray[np.str_]:
-    """One of `STATUSES` for each count; arrays broadcast.
+    """Classify each count as one of `STATUSES`, from its interval, its seen and required range.
 
     Args:
         lower: No solution has less.
@@ -70,7 +70,7 @@ def statuses(
 
 @dataclass(frozen=True)
 class Withheld:
-    """What the laws of counts say of why they are not published exactly.
+    """The reasons why counts are not published exactly, by their laws.
 
     Attributes:
         threshold: Counts below it were withheld for being small; 0 where none is known.
@@ -82,7 +82,7 @@ class Withheld:
 
     @classmethod
     def of(cls, published: Publication, names: pl.DataFrame, high: IntArray) -> Withheld:
-        """Of some counts.
+        """Find the reasons of some counts.
 
         Args:
             published: Has a row for each that is no published zero.
@@ -111,12 +111,12 @@ class Withheld:
         return cls(threshold, is_flag.to_numpy())
 
     def safety_ranges(self, low: IntArray, high: IntArray) -> IntArray:
-        """How far apart two possible counts must lie at least, 1 or more."""
+        """Return the required distance between two possible values of each count, at least 1."""
         admitted = np.where(high < OPEN, high - low, self.threshold)
         return np.maximum(np.where(self.threshold > 0, admitted, 1), 1)
 
     def kinds(self, ends: CountEnds) -> npt.NDArray[np.str_]:
-        """`PRIMARY`, `COMPLEMENTARY` or `UNKNOWN`; empty where no flag stands for the count."""
+        """Return `PRIMARY`, `COMPLEMENTARY` or `UNKNOWN`; empty for counts without a flag."""
         known = self.threshold > 0
         return np.select(
             [
@@ -130,18 +130,18 @@ class Withheld:
 
 
 class AuditProgress:
-    """Tells how many counts of some regions are recovered, narrowed or safe, and units done.
+    """Reports how many counts of some regions are recovered, narrowed or safe, and units done.
 
-    What is told while ends are found is taken back by what is told at the end: a count may only
-    seem decided where another part of its region is still to be added.
+    Reports during the search are corrected at the end: a count may only seem decided while another
+    component of its region is still missing.
     """
 
     def __init__(self, on_progress: OnProgress, units: int) -> None:
-        """Nothing is told yet, of ``units`` units."""
+        """Start with nothing reported for ``units`` units."""
         self._so_far, self._units = ProgressSoFar(on_progress), units
 
     def of(self, units: pl.Series, required: IntArray, is_settled: BoolArray) -> OnEnds:
-        """Hears of some counts.
+        """Return a callback for some counts.
 
         Args:
             units: The unit of each; null: its geounit is a coarser one.
@@ -163,5 +163,5 @@ class AuditProgress:
         return hear
 
     def finish(self, found: pl.Series) -> None:
-        """All counts are there; ``found`` are their statuses."""
+        """Report the final statuses ``found`` of all counts."""
         self._so_far.tell(self._units, 0, dict(found.value_counts().iter_rows()))

@@ -1,4 +1,4 @@
-"""What `recon audit` found, added up for its summary and the report."""
+"""Totals of `recon audit`, for its summary and the report."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ from recon_cli.store import open_folder
 
 @dataclass(frozen=True)
 class AuditSummary:
-    """Audited cells, added up.
+    """Totals of audited cells.
 
-    Both frames have ``cells``, one column for each of `STATUSES`, and ``smallest``: the least
-    width of what is left of a count that is not recovered; null where there is none; the first
-    has ``small``, how many recovered ones are `PRIMARY` and say that somebody is there, and
-    ``zeros``, how many say that nobody is.
+    Both frames have ``cells``, one column for each of `STATUSES`, and ``smallest``, the least width
+    of the interval of a count that is not recovered, or null; the first also has ``small``, the
+    number of recovered `PRIMARY` counts above 0, and ``zeros``, the number of recovered zeros.
 
     Attributes:
         by_table: By ``level, table``, finest level first.

@@ -1,8 +1,8 @@
-"""Witnesses that counts are not recovered: records with all published counts, and others there.
+"""Witnesses that counts are not recovered: two solutions with different values.
 
-Whoever doubts that a count is safe need not trust a solver. Two sets of records that have every
-published count, by whatever tabulates them, and differ in a count show that the publication does
-not determine it. A few dozen sets are enough for thousands of counts, as each differs in many.
+To see that a count is safe one need not trust a solver. Two sets of records that both have every
+published count, by any program that tabulates, and differ in one count show that the publication
+does not determine it. A few dozen sets are enough for thousands of counts, as each differs in many.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ Functionals = Callable[[PartitionCounts, System], sparse.csr_array]
 
 @dataclass(frozen=True)
 class WitnessOptions:
-    """How witnesses are looked for.
+    """Options of the search for witnesses.
 
     Attributes:
         effort: Deterministic seconds for each solution that is looked for.
-        safety: How far apart counts are to be in two sets.
+        safety: Required difference of a count between two sets.
         most: No more sets than that; None: as many as show something.
     """
 
@@ -84,7 +84,7 @@ def find_witnesses(
     cells: pl.DataFrame,
     options: WitnessOptions,
 ) -> Iterator[pl.DataFrame]:
-    """Sets of records that have all published counts, and differ in given ones.
+    """Yield sets of records that have all published counts, and differ in given ones.
 
     Args:
         tables: Those that the records are to have the counts of.
@@ -107,7 +107,7 @@ def find_witnesses(
 def cells_of_batch(
     plan: Plan, counts: PartitionCounts, system: System, cells: pl.DataFrame
 ) -> sparse.csr_array:
-    """Those of ``geoid, table, cell`` that a batch has as intervals, over its candidates."""
+    """Select the cells ``geoid, table, cell`` that a batch has as intervals."""
     of_cells = IntervalCells.of(plan, counts, system)
     names = of_cells.names(plan, counts, system).with_row_index("row")
     asked = names.join(cells, on=["geoid", "table", "cell"], how="semi")["row"].to_numpy()
@@ -121,7 +121,7 @@ def differing_records(
     options: WitnessOptions,
     known: pl.DataFrame | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """Sets of records that have all published counts, and differ in given functionals.
+    """Yield sets of records that have all published counts, and differ in given functionals.
 
     Args:
         plan: A plan for the counts, those left out among them.
@@ -154,7 +154,7 @@ def differing_records(
 
 
 class _Search:
-    """Solutions of a batch, until the values of functionals lie far enough apart."""
+    """A search for solutions of a batch, until the values of functionals lie far enough apart."""
 
     def __init__(
         self, solved: BatchSolution, functionals: sparse.csr_array, options: WitnessOptions
@@ -171,7 +171,7 @@ class _Search:
         self.random = generator(options.seed, "witnesses")
 
     def solutions(self) -> Iterator[IntArray]:
-        """The known one first; then as few as come easily."""
+        """Yield the known solution, then as few others as are easily found."""
         yield self.known
         near = PersonMoves(self.program, self.C, self.known, self.unit)
         yield from near.solutions(self.spans, self.random)
@@ -180,7 +180,7 @@ class _Search:
         yield from self._one_by_one(parts)
 
     def _many_at_once(self, parts: Sequence[_Part]) -> Iterator[IntArray]:
-        """Functionals are moved at random, as many as move together."""
+        """Yield solutions for random directions, in which many functionals move together."""
         dry = 0
         while dry < _DRY and (is_open := self.spans.is_open).any():
             wanted = np.where(is_open, self.random.choice([-1, 1], len(is_open)), 0)
@@ -192,7 +192,7 @@ class _Search:
                 yield people
 
     def _one_by_one(self, parts: Sequence[_Part]) -> Iterator[IntArray]:
-        """Functionals are moved by as few people as can be."""
+        """Yield solutions that move one functional at a time, by the fewest people."""
         steps = range(self.options.safety, 0, -1)
         for at in np.flatnonzero(self.spans.is_open).tolist():
             for part, sign, step in product(parts, (1, -1), steps):
@@ -233,7 +233,7 @@ class _Part:
         functionals: sparse.csr_array,
         options: WitnessOptions,
     ) -> _Part:
-        """A component of a batch."""
+        """Select a component of a batch."""
         columns, whole = component.columns, component.program
         here, inside = known[columns], sparse.csr_array(sparse.csc_array(functionals)[:, columns])
         lower = np.maximum(whole.lower, here - options.safety)
@@ -251,7 +251,7 @@ class _Part:
         )
 
     def far(self, wanted: IntArray) -> IntArray:
-        """People with functionals as far up as wanted, or down; as known where that fails."""
+        """Return a solution with functionals as high, or low, as wanted; else the known one."""
         cost = _PERSON - self.transposed @ wanted
         point = self.relaxation.solve(cost, self.options.effort).values
         if not len(point):
@@ -259,7 +259,7 @@ class _Part:
         return self.parts.rounded(point, self.known)
 
     def near(self, at: int, sign: int, step: int) -> IntArray | None:
-        """The fewest people, or nearly, that move a functional up or down by a step."""
+        """Return the fewest people, or nearly, that move a functional by a step up or down."""
         functional = sign * self.functionals[[at]]
         if not functional.nnz:
             return None
