@@ -1,4 +1,4 @@
-"""Rules of `recon check`."""
+"""The rules of `recon check`."""
 
 from recon_cli.stage import Command
 

@@ -1,4 +1,4 @@
-"""Rules about counts: those that are known though they were withheld, and how much is left open."""
+"""Rules about counts: withheld ones that are known, and the width of their intervals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recon_cli.stage import load
 
 
 class Recovered(Subject):
-    """Withheld counts that the others settle, of a size.
+    """Withheld counts, within a range of sizes, that the other counts determine.
 
     Attributes:
         from_: The least of these counts.
@@ -43,7 +43,7 @@ class Recovered(Subject):
         return self
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Counts that are known though they were withheld, or are published."""
+        """Find counts that are known though they were withheld, or that are published."""
         found = evidence.audited(self.settled)
         if self.published:
             for name in evidence.tables.partitions:
@@ -52,11 +52,11 @@ class Recovered(Subject):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The least and the greatest count that may not be known."""
+        """Return the least and the greatest count that must not be known."""
         return self.from_, self.below - 1
 
     def newly(self, now: Evidence, before: Before) -> Finding:
-        """Counts that the candidate gives away, or the others together with it."""
+        """Find counts that the candidate reveals, alone or with the others."""
         found = now.asked_of_all()
         mine = tables_of(now.release, before.candidate)
         for part in load("recon_cli.capabilities.check.newly:new_counts")(now, before, self.sizes):
@@ -81,7 +81,7 @@ class Recovered(Subject):
         return found
 
     def settled(self, audit: pl.DataFrame) -> Finding:
-        """Those that were withheld.
+        """Find recovered counts among those that were withheld.
 
         Args:
             audit: Rows of ``audit/``.
@@ -95,7 +95,7 @@ class Recovered(Subject):
         )
 
     def shown(self, counts: pl.DataFrame) -> Finding:
-        """Those that are published as they are.
+        """Find small counts among those that are published exactly.
 
         Args:
             counts: Rows of ``tables/``; zeros have none.
@@ -104,7 +104,7 @@ class Recovered(Subject):
         return found_counts(self.small(exact), of=exact.height)
 
     def small(self, counts: pl.DataFrame) -> pl.DataFrame:
-        """Counts of the size that are published as they are: ``geoid, table, cell, count``."""
+        """Select counts of the sizes that are published exactly: ``geoid, table, cell, count``."""
         if "low" in counts.columns:
             counts = counts.filter(IS_AS_PUBLISHED).with_columns(count="low")
         found = counts.filter(pl.col("count").is_between(max(self.from_, 1), self.below - 1))
@@ -112,7 +112,7 @@ class Recovered(Subject):
 
 
 class Interval(Subject):
-    """Suppressed, rounded or left out counts of which too little is left open.
+    """Suppressed, rounded or omitted counts whose intervals are too narrow.
 
     Attributes:
         at_least: The greatest possible count less the least, in each.
@@ -123,11 +123,11 @@ class Interval(Subject):
     at_least: Annotated[int, Field(ge=1)]
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Counts whose least and greatest are closer together."""
+        """Find counts whose interval is narrower than required."""
         return evidence.audited(self.narrow)
 
     def newly(self, now: Evidence, before: Before) -> Finding:
-        """Counts whose ends the candidate brought closer together than that."""
+        """Find counts whose interval the candidate made narrower than required."""
         if before.records is None:
             raise ValueError("nothing was audited without the candidate")
         earlier = before.records
@@ -135,7 +135,7 @@ class Interval(Subject):
         return now.audited(partial(self.narrowed, known))
 
     def narrowed(self, known: Sequence[pl.DataFrame], audit: pl.DataFrame) -> Finding:
-        """The same of rows of ``audit/``.
+        """Find newly narrowed counts in rows of ``audit/``.
 
         Args:
             known: Rows without the candidate.
@@ -157,7 +157,7 @@ class Interval(Subject):
         )
 
     def narrow(self, audit: pl.DataFrame) -> Finding:
-        """The same of rows of ``audit/``."""
+        """Find narrow counts in rows of ``audit/``."""
         is_narrow, is_wide = self._ends()
         return found_counts(
             audit.filter(is_narrow).select("geoid", "table", "cell", "least", "greatest"),
@@ -166,7 +166,7 @@ class Interval(Subject):
         )
 
     def _ends(self) -> tuple[pl.Expr, pl.Expr]:
-        """Whether too little is proven to be left open of a count, and whether enough is."""
+        """Return expressions: whether the interval is provably too narrow, or wide enough."""
         width = pl.col("greatest") - pl.col("least")
         two_apart = (pl.col("required") >= self.at_least) & (pl.col("status") == SAFE)
         both_known = (pl.col("is_exact") & (width >= self.at_least)).fill_null(value=False)

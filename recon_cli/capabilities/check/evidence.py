@@ -1,6 +1,6 @@
-"""What a work folder proves, for rules to judge by, and what it does not say.
+"""Evidence for rules: what a work folder proves, and what it leaves open.
 
-Only stages that are up to date are read; what else is published, left out or not bounded is a gap.
+Only stages that are up to date are read; anything published but not examined is a gap.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a work folder proves of violations; partitions are read one after the other.
+    """The proven violations in a work folder; partitions are read one after the other.
 
     Attributes:
         expected: The tables that are published, as the config says.
@@ -51,43 +51,43 @@ class Evidence:
 
     @cached_property
     def tables(self) -> Folder:
-        """The published counts."""
+        """Return the published counts."""
         return open_published(self.work.path, self.release)[0]
 
     @cached_property
     def coverage(self) -> Coverage:
-        """Which cells are published of which geounits."""
+        """Return the cells that are published for each geounit."""
         return read_coverage(self.tables, self.release)
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """The numbers of the published files that are not among the counts."""
+        """Return the numbers of the published files that are not among the counts."""
         return read_left_out(self.tables)
 
     @property
     def is_exact(self) -> bool:
-        """Whether every published count is as it was tabulated."""
+        """Report whether every published count is exact."""
         return not has_statements(self.tables)
 
     @cached_property
     def stands_alone(self) -> bool:
-        """See `stand_alone`."""
+        """Report whether `stand_alone` holds."""
         unit = self.release.geography.unit.name
         return stand_alone(self.coverage, unit, is_exact=self.is_exact)
 
     @property
     def is_noise(self) -> bool:
-        """Whether records only fit noisy counts, which bound nothing."""
+        """Report whether records only fit noisy counts, which bound nothing."""
         return bool(self.work.open(RECONSTRUCT).manifest.notes["is_fitted"])
 
     @cached_property
     def tells_nothing(self) -> bool:
-        """Whether the reconstructed tables are totals alone, so that there is nothing to claim."""
+        """Report whether the reconstructed tables are totals alone, so that there are no claims."""
         used = self.release.select_tables(self.work.open(RECONSTRUCT).manifest.notes["tables"])
         return not claim_columns(self.release, used, self.coverage)
 
     def grounds(self, needs: Sequence[Stage]) -> Grounds:
-        """What a verdict rests on that needs the proofs of some stages."""
+        """Return the grounds of a verdict that needs the proofs of some stages."""
         of_records = RECONSTRUCT in needs and RECONSTRUCT.name in self.done
         is_assumed = not of_records or self.work.open(RECONSTRUCT).manifest.notes["assumptions"]
         assumed = [
@@ -105,7 +105,7 @@ class Evidence:
         )
 
     def audited(self, find: Callable[[pl.DataFrame], Finding]) -> Finding:
-        """What is found in ``audit/``; with gaps where that says nothing of a withheld count."""
+        """Find violations in ``audit/``, with gaps for withheld counts that it lacks."""
         folder = self._made(AUDIT)
         if isinstance(folder, str):
             return Finding(gaps=(folder,))
@@ -122,11 +122,11 @@ class Evidence:
         return found
 
     def asked_of_all(self) -> Finding:
-        """Nothing found, and why asking about all published tables may not be all there is."""
+        """Return no violation, with the gaps of a question about all published tables."""
         return Finding(gaps=self._gaps_of_tables(self._published_tables(), "audit"))
 
     def leaves_open(self, columns: Iterable[str]) -> bool:
-        """Whether there are columns of which no structural zero says anything."""
+        """Test whether there are columns that no structural zero constrains."""
         release = self.release
         places = [release.feature_index[release.column_groups(name).feature] for name in columns]
         return any(
@@ -134,7 +134,7 @@ class Evidence:
         )
 
     def proofs(self) -> tuple[Proofs | None, tuple[str, ...]]:
-        """The proofs about records, and why they may not be all that can be proven."""
+        """Return the proofs about records, and the gaps in them."""
         folder = self._made(RECONSTRUCT)
         if isinstance(folder, str):
             return None, (folder,)
@@ -161,7 +161,7 @@ class Evidence:
         return proofs, tuple(gaps)
 
     def with_people(self, found: Finding) -> Finding:
-        """Where a share is allowed: of how many people, if somebody says how many there are."""
+        """Add the number of people, where a share is allowed and the number is known."""
         if RECONSTRUCT.name not in self.done:
             return replace(found, of=None)
         blocks = self.work.open(RECONSTRUCT, "blocks")
@@ -174,7 +174,7 @@ class Evidence:
         return replace(found, of=None).with_gaps("not every number of people is published")
 
     def gaps_of_variability(self, proofs: Proofs) -> tuple[str, ...]:
-        """Why variability may not tell all that the tables do."""
+        """List why variability may not show all that the tables reveal."""
         if proofs.solvar is None:
             return (self.not_done(SOLVAR),)
         if stopped := _stopped(proofs.solvar):
@@ -184,7 +184,7 @@ class Evidence:
         return ()
 
     def not_done(self, stage: Stage) -> str:
-        """Why nothing is known of what a stage would prove."""
+        """Explain why a stage's results are missing."""
         return f"the time was over before `{stage.command}` was done"
 
     def _published_tables(self) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ class Evidence:
         return tuple(table.name for table in self.release.tables if table.name in published)
 
     def _gaps_of_tables(self, used: Sequence[str], section: str) -> tuple[str, ...]:
-        """Which tables or places nobody asked about."""
+        """List tables or places that were not examined."""
         gaps = [*left_out_gaps(self.left_out), *coverage_gaps(self.coverage)]
         if absent := absent_tables(self.coverage, self.expected):
             more = f" and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
@@ -205,7 +205,7 @@ class Evidence:
         return tuple(gaps)
 
     def _made(self, stage: Stage) -> Folder | str:
-        """The folder of a stage that is up to date; else why there is none."""
+        """Return the folder of a stage that is up to date, else the reason why there is none."""
         if stage.name not in self.done:
             return self.not_done(stage)
         folder = self.work.fresh(stage)
@@ -213,18 +213,18 @@ class Evidence:
 
 
 def _stopped(folder: Folder) -> tuple[str, ...]:
-    """Why what a stage found is not all, where it was stopped."""
+    """List why a stopped stage's results are incomplete."""
     stopped = folder.manifest.stopped
     return () if stopped is None else (f"`recon {folder.manifest.stage}` was {stopped.words}",)
 
 
 @dataclass(frozen=True)
 class Before:
-    """What is known without the candidate.
+    """The evidence without the candidate.
 
     Attributes:
         candidate: Its name.
-        options: How counts are asked.
+        options: Options of the audit.
         explains: Whether examples come with the counts that give them away.
         base: The other publications by themselves, audited.
         records: The same in the features of all, with proofs about records; each is None where no
@@ -239,10 +239,10 @@ class Before:
 
 
 def stand_alone(coverage: Coverage, unit: str, *, is_exact: bool) -> bool:
-    """Whether the counts of coarser levels say nothing that those of the units do not.
+    """Test whether the counts of coarser levels follow from those of the units.
 
-    So it is where there are none, and where all counts are exact and every cell of a coarser
-    geounit is published of its units: then it is their sum.
+    This holds if there are none, or if all counts are exact and every cell of a coarser geounit is
+    published for its units, so that it is their sum.
 
     Args:
         is_exact: Whether all counts are published exactly.
@@ -260,7 +260,7 @@ def stand_alone(coverage: Coverage, unit: str, *, is_exact: bool) -> bool:
 
 
 def absent_tables(coverage: Coverage, expected: Sequence[Table]) -> tuple[str, ...]:
-    """The tables that no geounit of one of their levels has: ``P12 of tract``."""
+    """List the tables that no geounit of one of their levels has, as ``P12 of tract``."""
     found = {(name, pattern.level) for pattern in coverage for name in pattern.cells}
     return tuple(
         f"{table.name} of {level}"
@@ -271,7 +271,7 @@ def absent_tables(coverage: Coverage, expected: Sequence[Table]) -> tuple[str, .
 
 
 def _count_withheld(release: Release, published: Publication, tables: Sequence[str]) -> int:
-    """How many counts of some tables are not published exactly, or left out."""
+    """Count the protected or omitted counts of some tables."""
     whole = with_left_out(release, published)
     if whole.is_exact:
         return 0

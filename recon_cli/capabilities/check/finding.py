@@ -1,4 +1,4 @@
-"""What is known of the violations of a rule, and what that rests on."""
+"""The violations of a rule, with their evidence."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ EXAMPLES: Final = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of the violations of a rule.
+    """The known violations of a rule.
 
     Attributes:
         proven: Violations, at least.
-        possible: What may be one and is not proven to be; where there are ``gaps``, of what was
-            looked at.
+        possible: Number of possible violations that are not proven; with ``gaps``, among those
         of: Counts or people that were looked at; None where nobody says how many people there are.
         gaps: Why there may be any number of others, half a sentence each.
         tables: Proven violations by table, where they are counts.
@@ -45,19 +44,19 @@ class Finding:
         )
 
     def with_gaps(self, *gaps: str) -> Finding:
-        """With further reasons why there may be others."""
+        """Add gaps: reasons why there may be more violations."""
         return replace(self, gaps=tuple(dict.fromkeys((*self.gaps, *gaps))))
 
 
 @dataclass(frozen=True)
 class Grounds:
-    """What a verdict rests on.
+    """The grounds of a verdict.
 
     Attributes:
-        record: What a record is about, by the schema.
+        record: Subject of a record, by the schema.
         tables: The tables that are published.
         laws: By which, in words; none where all counts are exact.
-        assumptions: What is taken for granted though no table says it, a line each.
+        assumptions: Assumptions that no table states, one a line.
         left_out: Numbers of the files that are not used, each with the officer's reason.
         candidate: The publication of a register that is judged by what it adds; empty where all
             violations count.
@@ -72,7 +71,7 @@ class Grounds:
 
 
 def difference(now: Finding, before: Finding) -> Finding:
-    """Violations that are new, where none of those before is gone."""
+    """Return the violations that are new, provided that no earlier one is gone."""
     proven = 0 if before.gaps else max(now.proven - before.proven - before.possible, 0)
     possible = max(now.proven + now.possible - before.proven - proven, 0)
     is_all_new = not (before.proven or before.possible or before.gaps)
@@ -81,7 +80,7 @@ def difference(now: Finding, before: Finding) -> Finding:
 
 
 def found_counts(violations: pl.DataFrame, of: int, possible: int = 0) -> Finding:
-    """Counts that violate a rule.
+    """Make a finding of counts that violate a rule.
 
     Args:
         violations: A row each: ``geoid, table, cell`` and what is known.
@@ -98,7 +97,7 @@ def found_counts(violations: pl.DataFrame, of: int, possible: int = 0) -> Findin
 
 
 def found_people(units: pl.DataFrame) -> Finding:
-    """People who violate a rule.
+    """Make a finding of people who violate a rule.
 
     Args:
         units: A geoid; ``people``, ``at_least`` and ``at_most`` of them who do, null where

@@ -1,8 +1,8 @@
-"""What a candidate adds to the publications beside it: `check.scope: new`.
+"""New violations of a candidate beside other publications: `check.scope: new`.
 
-A count is *newly recovered* if all publications together leave one value of it, and without the
-candidate's two solutions are known that differ in it. Of people the violations without the
-candidate are taken off those with it: whoever knows more is certain of no fewer.
+A count is *newly recovered* if all publications together leave one value, while without the
+candidate two solutions are known that differ in it. For people the violations without the candidate
+are subtracted from those with it: more counts make no certain record uncertain.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _PEOPLE: Final = ["geoid", "people"]
 
 @dataclass(frozen=True)
 class NewCounts:
-    """Counts that all publications together settle, of one partition.
+    """Counts of one partition that all publications together determine.
 
     Attributes:
         published: All publications.
         settled: Columns of ``audit/``, and ``before``: the status without the candidate.
         undecided: Likewise those of which nobody knows whether they are settled.
-        asked: How many counts were asked for, and those that nobody answered.
+        asked: Number of counts asked for, and of those that stayed open.
     """
 
     release: Release
@@ -58,12 +58,12 @@ class NewCounts:
 
     @property
     def exact(self) -> pl.DataFrame:
-        """Rows of ``tables/`` of the counts that are published as they are; zeros have none."""
+        """Return rows of ``tables/`` of the counts that are published exactly; zeros have none."""
         counts = self.published.counts
         return counts if self.published.is_exact else counts.filter(IS_AS_PUBLISHED)
 
     def with_shown(self, shown: pl.DataFrame, before: Before) -> NewCounts:
-        """With counts that the candidate publishes as they are.
+        """Add counts that the candidate publishes exactly.
 
         Args:
             shown: Columns ``geoid, table, cell, count``.
@@ -79,7 +79,7 @@ class NewCounts:
         )
 
     def because(self, rows: pl.DataFrame) -> list[str]:
-        """For each settled count the published counts that it is the least sum of, in words."""
+        """Describe for each recovered count the least sum of published counts that gives it."""
         values = {(g, t, c): n for g, t, c, n in rows.select(*CELL, "least").iter_rows()}
         words = dict.fromkeys(self.exact.select(CELL).iter_rows(), "published")
         withheld = {cell: count for cell, count in values.items() if cell not in words}
@@ -90,10 +90,10 @@ class NewCounts:
 
 
 def new_counts(now: Evidence, before: Before, sizes: tuple[int, int]) -> Iterator[NewCounts]:
-    """What all publications settle that the others do not, partition by partition.
+    """Yield the counts that only all publications together determine, partition by partition.
 
-    Only counts that the base does not settle are asked for, and only whether they are settled, and
-    only those that can be of a size: neither a bound of the base nor a solution says otherwise.
+    It examines only counts that the base does not determine, only whether they are determined, and
+    only counts that can be of the sizes: neither a bound of the base nor a solution excludes it.
 
     Args:
         sizes: The least and the greatest count that matters.
@@ -137,7 +137,7 @@ def new_counts(now: Evidence, before: Before, sizes: tuple[int, int]) -> Iterato
 
 
 def _by_people(release: Release, counts: pl.DataFrame) -> pl.DataFrame:
-    """Counts with ``people``: one number for all cells that count the same people."""
+    """Add ``people``: one number for all cells that count the same people."""
     every = [(table.name, cell) for table in release.tables for cell in table.cells]
     numbers: dict[object, int] = {}
     of = [numbers.setdefault((cell.masks, cell.tally), len(numbers)) for _, cell in every]
@@ -147,7 +147,7 @@ def _by_people(release: Release, counts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _withheld(published: Publication) -> pl.DataFrame:
-    """Columns ``geoid, table, cell`` of what is not published exactly."""
+    """List ``geoid, table, cell`` of counts that are not published exactly."""
     if published.is_exact:
         return published.counts.select(CELL).clear()
     rows = published.counts.select(*CELL, is_exact=IS_AS_PUBLISHED)
@@ -168,10 +168,9 @@ def _withheld(published: Publication) -> pl.DataFrame:
 def _before(
     part: NewCounts, rows: pl.DataFrame, before: Before, audited: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """What was known of some counts: ``geoid, table, cell, before``, a status of the audit.
+    """Return what was known about some counts: ``geoid, table, cell, before``, an audit status.
 
-    Of those that the base was not asked for, because only the candidate publishes them, it is
-    asked now.
+    The base is audited now for counts that only the candidate publishes.
     """
     known = rows.select(CELL).clear().with_columns(before=pl.lit("", pl.String))
     if audited is not None:
@@ -207,7 +206,7 @@ def _before(
 
 
 def _without(published: Publication, tables: Collection[str]) -> Publication:
-    """The same places without some tables."""
+    """Remove some tables from a publication."""
     coverage = tuple(
         replace(
             pattern,

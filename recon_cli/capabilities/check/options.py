@@ -44,7 +44,7 @@ class AnyRule(ConfigModel):
     @model_validator(mode="before")
     @classmethod
     def _bare(cls, value: Any) -> Any:
-        """``certain_records:`` with nothing behind it is a rule with its defaults."""
+        """Treat ``certain_records:`` with an empty value as a rule with defaults."""
         if not isinstance(value, dict):
             return value
         return {k: {} if each is None and k in SUBJECTS else each for k, each in value.items()}
@@ -61,12 +61,12 @@ class AnyRule(ConfigModel):
 
     @property
     def name(self) -> str:
-        """Which of `SUBJECTS` it is about."""
+        """Return the name of its subject among `SUBJECTS`."""
         return next(name for name in SUBJECTS if getattr(self, name) is not None)
 
     @property
     def subject(self) -> Subject:
-        """What it is about."""
+        """Return its subject."""
         found: Subject = getattr(self, self.name)
         return found
 
@@ -94,7 +94,7 @@ else:
 
 @dataclass(frozen=True)
 class Judged:
-    """A rule with what is known of it."""
+    """A rule with its finding."""
 
     rule: AnyRule
     finding: Finding
@@ -102,7 +102,7 @@ class Judged:
 
     @property
     def verdict(self) -> Verdict:
-        """*broken*: more violations are proven than are allowed; *kept*: no more are possible."""
+        """Return the verdict: broken if too many violations are proven, kept if none can be."""
         found = self.finding
         if self._is_exceeded(found.proven):
             return "broken"
@@ -110,7 +110,7 @@ class Judged:
         return "kept" if is_known else "undecided"
 
     def _is_exceeded(self, violations: int) -> bool:
-        """Of a share of nobody knows how many only what is not allowed at all can be too much."""
+        """Test if violations exceed the limit; of unknown people only a limit of 0 can be."""
         if self.rule.share and self.finding.of is None:
             return False
         return not self._allows(violations)
@@ -122,7 +122,7 @@ class Judged:
 
 
 def verdict_of(judged: Sequence[Judged]) -> Verdict:
-    """Of all rules: broken if one is, kept if all are."""
+    """Return the verdict on all rules: broken if one is, kept if all are."""
     verdicts = {each.verdict for each in judged}
     if "broken" in verdicts:
         return "broken"
@@ -150,11 +150,11 @@ class Check(Section):
     candidate: str | None = None
 
     def candidate_of(self, release: Release) -> str:
-        """The publication that is judged by what it adds; empty where everything counts."""
+        """Return the publication to check by what it adds; empty if everything counts."""
         return "" if self.scope == "all" else self.candidate or release.publications[-1]
 
     def check(self, release: Release) -> None:
-        """Refuse what the release does not have."""
+        """Refuse values that the release does not support."""
         release.select_tables(self.tables)
         if self.scope == "new" and len(release.publications) < 2:
             raise ConfigError("scope: new is judged of a register with two publications or more")

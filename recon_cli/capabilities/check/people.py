@@ -1,4 +1,4 @@
-"""Rules about people: certain records, where they are few, and what known columns settle."""
+"""Rules about people: certain records, small places, rare categories, known columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CertainRecords(Subject):
     """Records that are in every solution.
 
     Attributes:
-        columns: Of the release's histogram; default those that the tables show.
+        columns: Columns of the release's histogram; default those that the tables distinguish.
     """
 
     needs = (RECONSTRUCT, SOLVAR)
@@ -40,7 +40,7 @@ class CertainRecords(Subject):
     columns: Names | None = None
 
     def stages(self, sections: Container[str]) -> tuple[Stage, ...]:
-        """Claims tell of some columns what no other stage does."""
+        """Add claims for columns that no other stage covers."""
         asks_claims = self.columns is not None or CLAIMS.section in sections
         return (*self.needs, CLAIMS) if asks_claims else self.needs
 
@@ -49,7 +49,7 @@ class CertainRecords(Subject):
         _require_histogram(self.columns or (), release)
 
     def newly(self, now: Evidence, before: Before) -> Finding:
-        """Records that are certain with the candidate, on the columns that all tables show."""
+        """Find records that are certain with the candidate, on the columns of all tables."""
         found, _ = now.proofs()
         columns = self.columns or (() if found is None else found.columns)
         if before.records is None or not columns:
@@ -63,7 +63,7 @@ class CertainRecords(Subject):
         return difference(rule.violations(now), earlier)
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Records that are certain on the columns."""
+        """Find records that are certain on the columns."""
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -98,7 +98,7 @@ def _require_histogram(columns: Sequence[str], release: Release) -> None:
 def certain_units(
     proofs: Proofs, partition: str, columns: Sequence[str], *, is_alone: bool
 ) -> pl.DataFrame:
-    """The geoid, ``people``, ``at_least`` and ``at_most`` of them certain on the columns."""
+    """Return the geoid, ``people``, and bounds ``at_least`` and ``at_most`` of certain ones."""
     place = proofs.release.geoid_column
     records = proofs.microdata.read(partition, columns=(place, "certain"))
     units = proofs.units(partition, records, mode="exact" if is_alone else proofs.mode)
@@ -118,7 +118,7 @@ def certain_units(
 def _with_claims(
     units: pl.DataFrame, evidence: Evidence, claims: Folder, partition: str, columns: Sequence[str]
 ) -> pl.DataFrame:
-    """The same, tightened by claims on just these columns."""
+    """Tighten the bounds by claims on exactly these columns."""
     place, spoken = units.columns[0], claims.manifest.notes["columns"]
     if not set(columns) <= set(spoken):
         return units
@@ -153,7 +153,7 @@ class Geography(Subject):
     at_least: Annotated[int, Field(ge=1)] = PLACE
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Certain records of units with fewer people."""
+        """Find certain records of units with fewer people."""
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -197,7 +197,7 @@ class Categories(Subject):
 
     @field_serializer("totals", when_used="json")
     def _name_of_totals(self, totals: Path | None) -> str | None:
-        """Verdicts may be published, with no place of a machine."""
+        """Return the file name of totals: verdicts may be published, without paths of a machine."""
         return None if totals is None else totals.name
 
     def check(self, release: Release) -> None:
@@ -205,7 +205,7 @@ class Categories(Subject):
         _require_histogram(self.columns, release)
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Certain records with such values."""
+        """Find certain records with such values."""
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -234,7 +234,7 @@ class Categories(Subject):
         return found
 
     def rare(self, release: Release, records: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
-        """The records whose category has too few people of the country.
+        """Select the records whose category has too few people in the country.
 
         Args:
             release: The schema.
@@ -250,7 +250,7 @@ class Categories(Subject):
             raise ConfigError(f"check.rules: categories: {self.totals}: {error}") from error
 
     def read_totals(self, path: Path, release: Release) -> pl.DataFrame:
-        """``columns`` in the types of the release, and ``count``.
+        """Read ``columns`` in the types of the release, and ``count``.
 
         Raises:
             ConfigError: The file cannot be read, or lacks a column or a value.
@@ -285,7 +285,7 @@ class Categories(Subject):
 
 
 class Disclosed(Subject):
-    """People of whom known columns settle another one.
+    """People of whom known columns determine another one.
 
     Attributes:
         kind: Which disclosure, as in ``disclosures/``.
@@ -299,7 +299,7 @@ class Disclosed(Subject):
     known: Annotated[int, Field(ge=0)]
 
     def violations(self, evidence: Evidence) -> Finding:
-        """People in disclosing groups."""
+        """Find people in disclosing groups."""
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -318,7 +318,7 @@ class Disclosed(Subject):
         return found
 
     def _units(self, evidence: Evidence, proofs: Proofs, partition: str) -> pl.DataFrame:
-        """The geoid, ``people``, ``at_least`` and ``at_most`` of them in disclosing groups."""
+        """Return the geoid, ``people``, and bounds ``at_least`` and ``at_most`` in such groups."""
         place = proofs.release.geoid_column
         units = proofs.units(partition, proofs.microdata.read(partition)).select(
             place,

@@ -1,4 +1,4 @@
-"""`recon check`: the stages that its rules need, and a verdict on each; publishes nothing."""
+"""Run the stages that the rules of `recon check` need, and judge each rule."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class GivenConfig:
     explains: bool = False
 
     def run(self) -> Run:
-        """The run, with the sections that the rules' stages need.
+        """Return the run, with the sections that the rules' stages need.
 
         Raises:
             ConfigError: Something in it is wrong, or it has no ``check:`` or ``ingest:``.
@@ -63,11 +63,10 @@ class GivenConfig:
 
 
 def check(given: GivenConfig, started: float) -> tuple[Judged, ...]:
-    """Run the stages that the rules need, and judge each rule by what they proved.
+    """Run the stages that the rules need, and judge each rule by their proofs.
 
     Args:
-        started: When ``check.seconds`` began, by `time.monotonic`; what is not done when they are
-            over is undecided.
+        started: Start of ``check.seconds``, by `time.monotonic`; what is not done when they are
 
     Raises:
         ConfigError: Something in the config is wrong.
@@ -90,7 +89,7 @@ def check(given: GivenConfig, started: float) -> tuple[Judged, ...]:
 
 
 def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> None:
-    """Run the stages that the rules need, and after each look again at the rules that need it.
+    """Run the stages that the rules need, and re-evaluate after each the rules that need it.
 
     Args:
         report: Is called with what is known of a rule, each time that more is.
@@ -127,10 +126,10 @@ def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> Non
 def find_new_violations(
     run: Run, candidate: str, report: Callable[[_Found], None], *, explains: bool
 ) -> None:
-    """What a candidate adds to the publications beside it, rule by rule.
+    """Report what a candidate adds to other publications, rule by rule.
 
-    The others are done first, by themselves, in ``base/`` of the work folder: what is proven of
-    them is kept for the next candidate.
+    The others are examined first, in ``base/`` of the work folder: their results are kept for the
+    next candidate.
 
     Raises:
         ContradictionError: The candidate and the others contradict each other.
@@ -168,7 +167,7 @@ def find_new_violations(
 
 
 def _beside(run: Run, folder: str, release: Release) -> Run:
-    """The same run of other publications, in a folder of its own."""
+    """Return the same run for other publications, in a folder of its own."""
     top = run.config.top.model_copy(update={"work": run.work / folder})
     sections: dict[str, Section] = {}
     for name, section in run.config.sections.items():
@@ -181,7 +180,7 @@ def _beside(run: Run, folder: str, release: Release) -> Run:
 
 
 def _evidence(run: Run, stages: tuple[Stage, ...]) -> Evidence:
-    """What some stages prove, with those that they read from."""
+    """Collect the evidence of some stages and of those that they read."""
     expected = run.release.select_tables(run.config.section(Check).tables)
     evidence = Evidence(WorkFolder(run.work), run.release, expected, frozenset())
     for stage in _with_dependencies(run.config, (INGEST, *stages)):
@@ -191,14 +190,14 @@ def _evidence(run: Run, stages: tuple[Stage, ...]) -> Evidence:
 
 
 def _run_if_asked(stage: Stage, run: Run, evidence: Evidence) -> None:
-    """Run a stage, but one that refuses these tables since it could prove nothing of people."""
+    """Run a stage, unless it refuses these tables because it could prove nothing of people."""
     is_moot = stage in (SOLVAR, CLAIMS) and evidence.is_noise
     if not is_moot and not (stage == CLAIMS and evidence.tells_nothing):
         run_stage(stage, run)
 
 
 def needed_stages(config: RunConfig) -> tuple[Stage, ...]:
-    """The stages that the rules need and those that these read from, in order."""
+    """Return the stages that the rules need and those that these read from, in order."""
     return _with_dependencies(config, _asked(config))
 
 
@@ -216,14 +215,14 @@ def _with_dependencies(config: RunConfig, asked: tuple[Stage, ...]) -> tuple[Sta
 
 
 def _asked(config: RunConfig) -> tuple[Stage, ...]:
-    """The stages whose proofs the rules ask for."""
+    """Return the stages whose proofs the rules need."""
     rules: tuple[AnyRule, ...] = config.section(Check).rules
     asked = (stage for rule in rules for stage in rule.subject.stages(config.sections))
     return tuple(dict.fromkeys((INGEST, *asked)))
 
 
 def _with_sections(config: RunConfig) -> RunConfig:
-    """The config with the sections that it lacks, for the stages that the rules need."""
+    """Add missing sections to the config, for the stages that the rules need."""
     sections: dict[str, Section] = dict(config.sections)
     for stage in _asked(config):
         if stage.section not in sections:

@@ -1,4 +1,4 @@
-"""What a rule is about: options that check themselves, and how violations are found."""
+"""Subjects of rules: options that check themselves, and the search for violations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recon_cli.store import Stage
 
 
 class Subject(ConfigModel):
-    """Base of what a rule can be about; its fields are its options.
+    """Base of the subjects of rules; its fields are its options.
 
     Attributes:
         needs: The stages whose proofs it asks for.
@@ -25,25 +25,25 @@ class Subject(ConfigModel):
     is_of_people: ClassVar[bool] = False
 
     def stages(self, sections: Container[str]) -> tuple[Stage, ...]:  # noqa: ARG002
-        """The stages whose proofs it asks for in a run with these sections."""
+        """Return the stages whose proofs it needs in a run with these sections."""
         return self.needs
 
     def check(self, release: Release) -> None:
-        """Refuse what the release does not have.
+        """Refuse values that the release does not support.
 
         Raises:
             ConfigError: Something is unknown; the message begins with its key.
         """
 
     def newly(self, now: Evidence, before: Before) -> Finding:
-        """The same of what a candidate adds to the publications beside it."""
+        """Find violations that a candidate adds to other publications."""
         if before.records is None:
             raise ValueError("nothing was proven without the candidate")
         return difference(self.violations(now), self.violations(before.records))
 
     @abstractmethod
     def violations(self, evidence: Evidence) -> Finding:
-        """What is proven of violations, what may be one, and what nobody can tell.
+        """Find proven violations, possible ones, and gaps.
 
         Raises:
             StageError: A folder is damaged.

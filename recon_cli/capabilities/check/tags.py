@@ -1,4 +1,4 @@
-"""What rules for microdata ask of each record, reconstructed or not."""
+"""Flags of records for rules on microdata, reconstructed or not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tag_records(
     totals: Sequence[pl.DataFrame] = (),
     category: int | Sequence[int] = CATEGORY,
 ) -> pl.DataFrame:
-    """Records with a flag for each question of a rule for microdata.
+    """Add a flag to records for each question of a rule on microdata.
 
     Args:
         records: The unit's geoid, and the features or what stands for them.
@@ -75,7 +75,7 @@ def tag_records(
 def are_rare(
     release: Release, records: pl.DataFrame, totals: pl.DataFrame, at_least: int
 ) -> pl.Series:
-    """For each record whether too few people of the country have its values.
+    """Test which records have values that too few people in the country have.
 
     Args:
         totals: Features or recodes, and ``count``; rows with the same values add up.
@@ -102,7 +102,7 @@ def are_rare(
 
 
 def _certain(release: Release, records: pl.DataFrame, certain: pl.DataFrame) -> pl.Series:
-    """Of each place and values as many records as are proven, the first ones."""
+    """Flag, for each place and values, as many records as are proven, the first ones."""
     place = release.geoid_column
     columns = [name for name in certain.columns if name != place]
     key = [place, *(f"_{name}" for name in columns)]
@@ -117,5 +117,5 @@ def _certain(release: Release, records: pl.DataFrame, certain: pl.DataFrame) -> 
 
 
 def _codes(release: Release, records: pl.DataFrame, columns: Iterable[str]) -> list[pl.Series]:
-    """``_NAME`` for each column: the number of each record's value."""
+    """Return ``_NAME`` for each column: the number of each record's value."""
     return [column_codes(release, records, name, "records").alias(f"_{name}") for name in columns]

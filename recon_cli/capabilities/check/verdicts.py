@@ -1,4 +1,4 @@
-"""The verdicts of `recon check`: as lines, JSON and JUnit's XML; counts only where asked for."""
+"""The verdicts of `recon check` as lines, JSON and JUnit XML; counts only on request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recon_cli.plurals import plural
 
 
 def rule_in_words(judged: Judged) -> str:
-    """A rule as the config has it.
+    """Format a rule as in the config.
 
     >>> from recon_cli.capabilities.check.options import Rule
     >>> from recon_cli.capabilities.check.finding import Finding
@@ -29,7 +29,7 @@ def rule_in_words(judged: Judged) -> str:
 
 
 def check_document(judged: Sequence[Judged], *, show_counts: bool) -> dict[str, Any]:
-    """All verdicts, for `json`."""
+    """Return all verdicts, for `json`."""
     return {
         "verdict": verdict_of(judged),
         "rules": [
@@ -40,13 +40,13 @@ def check_document(judged: Sequence[Judged], *, show_counts: bool) -> dict[str, 
 
 
 def check_json(judged: Sequence[Judged], *, show_counts: bool) -> bytes:
-    """The same as a file."""
+    """Return all verdicts as a JSON file."""
     document = check_document(judged, show_counts=show_counts)
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def check_junit(judged: Sequence[Judged], *, show_counts: bool) -> bytes:
-    """A test case a rule: a failure where it is broken, an error where it is undecided."""
+    """Return a test case for each rule: a failure if broken, an error if undecided."""
     tally = [each.verdict for each in judged]
     suite = ET.Element(
         "testsuite",
@@ -68,7 +68,7 @@ def check_junit(judged: Sequence[Judged], *, show_counts: bool) -> bytes:
 
 
 def verdict_lines(judged: Sequence[Judged], *, show_counts: bool) -> list[str]:
-    """Each rule with its verdict and why; last by which tables they were judged."""
+    """Describe each rule with its verdict and reason; last, the tables that were examined."""
     lines = []
     for each in judged:
         lines.append(f"  {each.verdict:<9}  {rule_in_words(each)}")
@@ -79,7 +79,7 @@ def verdict_lines(judged: Sequence[Judged], *, show_counts: bool) -> list[str]:
 
 
 def reason_lines(judged: Judged, *, show_counts: bool) -> list[str]:
-    """How a rule stands: what is proven, what may be, and what nobody asked."""
+    """Describe the state of a rule: proven, possible, and not examined violations."""
     found = judged.finding
     noun = plural(judged.grounds.record if judged.rule.subject.is_of_people else "count")
     lines = []
@@ -95,7 +95,7 @@ def reason_lines(judged: Judged, *, show_counts: bool) -> list[str]:
 
 
 def condition_lines(judged: Judged) -> list[str]:
-    """What a verdict is proven under."""
+    """Describe the conditions of a verdict."""
     if judged.verdict == "undecided":
         return []
     laws = [f"if published by: {law}" for law in judged.grounds.laws]
