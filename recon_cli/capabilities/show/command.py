@@ -87,7 +87,7 @@ def _why(rows: tuple[str, ...]) -> Why:
 
 
 def print_view(console: Console, view: GeounitView) -> None:
-    """Print everything of a geounit."""
+    """Print a view of a geounit."""
     console.print(Text(str(view.geounit), style="bold"))
     console.print(Text(view.title, style="dim"))
     console.print(_details(view))
@@ -170,7 +170,7 @@ def _people(console: Console, view: GeounitView) -> None:
 
 
 def _table_width(view: GeounitView) -> int:
-    """Columns that the table of people takes without wrapping."""
+    """Return the width of the table of people without wrapping."""
     titles = [*view.columns, *view.finer_columns]
     widths = [len(title) for title in titles]
     for kind in view.kinds:
@@ -328,7 +328,7 @@ def _indent(what: RenderableType, *, above: int = 0, below: int = 0) -> Padding:
 
 
 def _marked(text: str) -> Text:
-    """Backticks as emphasis."""
+    """Render backticks as emphasis."""
     marked = Text()
     for at, part in enumerate(text.split("`")):
         marked.append(part, style="bold" if at % 2 else "")

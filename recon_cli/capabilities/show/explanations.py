@@ -1,4 +1,4 @@
-"""Why records of a unit are certain: the published cells that force them, found and in words."""
+"""Explanations of certain records of a unit: the published cells that imply them, in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _METHODS = {"propagation": "proven by propagation of bounds", "solver": "two sol
 
 
 def explain_rows(located: Reconstructed, kinds: UnitKinds, why: Why) -> tuple[Reason, ...]:
-    """The reasons of the rows that are asked for.
+    """Explain the requested rows.
 
     Args:
         located: A unit.
@@ -76,7 +76,7 @@ def explain_rows(located: Reconstructed, kinds: UnitKinds, why: Why) -> tuple[Re
 def _first_reasons(
     reason_quickly: Callable[[RecordKind], Reason], chosen: Sequence[RecordKind], most: int
 ) -> tuple[Reason, ...]:
-    """A few that are quickly located, from all over the list."""
+    """Return a few quickly found reasons, spread over the list."""
     answers: list[Reason] = []
     step = -(-len(chosen) // (3 * most))
     for kind in chosen[::step]:
@@ -89,7 +89,7 @@ def _first_reasons(
 
 
 def _chosen(kinds: Sequence[RecordKind], why: Why) -> list[RecordKind]:
-    """The kinds to explain; by default all certain ones, the fewest people first."""
+    """Select the kinds to explain; by default all certain ones, the fewest people first."""
     certain = [kind for kind in kinds if kind.lower]
     if why.everyone:
         return certain
@@ -120,11 +120,11 @@ def reason_of(
     *,
     names: Mapping[str, str],
 ) -> Reason:
-    """An explanation in words.
+    """Describe an explanation in words.
 
     Args:
         kind: People of whom some are certain.
-        explanation: Why.
+        explanation: Explanation of the kind.
         unit: Geoid of their unit.
         widest: The last scope that was looked at.
         names: Geoid → what people call the geounit, where that is known.
@@ -144,7 +144,7 @@ def reason_of(
 def _reading_order(
     unit: str, release: Release
 ) -> Callable[[tuple[int, PublishedCell]], tuple[bool, ...]]:
-    """Own cells first, then those of enclosing geounits, then others; structural zeros last."""
+    """Sort own cells first, then those of enclosing geounits, then others, then zeros."""
 
     def key(numbered: tuple[int, PublishedCell]) -> tuple[bool, ...]:
         _, cell = numbered

@@ -1,6 +1,6 @@
 """One geounit's part of a work folder: located, checked, and read as far as needed.
 
-Beside it what is to be explained of it: `Why`.
+With the options of its explanation, `Why`.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _END = "\U0010ffff"
 
 @dataclass(frozen=True)
 class Why:
-    """Which rows, and whether counts, are explained.
+    """The rows to explain, and whether to explain counts.
 
     Attributes:
         numbers: Row numbers; None for the first few.
         everyone: All rows with certain people.
-        first: How many a few are.
+        first: Number of rows to explain by default.
         counts: Whether the sums are looked for that recovered counts are: seconds a count.
     """
 
@@ -64,12 +64,12 @@ class Why:
 
     @property
     def is_asked(self) -> bool:
-        """Whether some rows in particular, or all, are asked for."""
+        """Report whether particular rows, or all, are requested."""
         return self.everyone or self.numbers is not None
 
 
 def locate(run: Run, place: str) -> Located:
-    """Find a geounit in the work folder of a run; `Reconstructed` if records were made.
+    """Find a geounit in the work folder of a run; `Reconstructed` if it has records.
 
     Args:
         place: The geoid, or the name where it is known, of a geounit of any level from the unit
@@ -105,7 +105,7 @@ def locate(run: Run, place: str) -> Located:
 
 
 def geoid_called(place: str, names: Mapping[str, str]) -> str:
-    """Find the geoid of a place by its name; else return what was given.
+    """Find the geoid of a place by its name; else return the argument.
 
     >>> geoid_called("abbey school", {"1": "North / Abbey School", "2": "South / Hill School"})
     '1'
@@ -128,7 +128,7 @@ def geoid_called(place: str, names: Mapping[str, str]) -> str:
 
 
 def _near_names(place: str, names: Mapping[str, str]) -> str:
-    """Of a place that is not known by its name either: those that are called nearly so."""
+    """Suggest names that are similar to an unknown one."""
     if not names:
         return ""
     called = {name.casefold(): name for name in names.values()}
@@ -138,7 +138,7 @@ def _near_names(place: str, names: Mapping[str, str]) -> str:
 
 
 def level_of(release: Release, geoid: str) -> Level:
-    """The level of a geoid.
+    """Return the level of a geoid.
 
     Raises:
         ConfigError: No level has geoids of that length, or it is coarser than a partition.
@@ -169,7 +169,7 @@ def _check_listed(geography: Geography, geounits: pl.DataFrame, level: Level, ge
 
 
 def tightened(intervals: pl.DataFrame, claimed: pl.DataFrame) -> pl.DataFrame:
-    """Intervals of histogram cells with what claims prove of them.
+    """Tighten intervals of histogram cells by claims.
 
     Args:
         intervals: The geoid column, histogram columns, ``lower``, ``upper``, perhaps ``exact``.
@@ -195,7 +195,7 @@ def tightened(intervals: pl.DataFrame, claimed: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Located:
-    """One geounit's part of the work folder; what is not asked for is not read.
+    """One geounit's part of the work folder, read lazily.
 
     Attributes:
         partition: The geounit's partition.
@@ -212,47 +212,46 @@ class Located:
 
     @cached_property
     def release(self) -> Release:
-        """The schema, with the structural zeros that proofs were made under."""
+        """Return the schema, with the structural zeros that proofs used."""
         return self.run.release
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Those that were attacked."""
+        """Return the tables that were attacked."""
         folder = self.joint if self.audit is None else self.audit
         return () if folder is None else self._of(folder)
 
     @cached_property
     def published(self) -> Publication:
-        """The counts of `span`."""
+        """Return the counts of `span`."""
         read_published = load("recon_cli.store.protection:read_published")
         found: Publication = read_published(self.run.work, self.release, self.partition, self.span)
         return found
 
     @cached_property
     def work(self) -> WorkFolder:
-        """The work folder."""
         return WorkFolder(self.run.work)
 
     @cached_property
     def audit(self) -> Folder | None:
-        """``audit/``, if it was made from the counts that are there now."""
+        """Return ``audit/``, if it was made from the present counts."""
         folder = self.work.fresh(AUDIT, self.partition)
         return None if isinstance(folder, Missing) else folder
 
     @cached_property
     def joint(self) -> Folder | None:
-        """``joint/``, if it was made from the counts that are there now."""
+        """Return ``joint/``, if it was made from the present counts."""
         folder = self.work.fresh(JOINT, self.partition)
         return None if isinstance(folder, Missing) else folder
 
     @cached_property
     def slivers(self) -> pl.DataFrame | None:
-        """Rows of ``slivers/``, if it was made from the counts that are there now."""
+        """Return rows of ``slivers/``, if it was made from the present counts."""
         folder = self.work.fresh(SLIVERS, self.partition)
         return None if isinstance(folder, Missing) else folder.read(self.partition)
 
     def published_tables(self) -> GeounitTables:
-        """The geounit's tables."""
+        """Return the geounit's tables."""
         row = self.published.geounits.filter(pl.col("geoid") == self.geoid)
         if row.is_empty():
             return GeounitTables((), (), ())
@@ -286,47 +285,47 @@ class Reconstructed(Located):
 
     @cached_property
     def release(self) -> Release:
-        """The schema, with the structural zeros that the records were made under."""
+        """Return the schema, with the structural zeros that the records used."""
         return release_of_records(self.run.release, self.microdata.manifest)
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Those that the records were made from."""
+        """Return the tables that the records were made from."""
         return self._of(self.microdata)
 
     @cached_property
     def records(self) -> pl.DataFrame:
-        """Of the whole of `span`."""
+        """Return the records of `span`."""
         return self.microdata.read(self.partition, self.span)
 
     @cached_property
     def proofs(self) -> Proofs:
-        """What is proven of the partition's records, whoever proved it, as in the report."""
+        """Return the proofs about the partition's records, as in the report."""
         return Proofs.of(self.work, self.release, self.partition)
 
     @cached_property
     def blocks(self) -> pl.DataFrame:
-        """Of the whole of `span`, with what is proven; see `Proofs.units`."""
+        """Return the units of `span`, with what is proven; see `Proofs.units`."""
         return self.proofs.units(self.partition, self.records, self.span)
 
     @property
     def measured(self) -> Folder | None:
-        """``solvar/``, if it was made from these records."""
+        """Return ``solvar/``, if it was made from these records."""
         return self.proofs.solvar
 
     @property
     def claims(self) -> Folder | None:
-        """``claims/``, if it was made from these records."""
+        """Return ``claims/``, if it was made from these records."""
         return self.proofs.claims
 
     @cached_property
     def checked(self) -> pl.DataFrame | None:
-        """What became of each statement, of the whole of `span`; see ``proofs/``."""
+        """Return the outcome of each statement of `span`; see ``proofs/``."""
         folder = self.work.fresh(PROVE, self.partition)
         return None if isinstance(folder, Missing) else folder.read(self.partition, self.span)
 
     def confirmed(self, source: str) -> pl.DataFrame:
-        """What a folder says that has no proof, once proofs were made."""
+        """Return statements of a folder that have no proof, if proofs were made."""
         rows = pl.DataFrame(schema={"geoid": pl.String, "statement": pl.String})
         if self.checked is None:
             return rows
@@ -334,7 +333,7 @@ class Reconstructed(Located):
 
     @property
     def proofs_of_claims(self) -> dict[str, str]:
-        """What claims say of the geounit → the sum of counts that proves it, or that none does."""
+        """Map claims about the geounit to the sum of counts that proves each, or to its absence."""
         if self.checked is None:
             return {}
         rows = self.checked.filter(pl.col("sum").is_not_null(), geoid=self.geoid, source="claims")
@@ -344,23 +343,23 @@ class Reconstructed(Located):
 
     @cached_property
     def claimed(self) -> pl.DataFrame | None:
-        """What claims prove of histogram cells of `span`."""
+        """Return what claims prove about histogram cells of `span`."""
         return self.proofs.claimed(self.partition, self.span)
 
     @cached_property
     def disclosures(self) -> pl.DataFrame | None:
-        """Of the whole of `span`."""
+        """Return the disclosures of `span`."""
         if self.claims is None:
             return None
         return self.work.open(CLAIMS, "disclosures").read(self.partition, self.span)
 
     @cached_property
     def solvar(self) -> pl.DataFrame | None:
-        """Of the whole of `span`."""
+        """Return the variability of `span`."""
         return None if self.measured is None else self.measured.read(self.partition, self.span)
 
     def intervals(self) -> pl.DataFrame:
-        """Histogram cells of the unit: measured, or else by propagation."""
+        """Return intervals of the unit's histogram cells: measured, or else by propagation."""
         if self.measured is not None:
             intervals = self.work.open(SOLVAR, "intervals").read(self.partition, self.span)
         else:

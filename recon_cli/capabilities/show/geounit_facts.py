@@ -1,4 +1,4 @@
-"""What `recon show` says of a geounit, a line each."""
+"""The facts that `recon show` lists about a geounit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _STATUSES = {
 
 
 def units_of(located: Reconstructed) -> pl.DataFrame:
-    """The units of a geounit with what is proven of them."""
+    """Return the units of a geounit with what is proven about them."""
     name = located.release.geoid_column
     return located.blocks.filter(
         located.release.geography.inside(pl.col(name), located.geoid)
@@ -48,12 +48,12 @@ def units_of(located: Reconstructed) -> pl.DataFrame:
 
 
 def inhabited(rows: pl.DataFrame) -> pl.DataFrame:
-    """The units with people, or with nobody knows how many."""
+    """Return the units with people, or with an unknown number."""
     return rows.filter(pl.col("population").fill_null(1) > 0)
 
 
 def counted_details(located: Located) -> list[Detail]:
-    """Of a geounit whose counts were audited or taken together, and no records reconstructed."""
+    """Describe a geounit with audited or joint counts but without records."""
     return [
         *([Detail("made from", _table_list(located.tables))] if located.tables else []),
         *sliver_details(located),
@@ -62,11 +62,11 @@ def counted_details(located: Located) -> list[Detail]:
 
 
 def unit_details(located: Reconstructed, records: pl.DataFrame, certain: int) -> list[Detail]:
-    """Of a unit.
+    """Describe a unit.
 
     Args:
         records: Its records.
-        certain: How many of them are certain.
+        certain: Number of certain ones.
     """
     words, columns = words_of_run(located.run), located.release.histogram
     unit = located.blocks.filter(pl.col(located.release.geoid_column) == located.geoid)
@@ -87,7 +87,7 @@ def unit_details(located: Reconstructed, records: pl.DataFrame, certain: int) ->
 
 
 def area_details(located: Reconstructed) -> list[Detail]:
-    """Of a geounit with several units."""
+    """Describe a geounit with several units."""
     units, words = units_of(located), words_of_run(located.run)
     columns = words.listed(located.proofs.columns)
     people, *others = details_of_units(units, [located], columns, words)
@@ -104,12 +104,12 @@ def area_details(located: Reconstructed) -> list[Detail]:
 def details_of_units(
     units: pl.DataFrame, parts: Sequence[Reconstructed], columns: str, words: Words
 ) -> list[Detail]:
-    """Of many units: people, places, how many are proven unique, how many records are certain.
+    """Describe many units: people, places, proven unique units, certain records.
 
     Args:
         units: As from `units_of`, of one place or of several.
         parts: The places.
-        columns: What is known of a certain record, in words.
+        columns: Columns of a certain record, in words.
     """
     with_people = inhabited(units)
     places = with_people.filter(is_place(with_people.columns[0]))
@@ -123,7 +123,7 @@ def details_of_units(
 
 
 def _proven_unique(places: pl.DataFrame, parts: Iterable[Reconstructed], words: Words) -> str:
-    """How many units have one solution; apart how many that had no proof when proofs were made."""
+    """Count the units with one solution, and among them those without a proof for others."""
     unchecked = pl.concat(each.confirmed("blocks") for each in parts)["geoid"].implode()
     geoids = places.filter(pl.col("status") == "unique").to_series()
     confirmed = int(geoids.is_in(unchecked).sum())
@@ -133,7 +133,7 @@ def _proven_unique(places: pl.DataFrame, parts: Iterable[Reconstructed], words: 
 
 
 def _places(rows: pl.DataFrame, with_people: pl.DataFrame, words: Words) -> str:
-    """How many units are places, and how many stand for others."""
+    """Count the units that are places, and those that stand for others."""
     place = rows.columns[0]
     listed = rows.filter(is_place(place)).height
     text = f"{listed:,}, {with_people.filter(is_place(place)).height:,} with {words.people}"
@@ -142,7 +142,7 @@ def _places(rows: pl.DataFrame, with_people: pl.DataFrame, words: Words) -> str:
 
 
 def _people(units: pl.DataFrame, words: Words) -> str:
-    """How many there are in some units, or how many were placed where that is not known."""
+    """Count the people of some units, or those placed where the number is not known."""
     unknown = units["population"].null_count()
     placed = int(units["placed"].fill_null(0).sum())
     if not unknown:
@@ -152,7 +152,7 @@ def _people(units: pl.DataFrame, words: Words) -> str:
 
 
 def _certain(units: pl.DataFrame, certain: int, people: int, columns: str) -> str:
-    """How many records of some units are certain, with which columns, and if there may be more."""
+    """Count certain records of some units, with their columns, and whether there may be more."""
     is_known = certain == min(people, int(units["certain_at_most"].sum()))
     if not people:
         return "no records"
@@ -165,7 +165,7 @@ def _certain(units: pl.DataFrame, certain: int, people: int, columns: str) -> st
 
 
 def _disclosed(located: Reconstructed, people: int, words: Words) -> list[Detail]:
-    """Whose other columns some columns settle, whichever they are; nothing if nobody asked."""
+    """List disclosures by any columns; empty if they were not examined."""
     if located.disclosures is None:
         return []
     unit = pl.col(located.release.geoid_column)
@@ -202,7 +202,7 @@ def _variability(located: Reconstructed) -> str:
 
 
 def percent_between(low: float | None, high: float | None) -> str | None:
-    """``12.5%``, ``12.5% to 40.0%`` or ``12.5% or more``; None of what was not measured."""
+    """Format ``12.5%``, ``12.5% to 40.0%`` or ``12.5% or more``; None if not measured."""
     if low is None:
         return None
     if high is None:
@@ -211,7 +211,7 @@ def percent_between(low: float | None, high: float | None) -> str | None:
 
 
 def how_bounded(located: Reconstructed) -> str:
-    """Where the intervals of its histogram cells are from."""
+    """Name the source of the intervals of its histogram cells."""
     if located.measured is None:
         return "by propagation of bounds: valid, but not always tight"
     if located.measured.manifest.config["intervals"] == "propagation":
@@ -227,7 +227,7 @@ def _table_list(tables: Sequence[Table]) -> str:
 
 
 def caution(certain: int, people: int, finer: Sequence[str], words: Words) -> str:
-    """What is not to be taken for a fact about anybody.
+    """State which values are not facts about anybody.
 
     Args:
         finer: Columns of which single values are shown that no table tells apart.
@@ -245,7 +245,7 @@ def caution(certain: int, people: int, finer: Sequence[str], words: Words) -> st
 
 
 def notes_of(located: Reconstructed) -> tuple[str, ...]:
-    """On what its proofs rest, and what was not measured."""
+    """List the conditions of its proofs, and what was not measured."""
     laws, words = laws_of(located), words_of_run(located.run)
     unlisted = unlisted_notes(units_of(located)[located.release.geoid_column], words)
     assumes_zeros = located.release.has_assumptions
@@ -259,7 +259,7 @@ def notes_of(located: Reconstructed) -> tuple[str, ...]:
 
 
 def laws_of(located: Located) -> tuple[str, ...]:
-    """By which its counts were published, in words."""
+    """Describe the laws of its counts."""
     statements = located.published.protection.statements
     if not statements:
         return ()
@@ -268,7 +268,7 @@ def laws_of(located: Located) -> tuple[str, ...]:
 
 
 def unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
-    """What units stand for that are in no file, if there are such."""
+    """Explain units that stand for places in no file, if there are any."""
     found = geoids.filter(geoids.str.ends_with(UNLISTED)).to_list()
     if not found:
         return ()
@@ -282,14 +282,14 @@ def unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
 
 
 def say(name: str) -> str:
-    """A name of the schema as a reader writes it."""
+    """Write a name of the schema with spaces."""
     return name.replace("_", " ")
 
 
 def sliver_details(located: Located) -> list[Detail]:
-    """A line a small group that overlapping areas give away, with units of the geounit in it.
+    """List small groups that overlapping areas reveal, with units of the geounit in them.
 
-    Nothing where nobody asked, or there is none.
+    Empty if there are none, or they were not examined.
     """
     if located.slivers is None:
         return []
@@ -306,15 +306,13 @@ def sliver_details(located: Located) -> list[Detail]:
 
 
 def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCount, ...]:
-    """The geounit's counts that are not published exactly: recovered ones first, zeros after them.
+    """List the geounit's protected counts: recovered ones first, zeros last among them.
 
-    Nothing where nobody audited. Of regions with more histogram cells than can be listed no sums
-    are found.
+    Empty without an audit. Regions with more histogram cells than can be listed get no sums.
 
     Args:
         located: The geounit.
-        explained: Whether the sums of published counts are looked for that the first recovered
-            counts are, which takes solvers.
+        explained: Find the sums of published counts that the first recovered
     """
     audit = located.audit
     if audit is None:
@@ -352,7 +350,7 @@ def _protected(release: Release, row: dict[str, Any]) -> ProtectedCount:
 def _explained(
     located: Located, tables: tuple[Table, ...], counts: dict[tuple[str, int], ProtectedCount]
 ) -> dict[tuple[str, int], ProtectedCount]:
-    """Counts with the sums that they are, where such are found."""
+    """Add to counts the sums that prove them, where found."""
     forcing_counts = load("recon_cli.capabilities.audit.forcing:forcing_counts")
     values = {(located.geoid, *key): each.least for key, each in counts.items()}
     name = located.release.geography.name_of

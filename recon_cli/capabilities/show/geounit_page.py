@@ -44,10 +44,10 @@ def published_tables(
     counts: Mapping[tuple[str, int], tuple[int, int | None]],
     used: Collection[str],
 ) -> GeounitTables:
-    """The tables of one geounit.
+    """Arrange the tables of one geounit.
 
     Args:
-        pattern: Which cells are published for it.
+        pattern: Published cells of the geounit.
         counts: Its counts above zero, by table and cell number, with None; of statements the
             least and the greatest true count.
         used: Names of the tables that records were made from.
@@ -91,7 +91,7 @@ def published_tables(
 
 
 def _say_common(release: Release, table: Table, common: Sequence[int]) -> str:
-    """On what all cells of a table agree."""
+    """Describe the common conditions of a table's cells."""
     masks = table.cells[0].masks
     return _say(release, [masks[f] if f in common else full for f, full in enumerate(release.full)])
 
@@ -103,13 +103,13 @@ POSSIBLE = 500
 
 @dataclass(frozen=True)
 class UnitKinds:
-    """What was reconstructed in a unit, by histogram cell.
+    """The reconstructed people of a unit, by histogram cell.
 
     Attributes:
         kinds: Where people were reconstructed, in the order of the schema.
         labels: For each of them its histogram columns as in the data.
         possible: Where none was, and another solution may have some; the first `POSSIBLE`.
-        more_possible: How many more there are.
+        more_possible: Number of further possible cells.
         finer: Names of the columns of `RecordKind.finer`.
     """
 
@@ -180,7 +180,7 @@ def _elsewhere(
     known: Sequence[str],
     columns: Sequence[str],
 ) -> list[tuple[Labels, int, int, bool]]:
-    """Kinds that some solution may have people of, by labels, with their intervals."""
+    """List kinds that some solution may have people of, by labels, with their intervals."""
     found = []
     for key, (lower, upper, exact) in bounds.items():
         at = dict(zip(known, key, strict=True))
@@ -198,7 +198,7 @@ def _possible(
 
 
 def finer_columns(release: Release, tables: Sequence[Table]) -> tuple[str, ...]:
-    """Microdata columns that are finer than the histogram, where a table in use sees it."""
+    """List microdata columns finer than the histogram that a table in use distinguishes."""
     finer = []
     for name in release.microdata:
         groups = release.column_groups(name)
@@ -218,7 +218,7 @@ def finer_columns(release: Release, tables: Sequence[Table]) -> tuple[str, ...]:
 
 
 def _rank(release: Release, labels: Labels) -> tuple[int, ...]:
-    """The order of the schema's labels; what is not known comes last."""
+    """Return the sort key of labels in schema order; unknown ones come last."""
     known = (release.column_groups(name).labels for name in release.histogram)
     return tuple(
         of.index(label) if label in of else len(of) for of, label in zip(known, labels, strict=True)
@@ -226,12 +226,12 @@ def _rank(release: Release, labels: Labels) -> tuple[int, ...]:
 
 
 def kind_masks(release: Release, labels: Labels) -> tuple[int, ...]:
-    """The predicate of a histogram cell; what is not known is not restricted."""
+    """Return the predicate of a histogram cell; unknown labels restrict nothing."""
     return masks_of(release, dict(zip(release.histogram, labels, strict=True)))
 
 
 def masks_of(release: Release, values: Mapping[str, Value | None]) -> tuple[int, ...]:
-    """The predicate of some columns' values; None restricts nothing."""
+    """Return the predicate of some columns' values; None restricts nothing."""
     masks = list(release.full)
     for name, label in values.items():
         if label is not None:
@@ -241,7 +241,7 @@ def masks_of(release: Release, values: Mapping[str, Value | None]) -> tuple[int,
 
 
 def say_kind(release: Release, labels: Labels) -> str:
-    """A histogram cell in one line."""
+    """Describe a histogram cell in one line."""
     return _say(release, kind_masks(release, labels)) or "anybody"
 
 
@@ -255,7 +255,7 @@ def _headed(release: Release, columns: Sequence[str], labels: Labels) -> tuple[s
 
 
 class _Finer:
-    """Values finer than the histogram, as far as the tables in use tell them apart."""
+    """Values finer than the histogram, as far as the tables in use distinguish them."""
 
     def __init__(self, release: Release, tables: Sequence[Table]) -> None:
         cells = [cell for table in tables for cell in table.cells]
@@ -266,7 +266,7 @@ class _Finer:
         self._atoms = refine(release, [cell.masks for cell in cells], tallied).atoms
 
     def say(self, labels: Labels, name: str, values: Sequence[Any]) -> str:
-        """Values with how often they occur, ``7, 8 ×2``; empty if the histogram shows it all."""
+        """List values with their frequency, ``7, 8 ×2``; empty if the histogram shows them all."""
         groups = self._release.column_groups(name)
         f = self._release.feature_index[groups.feature]
         feature, mask = self._release.features[f], kind_masks(self._release, labels)[f]
@@ -290,7 +290,7 @@ class _Finer:
 def claim_sentence(
     release: Release, words: Words, columns: Sequence[str], claim: Mapping[str, Any]
 ) -> str:
-    """A claim in one line; the columns that it leaves open are named.
+    """Describe a claim in one line, and name the columns that it leaves open.
 
     Args:
         columns: The columns that claims speak of.

@@ -1,4 +1,4 @@
-"""What a geounit's releases prove together, in words."""
+"""The joint proofs of several releases about a geounit, in words."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _SHOWN = 6
 
 
 def joint_details(located: Located) -> list[Detail]:
-    """A line a kind of records: how many are certain together with another release.
+    """Count for each kind of records how many are certain together with another release.
 
-    Of a unit also which of its own records are certain only so, and who lives with whom for
-    certain. Nothing where nobody asked.
+    For a unit also list the records that are certain only jointly, and certain households. Empty if
+    there is no joint result.
     """
     folder = located.joint
     if folder is None:
@@ -57,7 +57,7 @@ def joint_details(located: Located) -> list[Detail]:
 
 
 def live_together(release: Release, members: pl.DataFrame) -> list[Detail]:
-    """Households of several people that are certain with every member, the largest first."""
+    """List households of several people that are certain with every member, the largest first."""
     say_kind = load("recon_cli.capabilities.show.geounit_page:say_kind")
     said = [
         say_kind(release, tuple(row.get(name) for name in release.histogram))
@@ -85,7 +85,7 @@ def live_together(release: Release, members: pl.DataFrame) -> list[Detail]:
 
 
 def _records(release: Release, rows: pl.DataFrame) -> list[Detail]:
-    """Records that are certain only together, the most frequent first."""
+    """List records that are certain only jointly, the most frequent first."""
     kinds = rows.group_by(rows.columns, maintain_order=True).len("records")
     kinds = kinds.sort("records", descending=True, maintain_order=True)
     say_kind = load("recon_cli.capabilities.show.geounit_page:say_kind")

@@ -1,4 +1,4 @@
-"""`recon show`: what the work folder holds of one geounit → `GeounitView`. Writes nothing."""
+"""Build a `GeounitView` from a work folder for `recon show`; writes nothing."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _SHORT = {
 
 
 def view_geounit(run: Run, place: str, why: Why) -> GeounitView:
-    """Everything that is known about one geounit.
+    """View all results about one geounit.
 
     Args:
         place: Geoid or name of a geounit of any level from the unit to the partition.
-        why: Which rows are explained.
+        why: Rows to explain.
 
     Raises:
         ConfigError: There is no such geounit or row.
@@ -77,7 +77,7 @@ def view_geounit(run: Run, place: str, why: Why) -> GeounitView:
 
 
 def view_release(run: Run) -> GeounitView:
-    """What is proven of every partition: the geounits that a reader may begin with.
+    """View the results of every partition: the geounits to start from.
 
     Raises:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
@@ -120,7 +120,7 @@ def view_release(run: Run) -> GeounitView:
 
 
 def _frame(located: Located) -> GeounitView:
-    """What every view has."""
+    """Build the part of a view that all views share."""
     listed, geography = located.published_tables(), located.release.geography
     coarser = [
         level
@@ -146,7 +146,7 @@ def _named(located: Located, level: Level) -> GeounitName:
 
 
 def _counted_view(located: Located) -> GeounitView:
-    """A geounit whose counts were audited or taken together, and no records reconstructed."""
+    """View a geounit with audited or joint counts but without records."""
     return replace(
         _frame(located),
         details=tuple(counted_details(located)),
@@ -189,7 +189,7 @@ def _unit_view(located: Reconstructed, why: Why) -> GeounitView:
 
 
 def _area_view(located: Reconstructed) -> GeounitView:
-    """A geounit with several units: its regions where it is larger than one, else its units."""
+    """View a geounit with several units: its regions if it has several, else its units."""
     release, name = located.release, located.release.geoid_column
     is_wide = not release.region.encloses(located.level)
     inner = release.region if is_wide else release.geography.unit
@@ -254,7 +254,7 @@ def _sums(
 
 
 def _claims(located: Reconstructed) -> tuple[str, ...]:
-    """The unit's maximal claims in words, with the sums of counts that prove them."""
+    """Describe the unit's maximal claims, with the sums of counts that prove them."""
     if located.claims is None:
         return ()
     geoid = pl.col(located.release.geoid_column) == located.geoid
