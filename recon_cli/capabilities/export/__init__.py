@@ -1,4 +1,4 @@
-"""An office's own workbooks and tables again: with what follows from them, or with stars."""
+"""Copies of an office's workbooks and tables, with findings marked or counts suppressed."""
 
 from recon_cli.stage import Command
 

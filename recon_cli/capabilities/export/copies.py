@@ -1,4 +1,4 @@
-"""The published files of a run, written again: marked, or with suppressed counts."""
+"""Copies of the published files of a run: marked, or with suppressed counts."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ _KEEPING: Final = {
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """The files that were written.
 
     Attributes:
         files: In the order of the published ones; last a list of findings, if there is one.
-        numbers: What was marked or withheld → how often.
+        numbers: Kind of mark → number of cells.
     """
 
     files: tuple[Path, ...]
@@ -82,10 +82,10 @@ class Exported:
 
 
 def export_marked(run: Run, folder: Path) -> Exported:
-    """Write the published files again, with what was proven of their counts and places.
+    """Write copies of the published files, with findings about their counts and places.
 
-    A workbook is coloured and commented, and gets a sheet of findings; in text what is proven
-    stands behind the count, ``* [3]`` or ``* [1 to 4]``, and the findings are in a file beside it.
+    A workbook gets colours, comments and a sheet of findings; in a text file the finding follows
+    the count, ``* [3]`` or ``* [1 to 4]``, and the findings are in a file beside it.
 
     Raises:
         ConfigError: The files cannot be written again.
@@ -123,9 +123,9 @@ def export_marked(run: Run, folder: Path) -> Exported:
 
 
 def export_suppressed(run: Run, folder: Path) -> Exported:
-    """Write the published files again, with the counts withheld that `suppress` withholds.
+    """Write copies of the published files, without the counts that `suppress` withholds.
 
-    Sheets that were not read and comments are left out; numbers that are no counts stay.
+    Comments and sheets that were not read are left out; other numbers stay.
 
     Args:
         run: With its work folder, in which `recon protect suppress` has suppressed these counts.
@@ -198,7 +198,7 @@ def _require_ingested(run: Run) -> None:
 def _targets(
     files: Sequence[CountedFile], folder: Path, mark: str
 ) -> Iterator[tuple[CountedFile, Path]]:
-    """Each file and where it is written: under its own name, ``….marked.xlsx`` if marked.
+    """Yield each file and its target: the same name, ``….marked.xlsx`` if marked.
 
     Raises:
         ConfigError: Two would be one, or one would take the place of a published file.
@@ -217,7 +217,7 @@ def _targets(
 
 
 def _only_sheet(document: Document) -> str:
-    """The sheet that is read where nothing names one."""
+    """Return the sheet that is read if none is named."""
     return next(iter(open_workbook(document).sheets))
 
 
@@ -242,7 +242,7 @@ def _require_alike(file: CountedFile, own: Callable[[str, int, int], str]) -> No
     """Refuse a file whose cells are not where they were read.
 
     Args:
-        own: What is written in a sheet's row and column.
+        own: Returns the content of a sheet's row and column.
     """
     for sheet, row, column, text in file.counts.select("sheet", "row", "column", "text").rows():
         if (found := own(sheet, row, column)) != text:
@@ -256,7 +256,7 @@ def _require_alike(file: CountedFile, own: Callable[[str, int, int], str]) -> No
 
 
 def _placed(file: CountedFile, findings: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
-    """Findings about the counts and places of a file, with where these stand, in its order."""
+    """Locate findings in a file, in its order."""
     counts = file.counts.with_columns(
         place=pl.col("geoid").replace_strict(names, default=pl.col("place"))
     )
@@ -300,14 +300,14 @@ def _mark_workbook(book: WrittenWorkbook, rows: pl.DataFrame, only: str) -> None
 
 
 def _marked_fields(rows: pl.DataFrame) -> dict[tuple[int, int], str]:
-    """What stands in place of a count whose number or interval is told."""
+    """Return the text for each count whose number or interval is known."""
     told = rows.filter(pl.col("short").is_not_null())
     fields = told.select("row", "column", (pl.col("text") + " [" + pl.col("short") + "]"))
     return {(row, column): text.strip() for row, column, text in fields.iter_rows()}
 
 
 def _listed(rows: pl.DataFrame) -> pl.DataFrame:
-    """The findings as people read them; counts that are proven safe are not in the list."""
+    """List the findings for readers, without counts that are proven safe."""
     said = rows.filter(pl.col("said").is_not_null())
     at = [f"{_letters(column)}{row}" for row, column in said.select("row", "column").iter_rows()]
     listed = said.select(
@@ -329,7 +329,7 @@ def _numbers(findings: pl.DataFrame) -> dict[str, int]:
 
 
 def _letters(column: int) -> str:
-    """A column as spreadsheets name it.
+    """Return a column's letters in spreadsheets.
 
     >>> _letters(1), _letters(28)
     ('A', 'AB')
@@ -345,7 +345,7 @@ def _letters(column: int) -> str:
 
 
 def _withheld(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
-    """The counts of a file that are suppressed.
+    """Select the counts of a file that are suppressed.
 
     Raises:
         StageError: Another one is not what the suppressed publication has.
@@ -368,7 +368,7 @@ def _withheld(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
 def _star_workbook(
     book: WrittenWorkbook, file: CountedFile, stars: pl.DataFrame
 ) -> tuple[list[str], list[str]]:
-    """Put stars; leave out other sheets, and all comments.
+    """Replace counts by stars; remove other sheets, and all comments.
 
     Returns:
         The sheets that are left out, and the cells with numbers that are no counts.
@@ -395,7 +395,7 @@ def _star_workbook(
 
 
 def _refuse_parts(book: WrittenWorkbook) -> None:
-    """Refuse a workbook that holds its numbers once more, where no star is put."""
+    """Refuse a workbook with hidden copies of its numbers, which would get no star."""
     for part, what in _KEEPING.items():
         if any(name.startswith(f"xl/{part}/") for name in book.parts):
             raise SourceError(

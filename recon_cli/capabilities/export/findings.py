@@ -1,4 +1,4 @@
-"""What a run has proven of published counts and places, a row a finding, whoever found it."""
+"""Proven findings about published counts and places, one a row, from all stages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _EXACT: Final = "What is proven here is proven if every count is published exact
 
 
 def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
-    """What audit, claims and reconstruction have proven, as far as they fit the tables now.
+    """Collect the findings of audit, claims and reconstruction that fit the present tables.
 
     Args:
         counts: ``geoid, table, cell`` of the counts in the files: claims are about the narrowest
@@ -126,7 +126,7 @@ def _about_places(geoids: pl.Series, kind: str, said: Sequence[str], why: str) -
 
 
 def _disclosed(words: Words, rows: pl.DataFrame, place: str, why: str) -> pl.DataFrame:
-    """Of each place the fewest columns by which somebody's other one is settled."""
+    """Find for each place the fewest columns that determine another one of somebody."""
     some = (
         rows.filter(pl.col("attribute") > 0)
         .sort(place, "known")
@@ -147,7 +147,7 @@ def _claimed(
     counts: pl.DataFrame,
     whys: Mapping[bool, str],
 ) -> pl.DataFrame:
-    """Claims that no other has the people of, and that no published count says itself."""
+    """Select claims that no other claim contains and no published count states."""
     place, words = release.geoid_column, words_of(release)
     places = counts.filter(pl.col("geoid").is_in(told[place].unique().implode()))
     cells = _Cells(release, places.select("table", "cell").unique())
@@ -186,7 +186,7 @@ class _Cells:
         self._known: dict[tuple[Any, ...], list[tuple[str, int]]] = {}
 
     def around(self, values: tuple[Any, ...], columns: Sequence[str]) -> list[tuple[str, int]]:
-        """Those that hold all people with some values; None is any."""
+        """Find cells that contain all people with some values; None is any value."""
         if values not in self._known:
             masks = list(self._release.full)
             for name, value in zip(columns, values, strict=True):

@@ -1,4 +1,4 @@
-"""Records of places with one solution, with the tags that rules for microdata ask for.
+"""Records of places with one solution, with the flags of rules on microdata.
 
 Source: the bureau's own archive of its reconstruction has such a workbook of tracts whose blocks
 all have zero solution variability.
@@ -37,7 +37,7 @@ _MEANINGS: Final = {
 
 
 def export_records(run: Run, target: Path, others: Path | None = None) -> Exported:
-    """Write a workbook of the records of regions whose inhabited units all have one solution.
+    """Write a workbook of records of regions whose inhabited units all have one solution.
 
     Args:
         run: With its work folder, config and release; rules of ``check`` give the thresholds.
@@ -115,7 +115,7 @@ def export_records(run: Run, target: Path, others: Path | None = None) -> Export
 
 
 def _uniqueness(run: Run, columns: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """What records are alone on: what an attacker has, and with what is gained, or all."""
+    """Return column sets for uniqueness: the attacker's, with gained columns, and all."""
     attack = run.release.attack
     if attack is None:
         return {"_".join(columns): columns}
@@ -124,7 +124,7 @@ def _uniqueness(run: Run, columns: tuple[str, ...]) -> dict[str, tuple[str, ...]
 
 
 def _shown(proofs: Proofs, own: pl.DataFrame) -> list[str]:
-    """The columns of reconstructed records that are certain; features that stand for them."""
+    """Return the columns of certain records, or features that stand for them."""
     release = proofs.release
     return [
         name if name in own.columns else release.column_groups(name).feature
@@ -133,7 +133,7 @@ def _shown(proofs: Proofs, own: pl.DataFrame) -> list[str]:
 
 
 def _inside(read: pl.DataFrame, place: str, region: Any, units: pl.DataFrame) -> pl.DataFrame:
-    """Those of the regions."""
+    """Select records inside the regions."""
     read = read.cast({place: pl.String})
     where = region.enclosing(pl.col(place))
     return read.filter(where.is_in(units["_region"].unique().implode()))
@@ -149,7 +149,7 @@ def _meaning(tag: str, unique: dict[str, tuple[str, ...]], words: dict[str, Any]
 def records_workbook(
     rows: pl.DataFrame, tags: Sequence[str], explained: Sequence[tuple[str, str]]
 ) -> bytes:
-    """A sheet of records, flags that are true in colour, and one of what the flags mean."""
+    """Write a sheet of records with coloured flags, and a sheet that explains the flags."""
     try:
         from openpyxl import Workbook  # noqa: PLC0415 - optional
         from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415
@@ -161,7 +161,7 @@ def records_workbook(
     fill, bold = PatternFill("solid", fgColor=_TRUE), Font(bold=True)
 
     def cell(sheet: Any, value: object, *, head: bool = False) -> Any:
-        """Text is never a formula."""
+        """Write a cell in which text is never a formula."""
         made = WriteOnlyCell(sheet, value)
         if isinstance(value, str):
             made.data_type = "s"
@@ -201,7 +201,7 @@ def records_workbook(
 
 
 def _plain(rows: pl.DataFrame) -> pl.DataFrame:
-    """Text, numbers, true and false: what a sheet has."""
+    """Convert columns to text, numbers and Booleans, as sheets have."""
     return rows.with_columns(
         pl.col(name).cast(pl.String)
         for name, dtype in rows.schema.items()

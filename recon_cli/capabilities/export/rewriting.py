@@ -1,7 +1,7 @@
-"""A published file with some of its cells marked or written anew, and all else as it was.
+"""Rewriting published files: some cells are marked or replaced, and the rest is unchanged.
 
 In a workbook merged cells, formats, widths and comments stay. Formulas become the numbers that they
-showed: what calculates could give away what a star withholds, or show another sum.
+showed, because a formula could reveal a withheld count, or change its result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WIDTH, _HEIGHT = 320, 120
 
 
 class DelimitedText:
-    """A text, and where each of its fields begins and ends.
+    """A text with the position of each of its fields.
 
     Attributes:
         fields: Numbers of the row and of the field, from 1 → its start and end.
@@ -55,13 +55,13 @@ class DelimitedText:
         self.fields = dict(self._spans())
 
     def field(self, row: int, column: int) -> str:
-        """What a field holds; empty where the row is shorter."""
+        """Return the content of a field; empty if the row is shorter."""
         start, end = self.fields.get((row, column), (0, 0))
         raw = self._text[start:end]
         return raw[1:-1].replace('""', '"') if raw[:1] == '"' else raw
 
     def written(self, changed: Mapping[tuple[int, int], str], first_line: str = "") -> bytes:
-        """The text with other fields.
+        """Return the text with some fields replaced.
 
         Args:
             changed: Numbers of row and field → what it holds.
@@ -96,10 +96,10 @@ class DelimitedText:
 
 @dataclass(frozen=True)
 class CellMark:
-    """How a cell is marked.
+    """The mark of a cell.
 
     Attributes:
-        colour: Of its background, six hexadecimal digits.
+        colour: Background colour, six hexadecimal digits.
         comment: Behind it; none if empty.
     """
 
@@ -111,7 +111,7 @@ class WrittenWorkbook:
     """A workbook that is changed and written."""
 
     def __init__(self, document: Document) -> None:
-        """Load it.
+        """Load the workbook.
 
         Raises:
             ConfigError: It is no xlsx file, or the package that writes workbooks is not installed.
@@ -148,22 +148,22 @@ class WrittenWorkbook:
 
     @property
     def sheets(self) -> tuple[str, ...]:
-        """Names of all sheets of cells."""
+        """Return the names of all sheets with cells."""
         return tuple(sheet.title for sheet in self._book.worksheets)
 
     def field(self, sheet: str, row: int, column: int) -> object:
-        """What a cell holds."""
+        """Return the content of a cell."""
         return self._book[sheet].cell(row, column).value
 
     def numbers(self, sheet: str) -> Iterator[tuple[int, int]]:
-        """Row and column of the cells that hold numbers."""
+        """Yield row and column of the cells that hold numbers."""
         for row in self._book[sheet].iter_rows():
             for cell in row:
                 if cell.value is not None and is_number(str(cell.value)):
                     yield cell.row, cell.column
 
     def mark(self, sheet: str, row: int, column: int, mark: CellMark) -> None:
-        """Colour a cell, or the one that it is merged into; comment on it after what was there."""
+        """Colour a cell, or the one it is merged into, and append a comment."""
         from openpyxl.cell import MergedCell  # noqa: PLC0415 - optional
         from openpyxl.comments import Comment  # noqa: PLC0415
         from openpyxl.styles import PatternFill  # noqa: PLC0415
@@ -180,12 +180,12 @@ class WrittenWorkbook:
             cell.comment = Comment(before + mark.comment, _AUTHOR, height=_HEIGHT, width=_WIDTH)
 
     def replace(self, sheet: str, row: int, column: int, text: str) -> None:
-        """Write another text."""
+        """Replace the text of a cell."""
         cell: Any = self._book[sheet].cell(row, column)
         cell.value, cell.data_type = text, "s"
 
     def remove_comments(self) -> None:
-        """Take all comments away, which may tell what was in a cell."""
+        """Remove all comments, which may reveal the content of a cell."""
         for sheet in self._book.worksheets:
             for row in sheet.iter_rows():
                 for cell in row:
@@ -193,11 +193,11 @@ class WrittenWorkbook:
                         cell.comment = None
 
     def remove(self, sheet: str) -> None:
-        """Take a sheet away."""
+        """Remove a sheet."""
         del self._book[sheet]
 
     def put_first(self, title: str, rows: Sequence[Sequence[object]]) -> str:
-        """Put a sheet before all others; its second row is a header, and stays in view.
+        """Insert a sheet before all others; its second row is a header that stays in view.
 
         Returns:
             Its title, another one where that is taken.
@@ -224,15 +224,15 @@ class WrittenWorkbook:
         return str(sheet.title)
 
     def written(self) -> bytes:
-        """The workbook; the same bytes for the same changes."""
+        """Return the workbook as bytes, the same for the same changes."""
         return written_again(self._book, self._times)
 
 
 def written_again(book: Workbook, times: Mapping[bytes, bytes] = MappingProxyType({})) -> bytes:
-    """A workbook as bytes, the same for the same cells.
+    """Serialise a workbook, with the same bytes for the same cells.
 
     Args:
-        times: When it was ``created`` and ``modified``, as its properties say it.
+        times: When it was ``created`` and ``modified``, as its properties have it.
     """
 
     def as_it_was(time: re.Match[bytes]) -> bytes:
