@@ -1,4 +1,4 @@
-"""What somebody who has to decide asks: who, by which tables, what helps, how sure, from what."""
+"""Answers for decision makers: who, by which tables, what helps, how sure, from what."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _STRONGER = {
 def make_answers(
     findings: Findings, words: Words, forcing: Sequence[str] = ()
 ) -> tuple[KeyAnswer, ...]:
-    """The answers; none where neither records nor counts were examined.
+    """Make the answers; none if neither records nor counts were examined.
 
     Args:
         forcing: Tables whose cells force certain records of the worst place.
@@ -82,7 +82,7 @@ def make_answers(
 
 
 def _who(findings: Findings, words: Words) -> KeyAnswer:
-    """The worst places by name, each linked to its page."""
+    """Name the worst places, each linked to its page."""
     if not findings.places:
         return KeyAnswer("Who", "")
     links = [
@@ -108,7 +108,7 @@ def _place(place: Place, words: Words) -> str:
 
 
 def _example(findings: Findings, audit: AuditFindings) -> str:
-    """One recovered count in words, that of fewest people."""
+    """Describe one recovered count, that of fewest people."""
     counts = audit.recovered_counts.filter(pl.col("count") > 0)
     if counts.is_empty() or not findings.lists_places:
         return ""
@@ -124,7 +124,7 @@ def _example(findings: Findings, audit: AuditFindings) -> str:
 def _tables(
     findings: Findings, audit: AuditFindings | None, words: Words, forcing: Sequence[str]
 ) -> str:
-    """Which tables are proven to give counts away, and which are in use for records."""
+    """Name the tables that provably reveal counts, and those used for records."""
     found = findings.reconstruction
     told = [] if audit is None else [_by_table(findings, audit)]
     if not isinstance(found, Missing):
@@ -143,7 +143,7 @@ def _tables(
 
 
 def _by_table(findings: Findings, audit: AuditFindings) -> str:
-    """No go where a count is recovered; of the others whether one may be."""
+    """State for each table whether a count is recovered, or may be."""
     if not audit.recovered:
         return ""
     of = findings.release.table_by_name
@@ -170,7 +170,7 @@ def _several(names: Sequence[str]) -> str:
 
 
 def _knowers(findings: Findings, audit: AuditFindings | None, words: Words) -> str:
-    """What somebody has to know to learn more."""
+    """State what somebody has to know to learn more."""
     told = []
     if audit is not None and audit.recovered:
         told.append("The counts: anybody who has these tables, and knows nothing else.")
@@ -186,7 +186,7 @@ def _knowers(findings: Findings, audit: AuditFindings | None, words: Words) -> s
 
 
 def _by_knowledge(claims: ClaimFindings, words: Words) -> str:
-    """Of how many, who knows so many of their columns, learns another one."""
+    """State how many people are disclosed to somebody who knows so many columns."""
     parts, most = [], 0
     for known, attribute in claims.by_known.select("known", "attribute").iter_rows():
         if attribute <= most:
@@ -202,7 +202,7 @@ def _by_knowledge(claims: ClaimFindings, words: Words) -> str:
 
 
 def _readers(findings: Findings) -> str:
-    """Who may see the page."""
+    """State who may see the page."""
     if findings.places:
         return (
             "As few as may see the data: it names places, and what nobody published of them. With "
@@ -212,7 +212,7 @@ def _readers(findings: Findings) -> str:
 
 
 def _is_damage(findings: Findings) -> bool:
-    """Whether anything is proven of anybody."""
+    """Test whether anything is proven about anybody."""
     claims, certain = findings.claims, findings.certain
     is_disclosed = isinstance(claims, ClaimFindings) and claims.disclosed["attribute"] > 0
     return is_disclosed or (certain is not None and certain.records > 0)
@@ -228,13 +228,13 @@ def _tables_in_use(findings: Findings, manifest: Manifest) -> str:
 
 
 def _advice(findings: Findings) -> str:
-    """What makes the protection stronger that the release has."""
+    """Suggest how to strengthen the release's protection."""
     kinds = [kind for kind in findings.kinds_of_law if kind in _STRONGER] or [_SUPPRESSED]
     return ", or ".join(_STRONGER[kind] for kind in kinds)
 
 
 def _help(findings: Findings, found: ReconstructionFindings, words: Words) -> str:
-    """Where most certain records are, and what can be tried; nothing is promised."""
+    """Name the places with most certain records, and options to try, without promises."""
     audit = findings.audit
     if isinstance(audit, AuditFindings) and audit.recovered:
         return f"Protected counts follow from the others. Try {_advice(findings)}. {_AGAIN}"
@@ -280,7 +280,7 @@ def _sureness(findings: Findings, words: Words) -> str:
 
 
 def _origin(findings: Findings) -> str:
-    """When the tables were read, and from which files."""
+    """State when the tables were read, and from which files."""
     ingest = next((each for each in findings.manifests if each.stage == "ingest"), None)
     made = max(each.run.created for each in findings.manifests)
     when = made.replace("T", " ").replace("+00:00", " UTC")

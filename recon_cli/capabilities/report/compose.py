@@ -1,4 +1,4 @@
-"""`Findings` → the whole report."""
+"""Compose the whole report from `Findings`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from recon_cli.page.words import Words, agreement_of, percentage, words_of
 def compose_report(
     findings: Findings, title: str | None = None, forcing: Sequence[str] = ()
 ) -> ReportDocument:
-    """The report of a run.
+    """Compose the report of a run.
 
     Args:
         title: Over it; default the release's title.
@@ -42,7 +42,7 @@ def compose_report(
 
 
 def _in_order(sections: Sequence[ReportSection]) -> tuple[ReportSection, ...]:
-    """What was examined, then what was not, then where all of it is from."""
+    """Sort sections: examined, then not examined, then provenance."""
     *others, provenance = sections
     there = [each for each in others if not each.missing]
     return (*there, *(each for each in others if each.missing), provenance)
@@ -89,7 +89,7 @@ def _certain_records(findings: Findings, words: Words, *, counted: bool) -> tupl
 
 
 def _recovered(findings: Findings) -> tuple[KeyFigure, ...]:
-    """Protected counts that follow from the others, where they were audited."""
+    """Count the protected counts that follow from others, if they were audited."""
     audit = findings.audit
     if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
         return ()

@@ -1,4 +1,4 @@
-"""What a work folder holds → `Findings`. Partitions are read one after the other and summed."""
+"""Gather `Findings` from a work folder; partitions are read one by one and summed."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
 def _not_asked(
     run: Run, work: WorkFolder, claims: Folder | Missing
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What nobody asked about, and which numbers are not used for a reason of the officer's."""
+    """List what was not examined, and numbers left out for a reason given by the officer."""
     if not work.holds(INGEST):
         return (), ()
     tables = work.open(INGEST)
@@ -123,7 +123,7 @@ def _not_asked(
 
 
 def _measured(work: WorkFolder, microdata: Folder | Missing, stage: Stage) -> Folder | Missing:
-    """What a stage proves of records; of those that only fit noisy counts it can prove nothing."""
+    """Return a stage's results about records, unless the records only fit noisy counts."""
     if isinstance(microdata, Folder) and microdata.manifest.notes["is_fitted"]:
         why = "the counts have noise, which bounds none: nothing can be proven"
         return Missing(why, (stage.command,), change="counts without noise")
@@ -138,7 +138,7 @@ def _kinds_of_law(work: WorkFolder, release: Release) -> tuple[str, ...]:
 
 
 def _named(places: list[Place], work: WorkFolder) -> tuple[Place, ...]:
-    """The places with their names, where the published files said them."""
+    """Add published names to places."""
     if not places:
         return ()
     names = read_names(work.open(INGEST, "geounits"))
@@ -218,7 +218,7 @@ def _joint(run: Run, work: WorkFolder, *, lists_places: bool) -> JointFindings |
 
 
 def _joint_by_size(rows: pl.DataFrame, parts: tuple[str, str], sizes: Sizes) -> pl.DataFrame:
-    """Sums by the number of the run's own records in a place."""
+    """Sum joint results by the number of the run's own records in a place."""
     own = pl.col(f"{parts[0]}_records")
     columns = [f"{part}_{what}" for part in parts for what in COUNTED]
     sums = [pl.len().alias("places"), *(pl.col(name).cast(pl.Int64).sum() for name in columns)]
@@ -278,7 +278,7 @@ def _uniques(
     variability: VariabilityFindings | Missing,
     scores: ScoreFindings | Missing,
 ) -> UniqueFindings | Missing:
-    """In the truth where it is known, else in the reconstruction."""
+    """Count unique people in the truth if known, else in the reconstruction."""
     if not isinstance(scores, Missing):
         rates = scores.table("table07_uniques")
         named = {"block_size": "size", "of": "population", "count": "unique", "pct": "unique_pct"}
@@ -298,7 +298,7 @@ def _uniques(
 
 
 def _outdated(score: Folder, links: Folder, solvar: Manifest | None) -> str | None:
-    """Why ``score/`` does not fit the folders beside it; None if it does."""
+    """Explain why ``score/`` does not fit the folders beside it; None if it does."""
     shared = score.manifest.inputs["shared"]
     if shared.get("links") != links.manifest.key:
         return "score/ was made from other links/ than those there now"
@@ -308,7 +308,7 @@ def _outdated(score: Folder, links: Folder, solvar: Manifest | None) -> str | No
 
 
 def _recovered(audit: AuditFindings | Missing | None) -> dict[str, tuple[int, int]]:
-    """Geoid → its recovered counts, and those of them that are small."""
+    """Map geoids to the number of recovered counts, and of small ones."""
     if not isinstance(audit, AuditFindings):
         return {}
     by_place = audit.recovered_counts.group_by("geoid").agg(
@@ -318,7 +318,7 @@ def _recovered(audit: AuditFindings | Missing | None) -> dict[str, tuple[int, in
 
 
 def _audited(recovered: Mapping[str, tuple[int, int]], besides: Sequence[Place]) -> list[Place]:
-    """The places of recovered counts that are not among others."""
+    """List the places of recovered counts that are not among others."""
     named = {each.geoid for each in besides}
     return [
         Place(geoid, None, 0, *counts) for geoid, counts in recovered.items() if geoid not in named
@@ -331,9 +331,9 @@ def _reconstruction(
     folder: Folder | Missing,
     recovered: Mapping[str, tuple[int, int]],
 ) -> tuple[ReconstructionFindings | Missing, list[Place]]:
-    """Sums of partitions, one after the other, so that no more than one is in memory.
+    """Sum the results of partitions, one at a time to save memory.
 
-    With them the places where most people are given away.
+    Also returns the places with most disclosed people.
     """
     if isinstance(folder, Missing):
         return folder, []
@@ -378,7 +378,7 @@ def _given(
     report: Report,
     recovered: Mapping[str, tuple[int, int]],
 ) -> list[Place]:
-    """How many are given away in each unit, by the rule or as far as is known."""
+    """Count the disclosed people of each unit, by the rule or as far as known."""
     place = proven.columns[0]
     proven = proven.with_columns(pl.coalesce("population", "placed"))
     given = proven.select(place, "population", given=pl.col("certain"))
@@ -394,9 +394,9 @@ def _given(
 
 
 def _worst(places: list[Place], most: int) -> list[Place]:
-    """Those with most people given away, then most small and other recovered counts.
+    """Return the places with most disclosed people, then most small and other recovered counts.
 
-    Of equals the smaller, then by geoid; none of which nothing is proven.
+    Ties are sorted by size, then by geoid; places without any are left out.
     """
     found = [each for each in places if each.given or each.recovered]
 

@@ -1,4 +1,4 @@
-"""The result in plain words: proven, at least, or unknown; never more."""
+"""The headline in plain words: proven, at least, or unknown; never more."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _WITHIN: Final = ("**No more than", "**Not proven to be more than")
 
 
 def make_headline(findings: Findings, words: Words) -> Headline:
-    """The headline of a run."""
+    """Compose the headline of a run."""
     headline = _headline(findings, words)
     if isinstance(findings.joint, JointFindings):
         headline = _together(headline, findings.joint, findings, words)
@@ -54,7 +54,7 @@ def make_headline(findings: Findings, words: Words) -> Headline:
 
 
 def _never_all_clear(headline: Headline, findings: Findings) -> Headline:
-    """Without what reassures beside an alarm, or of what was not looked at."""
+    """Remove reassuring sentences beside an alarm, or about what was not examined."""
     verdicts, notes = headline.verdicts, headline.notes
     if any(each.startswith(_ALARM) for each in verdicts):
         verdicts = tuple(each for each in verdicts if not each.startswith(_ALL_CLEAR))
@@ -71,7 +71,7 @@ def _never_all_clear(headline: Headline, findings: Findings) -> Headline:
 def _together(
     headline: Headline, joint: JointFindings, findings: Findings, words: Words
 ) -> Headline:
-    """With what several releases prove: it may be all that is known."""
+    """Add the joint results of several releases, which may be all that is known."""
     verdict = joint_verdict(joint, findings.rule)
     if verdict is None:
         return headline
@@ -100,7 +100,7 @@ def _together(
 
 
 def _headline(findings: Findings, words: Words) -> Headline:
-    """What all stages together say, as far as they came."""
+    """Compose the headline from the results of all stages."""
     reconstruction = findings.reconstruction
     if isinstance(reconstruction, Missing):
         return _without_records(findings, reconstruction, words)
@@ -143,7 +143,7 @@ def _headline(findings: Findings, words: Words) -> Headline:
 
 
 def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline:
-    """What an audit of protected counts says by itself, or that nothing is known."""
+    """Compose the headline from an audit alone, or state that nothing is known."""
     audit = findings.audit
     if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
         return Headline(
@@ -167,7 +167,7 @@ def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline
 def _of_noise(
     findings: Findings, found: ReconstructionFindings, precision: list[str], words: Words
 ) -> Headline:
-    """Counts with noise prove nothing; records that fit them are one likely set."""
+    """Compose the headline for noisy counts, which prove nothing; records are one likely set."""
     verdict = (
         f"**Unknown:** the noise bounds no count, so that nothing is proven of any {words.person}."
     )
@@ -191,7 +191,7 @@ def _of_noise(
 
 
 def _of_totals(findings: Findings, found: ReconstructionFindings, words: Words) -> Headline:
-    """Tables of totals alone say how many people there are, and give no record away."""
+    """Compose the headline for tables of totals alone, which reveal no record."""
     verdict = (
         f"**Not proven:** the tables in use say how many {words.people} there are, and no more: "
         f"{words.listed(found.unknown)} unknown."
@@ -201,7 +201,7 @@ def _of_totals(findings: Findings, found: ReconstructionFindings, words: Words) 
 
 
 def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[str]:
-    """The verdict on people, and that on protected counts before it where it alone alarms."""
+    """Return the verdict on people, after the one on counts if only that alarms."""
     recovered = audit_verdict(audit) if isinstance(audit, AuditFindings) else None
     if recovered is None:
         return [verdict]
@@ -209,7 +209,7 @@ def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[s
 
 
 def _disclosed(claims: ClaimFindings, words: Words, asked: str, *, counted: bool) -> list[str]:
-    """The worst over all combinations of columns, whatever the schema's ``histogram`` names.
+    """Describe the worst disclosure over all combinations of columns.
 
     Args:
         asked: Ends a sentence that reassures, where not everything was asked about.
@@ -237,7 +237,7 @@ def _disclosed(claims: ClaimFindings, words: Words, asked: str, *, counted: bool
 
 
 def _given(people: int, everybody: int | None, words: Words) -> str:
-    """So many are; of how many, where the tables say that."""
+    """Format a number of people, with the total if the tables have it."""
     if everybody is None:
         return f"**At least {of_people(people, words)}** {'is' if people == 1 else 'are'}"
     if people == everybody:
@@ -315,7 +315,7 @@ def _at_least(is_known: bool) -> str:
 
 
 def _precision(scores: ScoreFindings, words: Words) -> list[str]:
-    """How many links are right, beside the best guesser: of everybody, then of nonmodal people."""
+    """Compare the precision of links with the best guesser: everybody, then nonmodal people."""
     source = scores.reconstruction
     if source is None or not scores.attackers:
         return []
@@ -342,7 +342,7 @@ def _precision(scores: ScoreFindings, words: Words) -> list[str]:
 
 
 def _gain(row: dict[str, Any]) -> str:
-    """The difference in words, and whether its interval leaves its sign open."""
+    """Describe the difference, and whether its interval contains zero."""
     gain, low, high = row["gain"], row["low"], row["high"]
     points = f"{percent(abs(gain))} points {'more' if gain >= 0 else 'fewer'}"
     if low is None or high is None:
@@ -356,12 +356,12 @@ def _gain(row: dict[str, Any]) -> str:
 
 
 def _signed(points: float) -> str:
-    """Points with their sign; a minus as wide as a plus."""
+    """Format points with their sign; a minus as wide as a plus."""
     return f"{points:+.1f}".replace("-", "\u2212")
 
 
 def _hedge(sentences: list[str]) -> str | None:
-    """The word that leaves room for more; None where nothing is left open."""
+    """Return the word that leaves room for more; None if nothing is open."""
     for words, quoted in (("At least", "At least"), ("is proven to", "Proven")):
         if any(words in sentence for sentence in sentences):
             return quoted
@@ -369,7 +369,7 @@ def _hedge(sentences: list[str]) -> str | None:
 
 
 def _gaps(reconstruction: ReconstructionFindings, words: Words) -> list[str]:
-    """What the records do not show."""
+    """List what the records do not show."""
     notes = []
     if unlisted := reconstruction.unlisted:
         stand = "unit stands" if unlisted == 1 else "units stand"

@@ -43,5 +43,5 @@ class Report(Section):
     places: Annotated[int, Field(ge=0, le=20_000)] = 100
 
     def outputs(self) -> tuple[Path, ...]:
-        """The copy of the page, where one is asked for."""
+        """Return the copy of the page, if one is wanted."""
         return () if self.to is None else (self.to,)

@@ -1,4 +1,4 @@
-"""The places where people or counts are given away, each with a page of its own."""
+"""The report's list of places where people or counts are disclosed, each with a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TITLE = "Place by place"
 
 
 def _render(places: tuple[Place, ...], _: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """A list; columns of which nothing is known are left out."""
+    """List the places; omit columns of which nothing is known."""
     text = (
         "Each place leads to a page of its own: its counts that were not published and what they "
         f"can only be, what is proven of its {words.people}, and its published tables. `recon "

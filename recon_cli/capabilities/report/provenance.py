@@ -1,4 +1,4 @@
-"""Where the numbers come from, and who can check them: stages, inputs, versions, seeds; proofs."""
+"""The report's provenance: stages, inputs, versions, seeds; proofs and their checkers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PROOFS_TITLE = "Proofs that anyone can check"
 
 
 def _render_proofs(folder: Folder, _: Findings, __: Words) -> tuple[ReportSection, ...]:
-    """By whom how much was checked, and what has to be trusted."""
+    """Describe how many proofs were checked, by which checker, and what must be trusted."""
     text = (
         f"{checked_sentence(folder.manifest)} Who doubts it needs none of this program: "
         "`proofs/` holds for each region the published counts and the proof as two texts, and the "
@@ -41,7 +41,7 @@ _FIXED = "\N{NO-BREAK SPACE}"
 
 
 def _render(findings: Findings, _: Findings, __: Words) -> tuple[ReportSection, ...]:
-    """The manifests of the work folder."""
+    """List the manifests of the work folder."""
     release = findings.release
     text = (
         f"Release `{release.name}`: {release.title}. Schema digest `{release.digest}`.",
@@ -83,7 +83,7 @@ def _inputs(findings: Findings) -> ResultTable:
 
 
 def _inputs_of(manifest: Manifest) -> list[list[str]]:
-    """Files from outside, what all partitions share, and each folder as one digest."""
+    """List files from outside, shared inputs of all partitions, and each folder as one digest."""
     if manifest.stage not in OF_PUBLISHED:
         return _names_of_inputs(manifest)
     rows = [
@@ -108,7 +108,7 @@ def _inputs_of(manifest: Manifest) -> list[list[str]]:
 
 
 def _names_of_inputs(manifest: Manifest) -> list[list[str]]:
-    """The same without digests, and without sizes: both may be of records."""
+    """List inputs without digests and sizes, which may reveal records."""
     partitions = manifest.inputs["partitions"].values()
     names = [
         *(file["name"] for file in manifest.inputs["files"]),

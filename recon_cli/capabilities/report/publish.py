@@ -1,4 +1,4 @@
-"""The page of `recon report`, and those of the places that it lists."""
+"""Publish the page of `recon report`, and those of the places that it lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recon_cli.store import Manifest, Transaction
 
 
 def write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...], name: str) -> Manifest:
-    """Gather what the work folder holds, and publish ``report/`` with its page called ``name``."""
+    """Gather the findings of a work folder, and publish ``report/`` with the page ``name``."""
     findings = gather_findings(run, manifests)
     forcing: tuple[str, ...] = ()
     for at, place in enumerate(findings.places):
@@ -36,6 +36,6 @@ def write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...], name: s
 
 
 def _view(run: Run, place: Place, *, is_worst: bool) -> GeounitView:
-    """What `recon show` shows of a place; of the worst, some certain records are explained."""
+    """View a place as `recon show` does; explain some certain records of the worst."""
     why = Why(first=1, counts=False) if is_worst else Why(numbers=(), counts=False)
     return view_geounit(run, place.geoid, why)

@@ -1,4 +1,4 @@
-"""`recon report`: what a work folder holds → ``report/``: a page, Markdown and pictures."""
+"""Run `recon report`: the work folder's results → ``report/``: a page, Markdown and pictures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE = "report.html"
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Write the report of whatever the work folder holds.
+    """Open the stage that writes the report of the work folder's results.
 
     Raises:
         StageError: There is no stage folder, one is damaged or was made with another schema, or
@@ -63,19 +63,19 @@ def open_stage(run: Run) -> MadeStage:
 
 
 def _of_partners(work: Path, found: Mapping[Path, Manifest]) -> list[Path]:
-    """The manifests of other runs' counts that a stage read, as far as they are there."""
+    """List the manifests of other runs' counts that a stage read, if they still exist."""
     places = [place for each in found.values() for place in each.notes.get("partners", ())]
     manifests = (work / place / INGEST.folders[0] / MANIFEST for place in places)
     return [manifest for manifest in manifests if manifest.is_file()]
 
 
 def page_of(run: Run) -> Path:
-    """The HTML file: the copy that the config asks for, or the one in ``report/``."""
+    """Return the HTML file: the copy that the config names, or the one in ``report/``."""
     return run.config.section(Report).to or run.work / "report" / PAGE
 
 
 def reportable(work: Path, *, besides: Stage) -> dict[Path, Manifest]:
-    """Folder → manifest: the first folder of every stage in ``work`` but ``besides``.
+    """Map the first folder of every stage in ``work`` except ``besides`` to its manifest.
 
     Raises:
         StageError: There is none, or one is damaged.

@@ -15,7 +15,7 @@ from recon_cli.pipeline.run import Run, StageOutcome
 
 
 def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the headline and where the page is."""
+    """Print the headline and the path of the page."""
     notes = outcome.manifest.notes
     facts: list[Fact] = [("headline", sentence) for sentence in notes["headline"]]
     facts += [("left out", gap) for gap in notes["missing"]]

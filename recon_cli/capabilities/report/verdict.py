@@ -1,4 +1,4 @@
-"""Whether people are given away: yes, no more than is tolerated, or not proven; never safe."""
+"""Verdicts on disclosure: yes, no more than tolerated, or not proven; never safe."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _WHO = {
 
 
 def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words, *, counted: bool) -> str:
-    """The verdict where every combination of columns was examined.
+    """Return the verdict if every combination of columns was examined.
 
-    Records that are certain, of whom no column is known to settle another one, are given away too.
+    People with certain records count as disclosed even if no known column determines another.
 
     Args:
-        counted: Whether the tables say how many people every unit has.
+        counted: Whether the tables state the number of people of every unit.
     """
     disclosed = 0 if rule.kind == "record" else claims.disclosed[rule.kind]
     given = disclosed or claims.whole
@@ -39,10 +39,10 @@ def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words, *, counted: 
 
 
 def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_asked: bool) -> str:
-    """The verdict where only whole records were examined: that of claims may be worse.
+    """Return the verdict if only whole records were examined; that of claims may be worse.
 
     Args:
-        is_asked: Whether nothing is left that nobody looked at.
+        is_asked: Whether everything was examined.
     """
     certain, is_known = found.whole["certain"], found.knows_certain_records and is_asked
     if not certain:
@@ -55,7 +55,7 @@ def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_asked: bool
 
 
 def joint_verdict(joint: JointFindings, rule: Rule) -> str | None:
-    """What is proven of whole records by several releases; None where nothing is."""
+    """Return the verdict on whole records by several releases; None if nothing is proven."""
     records, _, certain = joint.own
     if not certain:
         return None
@@ -65,7 +65,7 @@ def joint_verdict(joint: JointFindings, rule: Rule) -> str | None:
 
 
 def audit_verdict(audit: AuditFindings) -> str | None:
-    """What is proven of counts that were protected; None where nothing is."""
+    """Return the verdict on protected counts; None if nothing is proven."""
     recovered, cells = audit.recovered, audit.manifest.totals["cells"]
     if not recovered:
         return None
@@ -94,10 +94,10 @@ def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str, coun
 
 
 def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:
-    """The rule that the verdict follows.
+    """Describe the rule of the verdict.
 
     Args:
-        examined: Whether parts of records were examined, so that it could be applied.
+        examined: Whether parts of records were examined, so that the rule could be applied.
     """
     kind = rule.kind if examined else "record"
     tolerated = (
