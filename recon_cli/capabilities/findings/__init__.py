@@ -1,1 +1,1 @@
-"""What a work folder proves, and which of its folders fit together: each asked in one place."""
+"""Findings of a work folder: what it proves, and which of its folders fit together."""

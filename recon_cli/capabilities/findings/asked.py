@@ -1,4 +1,4 @@
-"""What nobody asked about: what reassures needs that there is nothing of it."""
+"""Gaps: what was not examined; a reassuring sentence requires that there are none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from recon_cli.coverage import Coverage, LeftOut, enumerate_left_out
 
 
 def left_out_gaps(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
-    """Numbers of the published files that are not used, without a reason of the officer's."""
+    """List numbers of the published files that are left out without a reason by the officer."""
     unused = [each for each in left_out if not each.reason]
     if not unused:
         return ()
@@ -19,7 +19,7 @@ def left_out_gaps(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
 
 
 def coverage_gaps(coverage: Coverage) -> tuple[str, ...]:
-    """What is not published of every place, and so is not asked about: half a sentence each."""
+    """List what is not published for every place, and so not examined; half a sentence each."""
     gaps = []
     if any(not pattern.is_listed for pattern in coverage):
         gaps.append("units stand for places that the files do not list")

@@ -1,4 +1,4 @@
-"""On whose word rests what is called proven."""
+"""The basis of proofs: who has checked them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNCHECKED: Final = "confirmed by this program alone, without a proof"
 
 
 def proof_basis(work: WorkFolder) -> str:
-    """Who checked what is called proven: a checker that anyone may ask, or this program alone."""
+    """Describe who checked the proofs: a checker that anyone can run, or this program alone."""
     folder = work.fresh(PROVE)
     if isinstance(folder, Missing):
         return BY_ENGINES
@@ -35,7 +35,7 @@ def proof_basis(work: WorkFolder) -> str:
 
 
 def proven_by(work: WorkFolder) -> str:
-    """`proof_basis` in a line, for summaries."""
+    """Return `proof_basis` in a line, for summaries."""
     folder = work.fresh(PROVE)
     if isinstance(folder, Missing):
         return f"{ALONE}; {_CHECK}"
@@ -47,7 +47,7 @@ def proven_by(work: WorkFolder) -> str:
 
 
 def _made_since(work: WorkFolder, proofs: Manifest) -> list[str]:
-    """Folders with statements that proofs were not made from."""
+    """List folders with statements that the proofs do not cover."""
     found = ((stage, work.fresh(stage)) for stage in (SOLVAR, CLAIMS, AUDIT))
     return [
         stage.folders[0]
@@ -57,16 +57,16 @@ def _made_since(work: WorkFolder, proofs: Manifest) -> list[str]:
 
 
 def _accepted(proofs: Manifest) -> tuple[int, int]:
-    """How many statements the checker accepted, and of how many."""
+    """Count the statements that the checker accepted, and all statements."""
     statuses = proofs.statuses
     return statuses.get("certified", 0) + statuses.get("shown", 0), proofs.totals["statements"]
 
 
 def checked_sentence(proofs: Manifest) -> str:
-    """By which checker how many statements were checked, and how many have no proof.
+    """State how many statements which checker checked, and how many have no proof.
 
     Args:
-        proofs: Of ``proofs/``.
+        proofs: Manifest of ``proofs/``.
     """
     statuses, notes = proofs.statuses, proofs.notes
     accepted, total = _accepted(proofs)

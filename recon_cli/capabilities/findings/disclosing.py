@@ -1,7 +1,7 @@
-"""What every solution says of groups of people, and of people of whom some columns are known.
+"""Disclosure by groups of people, and about people of whom some columns are known.
 
-A claim discloses where the number of people in a group is verified. Who knows that somebody is in
-a group needs no number: that all records which its people can have share a value is enough.
+A claim discloses if the number of people in a group is verified. About somebody known to be in a
+group, it is enough that all records that its people can have share a value.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from recon_cli.schema import Release
 def possible_cells(
     intervals: pl.DataFrame, records: pl.DataFrame, columns: Sequence[str]
 ) -> pl.DataFrame:
-    """The histogram cells that can have people, and whether a known solution has some there.
+    """Return the possible histogram cells, and whether a known solution has people there.
 
     Args:
         intervals: Rows of ``intervals/``.
-        records: Of a solution: the geoid and ``columns``.
+        records: Records of a solution: the geoid and ``columns``.
 
     Returns:
         The geoid, ``columns``, ``lower``, ``upper`` (null where nothing bounds it), ``here``
@@ -46,9 +46,9 @@ def possible_cells(
 def alike_people(
     release: Release, cells: pl.DataFrame, columns: Sequence[str], known: int
 ) -> pl.DataFrame:
-    """How many people are in groups that are alike on a column that does not form the group.
+    """Count the people in groups that agree on a column that does not define the group.
 
-    What the group's columns say by definition of another one is not counted.
+    Columns that the group's columns define are not counted.
 
     Args:
         cells: As from `possible_cells`.
@@ -84,7 +84,7 @@ def alike_people(
 
 
 def groups_by(columns: Sequence[str], known: int) -> list[tuple[str, ...]]:
-    """The choices of at most ``known`` columns that leave one over.
+    """List the choices of at most ``known`` columns that leave one over.
 
     >>> groups_by(["sex", "age"], 2)
     [(), ('sex',), ('age',)]
@@ -94,12 +94,12 @@ def groups_by(columns: Sequence[str], known: int) -> list[tuple[str, ...]]:
 
 
 def _is_alike(name: str) -> pl.Expr:
-    """Whether all cells that can have people have one value."""
+    """Return whether all possible cells have one value."""
     return (pl.col(name).n_unique() == 1) & (pl.col(name).null_count() == 0)
 
 
 def _is_said(release: Release, known: Sequence[str], other: str) -> pl.Expr:
-    """Whether the known columns say by definition what another one is."""
+    """Return whether the known columns define another one."""
     says = (
         pl.col(name).is_in([label for label, is_one in zip(labels, defines, strict=True) if is_one])
         for name in known
@@ -111,12 +111,12 @@ def _is_said(release: Release, known: Sequence[str], other: str) -> pl.Expr:
 
 
 def _is_refuted(name: str) -> pl.Expr:
-    """Whether known solutions have people with two values."""
+    """Return whether known solutions have people with two values."""
     return pl.col(name).filter("attained").drop_nulls().n_unique() > 1
 
 
 def labelled(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Records with the histogram columns that they say something of.
+    """Select the histogram columns that records determine.
 
     Args:
         records: Some columns, or the features that these are recodes of, as they were read.
@@ -164,7 +164,7 @@ def labelled(release: Release, records: pl.DataFrame, columns: Sequence[str]) ->
 def attributed(
     release: Release, cells: pl.DataFrame, people: pl.DataFrame, columns: Sequence[str]
 ) -> pl.DataFrame:
-    """The columns that are settled of people by those that are known of them.
+    """Find the columns of people that follow from their known columns.
 
     Args:
         cells: As from `recon_cli.capabilities.findings.disclosing.possible_cells`.

@@ -1,4 +1,4 @@
-"""What a work folder shows, read once: sums, and the worst places by name where they are wanted."""
+"""Findings of a work folder: sums, and the worst places by name if they are wanted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROTECTED = "HDF"
 
 @dataclass(frozen=True)
 class Rule:
-    """When people are given away.
+    """The rule by which people count as disclosed.
 
     Attributes:
         kind: See `recon_cli.capabilities.report.options.Report`.
@@ -34,14 +34,14 @@ class Rule:
 
 @dataclass(frozen=True)
 class Place:
-    """A unit where people are given away, or a place with recovered counts.
+    """A unit where people are disclosed, or a place with recovered counts.
 
     Attributes:
         people: Who are counted there; None where nobody asked, or of places of other levels.
-        given: How many of them, at least, are given away.
+        given: Least number of disclosed people.
         recovered: Its recovered counts.
-        small: How many of these are above zero and below the threshold.
-        name: What people call it, where the published files said so; else empty.
+        small: Number of these above zero and below the threshold.
+        name: Published name; empty where the files have none.
     """
 
     geoid: str
@@ -53,18 +53,18 @@ class Place:
 
     @property
     def page(self) -> str:
-        """The file beside the report that says more of it."""
+        """Return the file beside the report with its details."""
         return f"place-{self.geoid}.html"
 
     @property
     def called(self) -> str:
-        """Its name, or else its geoid."""
+        """Return its name, or else its geoid."""
         return self.name or self.geoid
 
 
 @dataclass(frozen=True)
 class ReconstructionFindings:
-    """What the reconstructed records show.
+    """The results of a reconstruction.
 
     Attributes:
         people: Records.
@@ -85,42 +85,42 @@ class ReconstructionFindings:
 
     @property
     def whole(self) -> Mapping[str, int]:
-        """The sums over all sizes."""
+        """Return the sums over all sizes."""
         row: dict[str, int] = self.by_size.drop("size").row(0, named=True)
         return row
 
     @property
     def unlisted(self) -> int:
-        """Units that stand for all places that the published files do not list."""
+        """Return the number of units that stand for all unlisted places."""
         return self.manifest.totals.get("unlisted", 0)
 
     @property
     def is_counted(self) -> bool:
-        """Whether the tables say how many people every unit has."""
+        """Report whether the tables state the number of people of every unit."""
         return not (self.uncounted or self.manifest.totals["uncounted"])
 
     @property
     def is_fitted(self) -> bool:
-        """Whether they only fit noisy counts, which bound nothing."""
+        """Report whether they only fit noisy counts, which bound nothing."""
         return bool(self.manifest.notes["is_fitted"])
 
     @property
     def knows_unique_units(self) -> bool:
-        """Whether no further unit may have exactly one reconstruction."""
+        """Report whether no further unit may have exactly one reconstruction."""
         return self.whole["undecided_units"] == self.whole["open_units"] == 0
 
     @property
     def knows_certain_records(self) -> bool:
-        """Whether no further record may be certain."""
+        """Report whether no further record may be certain."""
         return self.whole["certain_at_most"] == self.whole["certain"]
 
 
 @dataclass(frozen=True)
 class VariabilityFindings:
-    """What `recon solvar` found.
+    """The results of `recon solvar`.
 
     Attributes:
-        mode: What was measured.
+        mode: Mode of the measurement.
         percentiles: Table 6.
         by_size: Table 7.
     """
@@ -133,7 +133,7 @@ class VariabilityFindings:
 
 @dataclass(frozen=True)
 class UniqueFindings:
-    """People alone in their unit on the linking key, by size.
+    """People who are unique in their unit on the linking key, by size.
 
     Attributes:
         by_size: ``size``, ``population``, ``unique``, ``unique_pct``, the first row over all; null
@@ -148,10 +148,10 @@ class UniqueFindings:
 
 @dataclass(frozen=True)
 class ClaimFindings:
-    """What `recon claims` found.
+    """The results of `recon claims`.
 
     Attributes:
-        people: Of all units.
+        people: People of all units.
         whole: Records, at least, that are certain on all columns of claims.
         by_known: Columns ``known``, ``identity``, ``attribute``, ``inferential``: people, at
             least, of whom at most so many columns settle another one.
@@ -167,17 +167,17 @@ class ClaimFindings:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the tables bound the people of every unit."""
+        """Report whether the tables bound the people of every unit."""
         return not self.manifest.totals.get("open", self.manifest.statuses.get("open", 0))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that claims speak of."""
+        """Return the columns of claims."""
         return tuple(self.manifest.notes["columns"])
 
     @property
     def disclosed(self) -> Mapping[str, int]:
-        """By kind of disclosure the people of whom any other columns settle one."""
+        """Count by kind of disclosure the people of whom any columns determine another."""
         if self.by_known.is_empty():
             return {"identity": 0, "attribute": 0, "inferential": 0}
         row: dict[str, int] = self.by_known.drop("known").row(-1, named=True)
@@ -186,10 +186,10 @@ class ClaimFindings:
 
 @dataclass(frozen=True)
 class ScoreFindings:
-    """What `recon score` found.
+    """The results of `recon score`.
 
     Attributes:
-        links: Of ``links/``: its notes name sources, guessers and attackers.
+        links: Manifest of ``links/``: its notes name sources, guessers and attackers.
         rates: As from `recon_cli.capabilities.score.tables.make_rates`.
         gains: As from `recon_cli.capabilities.score.gains.make_gains`.
         passes: As from `recon_cli.capabilities.score.gains.make_passes`; None with the study's two.
@@ -208,27 +208,27 @@ class ScoreFindings:
 
     @property
     def truth(self) -> str:
-        """The source that is right."""
+        """Return the true source."""
         return self._called(str(self.links.notes["truth"]))
 
     @property
     def protected(self) -> str:
-        """The records that were tabulated."""
+        """Return the records that were tabulated."""
         return self._called(PROTECTED)
 
     @property
     def attackers(self) -> tuple[str, ...]:
-        """Names of the attacker files."""
+        """Return the names of the attacker files."""
         return tuple(map(self._called, self.links.notes["attackers"]))
 
     @property
     def guessers(self) -> Mapping[str, str]:
-        """Guesser → ``modal`` or ``proportional``."""
+        """Map guessers to ``modal`` or ``proportional``."""
         return {self._called(name): kind for name, kind in self.links.notes["guessers"].items()}
 
     @property
     def usual_guessers(self) -> tuple[str, ...]:
-        """The first guesser of each kind that does not leave a person out of his own guess."""
+        """Return the first guesser of each kind that does not leave out the person guessed."""
         left_out = set(map(self._called, self.links.notes["leave_one_out"]))
         first: dict[str, str] = {}
         for name, kind in self.guessers.items():
@@ -238,13 +238,13 @@ class ScoreFindings:
 
     @property
     def records(self) -> tuple[str, ...]:
-        """The sources that have records, the truth first."""
+        """Return the sources that have records, the truth first."""
         sources = map(self._called, self.links.notes["sources"])
         return tuple(name for name in sources if name not in self.guessers)
 
     @property
     def reconstruction(self) -> str | None:
-        """The source to speak of: this folder's own records, else the first of any others."""
+        """Return the main source: this folder's own records, else the first of any others."""
         if self.own is not None:
             return self.own
         others = [name for name in self.records if name not in (self.truth, self.protected)]
@@ -254,13 +254,13 @@ class ScoreFindings:
         return self.labels.get(name, name)
 
     def table(self, *names: str) -> pl.DataFrame:
-        """The rates of some tables, those that there are."""
+        """Return the rates of some tables, as far as they exist."""
         return self.rates.filter(pl.col("table").is_in(names))
 
 
 @dataclass(frozen=True)
 class AuditFindings:
-    """What `recon audit` found.
+    """The results of `recon audit`.
 
     Attributes:
         by_table: ``level, table, cells``, the number of cells of each status, and the ``smallest``
@@ -278,27 +278,27 @@ class AuditFindings:
 
     @property
     def zeros(self) -> int:
-        """Recovered counts that are 0: they say that nobody is there."""
+        """Count the recovered zeros, which reveal that nobody is there."""
         return int((self.recovered_counts["count"] == 0).sum())
 
     @property
     def small(self) -> int:
-        """Recovered counts below the threshold that say that somebody is there."""
+        """Count the recovered counts above 0 and below the threshold."""
         return int((self.recovered_counts["is_small"]).sum())
 
     @property
     def recovered(self) -> int:
-        """Protected counts that follow from the others."""
+        """Count the protected counts that follow from the others."""
         return self.manifest.statuses.get("recovered", 0)
 
     @property
     def left_out(self) -> int:
-        """Counts that are simply left out of tables."""
+        """Count the counts that are left out of tables."""
         return self.manifest.totals.get("left_out", 0)
 
     @property
     def how(self) -> str:
-        """What was done to the counts, as far as they differ in that."""
+        """Describe how the counts are protected, as far as they differ in that."""
         flagged = int(self.by_suppression["cells"].sum())
         changed = self.manifest.totals["cells"] - flagged - self.left_out
         done = {"suppressed": flagged, "changed": changed, "left out": self.left_out}
@@ -308,12 +308,12 @@ class AuditFindings:
 
 @dataclass(frozen=True)
 class Certain:
-    """A number of certain records, which is none without its columns.
+    """A number of certain records with the columns that it refers to.
 
     Attributes:
-        records: How many, at least.
+        records: Least number of certain records.
         of: All records.
-        columns: What is certain of them.
+        columns: Columns on which they are certain.
     """
 
     records: int
@@ -323,7 +323,7 @@ class Certain:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the headline and several sections share.
+    """The findings that the headline and several sections share.
 
     Attributes:
         work: The folders that a section reads for itself.
@@ -342,7 +342,7 @@ class Findings:
         laws: By which the counts were published, in words; none where all are exact.
         kinds_of_law: Their names, each once.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
-        not_asked: What was not looked at, half a sentence each.
+        not_asked: What was not examined, half a sentence each.
         reasons: Numbers of the files that are not used, each with the officer's reason.
     """
 
@@ -368,7 +368,7 @@ class Findings:
 
     @property
     def certain(self) -> Certain | None:
-        """The number of certain records that is told first: of claims, if there are any."""
+        """Return the main number of certain records: from claims, if there are any."""
         found = self.reconstruction
         if isinstance(self.claims, ClaimFindings):
             claims = self.claims

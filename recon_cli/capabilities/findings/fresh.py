@@ -1,4 +1,4 @@
-"""Which folders of a work folder are there and fit together, by the digests in their manifests."""
+"""The folders of a work folder that exist and fit together, by digests in their manifests."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class WorkFolder:
     path: Path
 
     def holds(self, stage: Stage) -> bool:
-        """Whether a stage has published, whatever it was made from."""
+        """Test whether a stage has published, whatever it was made from."""
         return (self.path / stage.folders[0]).is_dir()
 
     def open(self, stage: Stage, name: str | None = None) -> Folder:
-        """A folder of a stage, by default its first.
+        """Open a folder of a stage, by default its first.
 
         Raises:
             StageError: It is not there, or damaged.
@@ -48,9 +48,9 @@ class WorkFolder:
         return open_folder(self.path, stage, name or stage.folders[0])
 
     def fresh(self, stage: Stage, partition: str | None = None) -> Folder | Missing:
-        """The first folder of a stage, if it was made from what is there now.
+        """Open the first folder of a stage, if it was made from the present inputs.
 
-        Tables that are not there any more contradict nothing.
+        Missing tables do not count as changed.
 
         Args:
             stage: One that reads counts or reconstructed records.
@@ -79,24 +79,24 @@ class WorkFolder:
         return folder
 
     def _source(self, stage: Stage, partition: str | None) -> Folder | Missing | None:
-        """What a stage has published; tables that are not there any more are None."""
+        """Open a stage's folder; None for missing tables."""
         if stage != INGEST:
             return self.fresh(stage, partition)
         return self.open(INGEST) if self.holds(INGEST) else None
 
 
 def made_from(manifest: Manifest, folder: Folder) -> bool:
-    """Whether a stage's inputs are the partitions of ``folder`` as they are now."""
+    """Test whether a stage was made from the present partitions of ``folder``."""
     inputs = manifest.inputs["partitions"]
     now = {name: folder.digest(name) for name in folder.partitions}
     return {name: row.get(folder.path.name) for name, row in inputs.items()} == now
 
 
 def own_source(links: Manifest, microdata: Folder) -> str | None:
-    """The source of the links that is the work folder's ``microdata/``, if one is.
+    """Return the source of the links that is the work folder's ``microdata/``, if one is.
 
     Args:
-        links: Of ``links/``.
+        links: Manifest of ``links/``.
     """
     own = {name: microdata.digest(name) for name in microdata.partitions}
     inputs = links.inputs["partitions"]
@@ -108,7 +108,7 @@ def own_source(links: Manifest, microdata: Folder) -> str | None:
 
 
 def _fits(manifest: Manifest, folder: Folder, partition: str | None) -> bool:
-    """Whether a stage was made from a folder as it is now, or from one partition of it."""
+    """Test whether a stage was made from a present folder, or from one partition of it."""
     name, shared = folder.path.name, manifest.inputs["shared"]
     if name in shared:  # it read the folder whole
         return bool(shared[name] == folder.manifest.key)
@@ -123,7 +123,7 @@ def _fits(manifest: Manifest, folder: Folder, partition: str | None) -> bool:
 
 
 def _fits_partner(manifest: Manifest, folder: Folder, number: int) -> bool:
-    """Whether a stage was made from the counts of another run as they are now.
+    """Test whether a stage was made from the present counts of another run.
 
     Args:
         folder: Its counts; partitions that the stage did not read may be among them.
@@ -139,7 +139,7 @@ def _fits_partner(manifest: Manifest, folder: Folder, number: int) -> bool:
 
 
 def _enumerate_commands(commands: Sequence[str]) -> str:
-    """Commands in the order in which they are typed.
+    """Join commands in the order in which to type them.
 
     >>> _enumerate_commands(["recon link", "recon score"])
     '`recon link`, then `recon score`'

@@ -1,4 +1,4 @@
-"""What releases of the same places prove together, and who lives with whom."""
+"""Joint findings: proofs from several releases of the same places, and who lives with whom."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ SOLVED: Final = ("proven", "bounded")
 
 
 def are_all_open(manifest: Manifest) -> bool:
-    """Whether no place of ``joint/`` has tables that bound its records, so that none is counted."""
+    """Test whether no place of ``joint/`` has bounded records, so that none is counted."""
     units: int = manifest.totals["units"]
     return 0 < units == manifest.statuses.get("open", 0)
 
 
 def shown_parts(manifest: Manifest) -> tuple[str, str]:
-    """What the links of ``joint/`` call the run's own records, and its partner's.
+    """Return the names of the run's own records, and of its partner's, in the links of ``joint/``.
 
-    Further parts only say more of these.
+    Further parts only add information about these.
     """
     own, partner = manifest.notes["parts"][:2]
     return str(own), str(partner)
@@ -37,7 +37,7 @@ def shown_parts(manifest: Manifest) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class DivisionFindings:
-    """What was found of who lives with whom.
+    """The findings about who lives with whom.
 
     Attributes:
         certain: Records of the partner that are in every solution with every member.
@@ -53,7 +53,7 @@ class DivisionFindings:
 
     @classmethod
     def of(cls, units: pl.DataFrame) -> DivisionFindings:
-        """Of rows of ``joint_units/``."""
+        """Sum rows of ``joint_units/``."""
         division = units["division"]
         return cls(
             int(units["certain_with_members"].sum()),
@@ -65,7 +65,7 @@ class DivisionFindings:
 
 @dataclass(frozen=True)
 class JointFindings:
-    """What `recon joint` found.
+    """The results of `recon joint`.
 
     Attributes:
         by_size: By ``size`` of a place, the first row over all: ``places``, and for each part that
@@ -87,12 +87,12 @@ class JointFindings:
 
     @property
     def solved(self) -> int:
-        """Places with a joint solution."""
+        """Count places with a joint solution."""
         return sum(self.manifest.statuses.get(name, 0) for name in SOLVED)
 
     @property
     def own(self) -> tuple[int, int, int]:
-        """The run's own records, those that its own tables prove, and those that all prove."""
+        """Count the run's own records, those proven by its own tables, and by all tables."""
         records, alone, joint = (
             self.manifest.totals[f"{self.shown_parts[0]}_{what}"] for what in COUNTED
         )

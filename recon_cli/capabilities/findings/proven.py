@@ -1,6 +1,6 @@
-"""Which records are certain, and which units have one solution, whichever stage proved it.
+"""Proven records and units: which are certain or unique, whichever stage proved it.
 
-Everything that tells a number of certain records asks here: report, show, compare.
+All numbers of certain records, in report, show and compare, are computed here.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _SUMS = (
 
 @dataclass(frozen=True)
 class ProvenRecords:
-    """How many records are certain: the number of no stage, but of all proofs together.
+    """The number of certain records by the proofs of all stages together.
 
     Attributes:
         at_least: Proven to be in every solution.
         at_most: No more can be.
-        columns: What is certain of them, in the schema's order.
-        stages: Whose proofs were counted.
+        columns: Columns on which they are certain, in the schema's order.
+        stages: Stages whose proofs are counted.
     """
 
     at_least: int
@@ -58,7 +58,7 @@ class ProvenRecords:
 
 @dataclass(frozen=True)
 class Proofs:
-    """The proofs that a work folder holds of its reconstructed records, all of them fresh.
+    """The proofs about reconstructed records in a work folder, all of them current.
 
     Attributes:
         solvar: The folder; None where variability was not measured.
@@ -73,7 +73,7 @@ class Proofs:
 
     @classmethod
     def of(cls, work: WorkFolder, release: Release, partition: str | None = None) -> Proofs:
-        """Those of a work folder whose reconstruction fits its tables.
+        """Open those of a work folder whose reconstruction fits its tables.
 
         Args:
             partition: The only one that is asked about; default all.
@@ -89,22 +89,22 @@ class Proofs:
 
     @property
     def mode(self) -> Mode | None:
-        """In which variability was measured, if it was."""
+        """Return the mode in which variability was measured, if it was."""
         return None if self.solvar is None else self.solvar.manifest.notes["mode"]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The histogram columns that the tables in use show: those of certain records."""
+        """Return the histogram columns of certain records, which the tables distinguish."""
         return known_columns(self.release, self.microdata)
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Whose proofs there are."""
+        """Return the stages that proofs come from."""
         found = (self.microdata, self.solvar, self.claims)
         return tuple(each.manifest.stage for each in found if each is not None)
 
     def claimed(self, partition: str, span: Span = EVERYWHERE) -> pl.DataFrame | None:
-        """See `claimed_records`; None where nothing was claimed."""
+        """Return `claimed_records`; None without claims."""
         if self.claims is None:
             return None
         rows = self.claims.read(partition, span)
@@ -118,11 +118,11 @@ class Proofs:
         *,
         mode: Mode | None = None,
     ) -> pl.DataFrame:
-        """The units of a partition; see `proven_units`.
+        """Return the units of a partition; see `proven_units`.
 
         Args:
-            records: Of ``microdata/``, the same units.
-            span: Of geoids.
+            records: Records of ``microdata/``, for the same units.
+            span: Range of geoids.
             mode: In which variability counts as measured; default that of the folder.
         """
         return proven_units(
@@ -134,7 +134,7 @@ class Proofs:
         )
 
     def records(self) -> ProvenRecords:
-        """How many records are certain, over all partitions, on `columns`."""
+        """Count certain records over all partitions, on `columns`."""
         place = self.release.geoid_column
         parts = [
             self.units(name, self.microdata.read(name, columns=(place, "certain")))
@@ -148,27 +148,27 @@ class Proofs:
 
 
 def known_columns(release: Release, microdata: Folder) -> tuple[str, ...]:
-    """The histogram columns that the tables of reconstructed records show."""
+    """Return the histogram columns that the tables of reconstructed records distinguish."""
     names = microdata.manifest.notes["columns"]
     return tuple(column for column in release.histogram if column in names)
 
 
 def unasked_columns(release: Release, claims: Manifest) -> tuple[str, ...]:
-    """The columns that tables show and the schema's ``histogram`` leaves out, or joins in another.
+    """Return the columns that tables distinguish but ``histogram`` leaves out or merges.
 
     Args:
-        claims: Of ``claims/``; of the same tables.
+        claims: Manifest of ``claims/``, from the same tables.
     """
     shown = dict.fromkeys((*claims.notes["columns"], *claims.notes["unasked"]))
     return tuple(name for name in shown if name not in release.histogram)
 
 
 def proof_conditions(laws: Sequence[str], *, assumes_zeros: bool) -> list[str]:
-    """What every proof rests on besides the counts, a sentence each.
+    """List the conditions of every proof besides the counts, a sentence each.
 
     Args:
         laws: By which the counts were published, in words; none where all are exact.
-        assumes_zeros: Whether structural zeros that the schema assumes were taken for granted.
+        assumes_zeros: Whether structural zeros that the schema assumes were used.
     """
     conditions = []
     if laws:
@@ -185,7 +185,7 @@ def proof_conditions(laws: Sequence[str], *, assumes_zeros: bool) -> list[str]:
 
 
 def claimed_records(release: Release, columns: Sequence[str], claims: pl.DataFrame) -> pl.DataFrame:
-    """What verified claims prove of histogram cells.
+    """Derive bounds of histogram cells from verified claims.
 
     Args:
         columns: The columns that claims speak of.
@@ -206,7 +206,7 @@ def claimed_records(release: Release, columns: Sequence[str], claims: pl.DataFra
 
 
 def placed_records(release: Release, microdata: pl.DataFrame) -> pl.DataFrame:
-    """The units' geoids, the records ``placed`` in each, and how many of them are ``certain``."""
+    """Return the units' geoids, the records ``placed`` in each, and the ``certain`` ones."""
     return microdata.group_by(release.geoid_column).agg(
         placed=pl.len().cast(pl.Int64), certain=pl.col("certain").sum()
     )
@@ -219,7 +219,7 @@ def proven_units(
     claimed: pl.DataFrame | None,
     mode: Mode | None,
 ) -> pl.DataFrame:
-    """Units with what is proven of them, whoever proved it.
+    """Combine the proofs of all stages about units.
 
     Args:
         units: Rows of ``blocks/``.
@@ -256,10 +256,10 @@ def proven_units(
 
 
 def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) -> pl.DataFrame:
-    """How many solutions the units of one partition have, and how many records are certain.
+    """Count the solutions of the units of one partition, and the certain records.
 
-    A proof counts whoever found it: `recon reconstruct` takes all counts at once, `recon solvar`
-    in relaxed mode takes each unit alone but searches further.
+    A proof counts whoever found it: `recon reconstruct` uses all counts at once, `recon solvar` in
+    relaxed mode examines each unit alone but searches further.
 
     Args:
         proven: As from `proven_units`.
@@ -301,7 +301,7 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
 def _side_by_side(
     units: pl.DataFrame, placed: pl.DataFrame, variability: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """Units with their certain records and variability; nulls where nothing was measured."""
+    """Join units with their certain records and variability; nulls where nothing was measured."""
     place = units.columns[0]
     joined = units.join(placed, on=place, how="left", maintain_order="left")
     columns = ("solvar_pct", "solvar_upper_pct", "certain_records", "certain_upper")
@@ -312,7 +312,7 @@ def _side_by_side(
 
 
 def _uniqueness(mode: Mode | None) -> pl.Expr:
-    """How many solutions a unit has. Only an exact distance is one to another solution."""
+    """Return whether a unit has one or more solutions. Only an exact distance shows another."""
     several = pl.lit(value=mode == "exact") & (pl.col("solvar_pct") > 0)
     return (
         pl.when(pl.col("status") == "unique")
@@ -326,7 +326,7 @@ def _uniqueness(mode: Mode | None) -> pl.Expr:
 
 
 def add_up_sizes(parts: Sequence[pl.DataFrame], sizes: Sizes) -> pl.DataFrame:
-    """Partitions as one; `uniqueness_by_size` with ``size`` (a label), first over all sizes."""
+    """Combine partitions; `uniqueness_by_size` with ``size`` (a label), first over all sizes."""
     summed = (
         pl.concat(parts).group_by("number").agg(pl.col(name).sum() for name in _SUMS).sort("number")
     )

@@ -1,4 +1,4 @@
-"""Result tables that stages have published, read again for summaries and pages."""
+"""Published result tables, read again for summaries and pages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from recon_cli.store import open_folder
 
 
 def read_table(work: Path, stage: Stage, name: str) -> pl.DataFrame:
-    """A result table that a stage has written as Parquet beside its data."""
+    """Read a result table that a stage has written as Parquet beside its data."""
     return pl.read_parquet(open_folder(work, stage, stage.folders[0]).read_extra(f"{name}.parquet"))
 
 
 def read_disclosures(work: Path) -> pl.DataFrame:
-    """People by the most columns it takes to settle another one, and by kind of disclosure.
+    """Read people by the most columns needed to determine another one, and kind of disclosure.
 
     Returns:
         One row for each number of columns ``known``: the least number of people, in every
@@ -30,5 +30,5 @@ def read_disclosures(work: Path) -> pl.DataFrame:
 
 
 def read_variability_by_size(work: Path) -> pl.DataFrame:
-    """The published Table 7, with certain records; see `variability_by_size`."""
+    """Read the published Table 7, with certain records; see `variability_by_size`."""
     return pl.read_csv(open_folder(work, SOLVAR, "solvar").read_extra("by_size.csv"))

@@ -1,4 +1,4 @@
-"""What a section of the report declares: what it reads, and how that is rendered."""
+"""Declarations of report sections: their input and how it is rendered."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ class Section(Generic[Part]):
     Attributes:
         key: For links to it.
         title: Its heading, or what makes it of the release's words.
-        read: What the section is about: a part of the findings, or a folder of ``findings.work``;
-            None where it was not asked for, and then there is no section.
-        render: What is told of that, beside the rest of the findings. Several sections where one
-            part fills them.
+        read: Selects the input: a part of the findings, or a folder of ``findings.work``;
+        render: Renders the input, beside the rest of the findings. Several sections where one
     """
 
     key: str
@@ -35,7 +33,7 @@ class Section(Generic[Part]):
     render: Callable[[Part, Findings, Words], tuple[ReportSection, ...]]
 
     def compose(self, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
-        """The section, or what is missing for it."""
+        """Compose the section, or a note of what is missing for it."""
         part = self.read(findings)
         if part is None:
             return ()
@@ -46,7 +44,7 @@ class Section(Generic[Part]):
 
 
 def folder_of(stage: Stage) -> Callable[[Findings], Folder | Missing | None]:
-    """Reads the first folder of a stage, if that fits the others; None where nobody asked."""
+    """Return a reader of the first folder of a stage, if it fits; None if it was not asked for."""
 
     def found(findings: Findings) -> Folder | Missing | None:
         return findings.work.fresh(stage) if findings.work.holds(stage) else None

@@ -1,4 +1,4 @@
-"""The stages whose folders findings are read from, by name: none of their code is imported."""
+"""Names of the stages whose folders are read for findings; none of their code is imported."""
 
 from __future__ import annotations
 

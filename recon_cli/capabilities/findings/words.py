@@ -1,4 +1,4 @@
-"""The words in which a run tells its results."""
+"""The words of a run's results."""
 
 from __future__ import annotations
 
