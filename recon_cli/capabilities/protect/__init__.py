@@ -1,4 +1,4 @@
-"""Share what all protections of records and of counts have in common."""
+"""Shared parts of all protections of records and of counts."""
 
 from recon_cli.stage import Command
 

@@ -1,7 +1,7 @@
 """Accuracy of protected counts: errors by level, table and size of the geounit, and copies.
 
-Sums add up over partitions; the table of accuracy is made of their total. Copies of a count in one
-geounit are known to undo rounding and perturbation.
+Errors are summed over partitions, and the accuracy table is made from the totals. Copies of a count
+in one geounit are counted because averaging them undoes rounding and perturbation.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _ROWS_AT_ONCE: Final = 500_000
 
 
 def count_accuracy(release: Release, protected: pl.DataFrame) -> pl.DataFrame:
-    """How far protected counts of records are from the true ones.
+    """Compute the errors of protected counts of records.
 
     Args:
         release: The schema, all of whose tables are published.
@@ -108,7 +108,7 @@ def _levels(release: Release) -> set[str]:
 
 
 def sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
-    """Add up how far protected counts are from the true ones.
+    """Sum the errors of protected counts.
 
     Args:
         truth: Has the geounits, their populations and what is published for them.
@@ -153,7 +153,7 @@ def _sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) -
 
 
 def _cells_published(truth: Publication, geounits: pl.DataFrame) -> pl.DataFrame:
-    """How many cells of each table are published."""
+    """Count the published cells of each table."""
     rows = [
         (number, name, len(cells))
         for number, pattern in enumerate(truth.coverage)
@@ -193,7 +193,7 @@ def _errors(cells: pl.DataFrame) -> pl.DataFrame:
 def _relations(
     release: Release, truth: Publication, protected: pl.DataFrame, geounits: pl.DataFrame
 ) -> pl.DataFrame:
-    """How many of the relations that the true counts meet the published ones meet, too."""
+    """Count the relations among true counts that the published ones also satisfy."""
     frames = [SUMS.to_frame()]
     for number, pattern in enumerate(truth.coverage):
         here = geounits.filter(pl.col("pattern") == number)
@@ -215,7 +215,7 @@ def _relations(
 
 
 def accuracy_table(release: Release, sums: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Columns of `ACCURACY`, by level, then by table, then by size; `ALL` sums over them.
+    """Make the table of `ACCURACY`, by level, then by table, then by size; `ALL` sums over them.
 
     Args:
         release: Orders levels and tables.
@@ -273,7 +273,7 @@ def _measures() -> list[pl.Expr]:
 
 @dataclass(frozen=True)
 class Copies:
-    """How often the same count is published, which is what averaging needs.
+    """How often the same count is published, which averaging exploits.
 
     Attributes:
         cells: Published cells of a geounit.

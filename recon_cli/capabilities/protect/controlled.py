@@ -1,8 +1,8 @@
-"""Controlled rounding: every count to a neighbouring multiple, so that the tables stay additive.
+"""Controlled rounding: round every count to a neighbouring multiple, with additive tables.
 
-The relations among the published counts of a geounit are those that the closure of its margins
-meets (`recon_cli.model.margins.Margins.checks`). With ``n = b q + r`` and 1 for a count rounded up,
-they become equations over zeros and ones.
+The relations among the published counts of a geounit are those in the closure of its margins
+(`recon_cli.model.margins.Margins.checks`). With ``n = b q + r`` and 1 for a count rounded up, they
+become equations over zeros and ones.
 
 See *controlled rounding* in docs/glossary.md.
 """
@@ -31,8 +31,8 @@ def round_controlled(counts: IntArray, relations: sparse.csr_array, base: int) -
     """Round the counts of one geounit.
 
     Each goes to one of its two neighbouring multiples, multiples stay, and the sum of all changes
-    is as small as the relations allow. Where no such rounding meets all relations, which may be so
-    in tables of three and more dimensions, those that it does meet are as many as possible.
+    is as small as the relations allow. If no such rounding satisfies all relations, which can
+    happen in tables of three and more dimensions, it satisfies as many as possible.
 
     Args:
         counts: At least 0.
@@ -76,7 +76,7 @@ def round_geounits(
 
     Args:
         release: Says what the cells count.
-        truth: What is published for each geounit.
+        truth: Published counts of each geounit.
         counts: ``geoid, table, cell, count``: true counts above zero, distinct.
 
     Returns:
@@ -104,7 +104,7 @@ def round_geounits(
 
 
 def _most_relations(program: IntegerProgram, gain: IntArray) -> SolveResult:
-    """The best values where each relation may be given up, at more than all else costs."""
+    """Return the best values if each relation may be dropped, at a cost above all others."""
     rows, width = program.shape
     old = program.constraints
     reach = abs(old.A).sum(axis=1) + np.abs(old.least)

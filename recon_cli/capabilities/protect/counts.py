@@ -1,4 +1,4 @@
-"""Records or exact counts → protected counts, by the laws that `protection.yaml` declares."""
+"""Protect records or exact counts by the laws that `protection.yaml` declares."""
 
 from __future__ import annotations
 
@@ -65,10 +65,9 @@ def protect_counts(
         data: Records, as `recon_cli.tabulation.tabulate` takes them; or exact counts.
         protection: The laws; each must keep zeros and publish count by count, or be controlled
             rounding.
-        chance: Of all keys. Whoever has its key, or guesses the seed that it follows from, undoes
-            the protection.
-        records: What exact counts were counted from, if that is known.
-        keys: Where the chance of a cell comes from.
+        chance: Source of all keys. Whoever has its key, or guesses the seed behind it, undoes
+        records: Records behind exact counts, if known.
+        keys: Source of a cell's chance.
         identifier: The column that the keys of records are made of; default what they say.
 
     Returns:
@@ -119,7 +118,7 @@ def count_records(
     tables: Sequence[Table] | None = None,
     units: pl.Series | None = None,
 ) -> Publication:
-    """The counts of the geounits that there are.
+    """Count records in the geounits that exist.
 
     Args:
         records: As `recon_cli.tabulation.tabulate` takes them.
@@ -158,7 +157,7 @@ def _some(pattern: CoveragePattern, names: set[str]) -> CoveragePattern:
 
 
 def require_zeros_kept(law: Law) -> None:
-    """Refuse a law that publishes other than zero for a true zero.
+    """Refuse a law that may publish a true zero as another number.
 
     Raises:
         ConfigError: It does, or it cannot publish count by count.
@@ -192,7 +191,7 @@ def require_one_pattern(truth: Publication) -> None:
 
 
 def tidy_counts(truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
-    """Protected counts as the rows of a tidy file in which a cell without a row is zero.
+    """Convert protected counts to rows of a tidy file in which a cell without a row is zero.
 
     Such a file must mention every published cell of a level and every geounit, so zeros have rows
     for all cells of each level's first geounit, and for one cell of a geounit that has no others.
@@ -221,7 +220,7 @@ def tidy_counts(truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_levels(release: Release, counts: pl.DataFrame, protection: Protection) -> pl.DataFrame:
-    """Counts in order, with ``level`` and ``law``, the place of each one's law."""
+    """Sort counts, and add ``level`` and ``law``, the index of each one's law."""
     level = release.geography.level_names(pl.col("geoid"))
     named = counts.with_columns(level=level)
     pairs = named.select("table", "level").unique()

@@ -1,7 +1,7 @@
-"""What protections of counts have in common: records or exact counts → counts, law and accuracy.
+"""Shared parts of protections of counts: from records or exact counts to counts, law, accuracy.
 
-The first folder is a tidy publication with its ``protection.yaml``, as `recon ingest` reads it; the
-second says how far off the counts are.
+The first folder is a tidy publication with its ``protection.yaml``, which `recon ingest` reads; the
+second contains the errors of the counts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
-        """The settings that matter to the counts; values that JSON can express.
+        """Return the settings that affect the counts; values that JSON can express.
 
         Raises:
             ReconError: The config is wrong.
@@ -71,7 +71,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
     @property
     @abstractmethod
     def statements(self) -> Protection:
-        """The laws by which the counts are to be read.
+        """Return the laws of the published counts.
 
         Raises:
             ConfigError: The release lacks what they need.
@@ -88,9 +88,9 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         """Protect the counts of a partition.
 
         Args:
-            shared: Of `share`.
+            shared: Result of `share`.
             truth: The true counts.
-            records: What they were counted from, if that is known.
+            records: Records behind the counts, if known.
             on_progress: For what takes long.
 
         Returns:
@@ -99,46 +99,46 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     @abstractmethod
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:
-        """What is counted of a partition besides ``units`` and ``people``."""
+        """Return further totals of a partition besides ``units`` and ``people``."""
 
     @property
     def identifier(self) -> str | None:
-        """A column of the records to keep."""
+        """Return a column of the records to keep."""
         return getattr(self.config, "identifier", None)
 
     @property
     def files(self) -> tuple[InputFile, ...]:
-        """Files from outside that it depends on, besides the list of units."""
+        """Return outside files that it depends on, besides the list of units."""
         return ()
 
     @property
     def described(self) -> Mapping[str, bytes]:
-        """Files beside the counts, besides the laws and the list of units: name → content."""
+        """Return files beside counts, laws and list of units: name → content."""
         return {}
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """No ε bounds what these counts tell."""
+        """Return nothing: no ε bounds what these counts reveal."""
         return [Spend("", "all counts", None)]
 
     def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:
-        """The rows that are published; columns of `recon_cli.frames.COUNTS`."""
+        """Return the rows to publish; columns of `recon_cli.frames.COUNTS`."""
         return tidy_counts(truth, protected)
 
     def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:  # noqa: ARG002
-        """What else is written of a partition, a frame a further folder."""
+        """Return further frames of a partition, one for each further folder."""
         return ()
 
     # --- what is the same for all -----------------------------------------------------------------
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Which tables of records are counted."""
+        """Return the tables of records that are counted."""
         return self.release.select_tables(getattr(self.config, "tables", None))
 
     @cached_property
     def origin(self) -> Origin:
-        """Where the true counts come from."""
+        """Return the origin of the true counts."""
         return Origin(
             self.name,
             self.tables,
@@ -149,7 +149,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     @cached_property
     def units(self) -> pl.Series | None:
-        """The geoids of all units, inhabited or not; None for those with records.
+        """Return the geoids of all units, inhabited or not; None for those with records.
 
         Raises:
             SourceError: Their list cannot be read.
@@ -159,12 +159,12 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     @cached_property
     def beside(self) -> Mapping[str, bytes]:
-        """The files beside the counts: name → content."""
+        """Return the files beside the counts: name → content."""
         laws = protection_files(self.release, self.statements, is_study=self.is_study)
         return {**self.described, **laws, **unit_list_file(self.units)}
 
     def ingredients(self) -> Ingredients:
-        """Settings, list of units and the records or counts.
+        """Return settings, list of units and the records or counts.
 
         Raises:
             ConfigError: The config is wrong, or there are no records.
@@ -180,11 +180,10 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         )
 
     def pieces(self) -> Sequence[Piece]:
-        """The partitions."""
         return self.origin.pieces(self.release)
 
     def truth(self, partition: str) -> tuple[Publication, pl.DataFrame | None]:
-        """The true counts of a partition, and the records where there are any.
+        """Return the true counts of a partition, and the records if there are any.
 
         Raises:
             SourceError: They cannot be read, or units with records are not listed.
@@ -196,7 +195,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         return truth, records
 
     def protect(self, shared: Shared, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
-        """Protect the counts of a partition, and measure how far off they are."""
+        """Protect the counts of a partition, and measure their errors."""
         truth, records = self.truth(piece.partition)
         protected = self.publish(shared, truth, records, on_progress)
         unit = truth.geounits.filter(level=self.release.geography.unit.name)
@@ -225,7 +224,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
                 staging.write_extra(folder, name, content)
 
     def finish(self) -> None:
-        """Write the counts as one file, if it was asked for.
+        """Write the counts as one file, if requested.
 
         Raises:
             StageError: The folder is damaged, or the file cannot be written.
@@ -236,12 +235,12 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
 
 class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCounts]):
-    """A protection of each count by itself, by a law: its chance comes from the records."""
+    """A protection that perturbs each count by itself, with chance derived from the records."""
 
     @property
     @abstractmethod
     def law(self) -> Law:
-        """The law.
+        """Return the law.
 
         Raises:
             ConfigError: There is none of these parameters.
@@ -249,22 +248,22 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
 
     @property
     def keys(self) -> Keys:
-        """Where the chance of a cell comes from."""
+        """Return the source of a cell's chance."""
         return "records"
 
     @property
     def draws_by_cell(self) -> bool:
-        """Whether chance decides, and no records say which cells count the same people."""
+        """Report whether chance is used without records that relate cells of the same people."""
         return self.law.has_cost and (self.keys == "cells" or self.origin.counts is not None)
 
     @property
     def levels(self) -> tuple[str, ...] | None:
-        """Those that are protected; None for all."""
+        """Return the levels that are protected; None for all."""
         return getattr(self.config, "levels", None)
 
     @property
     def statements(self) -> Protection:
-        """The law, at its levels.
+        """Return the law, at its levels.
 
         Raises:
             ConfigError: The law changes zeros, too.
@@ -273,7 +272,7 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         return Protection((Statement(self.law, levels=self.levels),))
 
     def settings(self) -> Mapping[str, Any]:
-        """Where chance comes from, and the laws as they are published."""
+        """Return the source of chance, and the laws as published."""
         return {
             "keys": self.keys,
             "identifier": self.identifier,
@@ -283,7 +282,7 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
 
     @property
     def kept_for(self) -> str:
-        """Later tables, and corrected ones: a cell whose records stay is published as before."""
+        """Return the key's use: later and corrected tables publish unchanged cells as before."""
         return key_of(
             {
                 "law": self.law.model_dump(mode="json", exclude={"table"}),
@@ -293,12 +292,12 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         )
 
     def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance:
-        """What all keys are made with."""
+        """Return the source of all keys."""
         return draw()
 
     @property
     def _corrected(self) -> str:
-        """What is drawn anew when the data were corrected, in words."""
+        """Describe what is drawn again when the data were corrected."""
         if self.draws_by_cell:
             return "draws the counts anew that changed, no other"
         if self.identifier is not None:
@@ -327,7 +326,7 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         )
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:
-        """How many counts are changed, and how many published more than once."""
+        """Count the changed counts, and those published more than once."""
         copies = [
             count_copies(self.release, protected.filter(level=pattern.level), cells_of(pattern))
             for pattern in truth.coverage
@@ -342,12 +341,12 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """The law, and what is known to undo it: how often a count is published."""
+        """Return the law, and how often a count is published, which may undo it."""
         copies = copies_in_a_unit(self.release, self.tables)
         return {"law": describe_law(self.law), "copies": copies}
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """The law, what it changed, and what is known to undo it."""
+        """Report the law, what it changed, and what may undo it."""
         totals, copies = manifest.totals, manifest.notes["copies"]
         yield "law", manifest.notes["law"]
         yield self.people, totals["people"]

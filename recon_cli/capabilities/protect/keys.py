@@ -1,4 +1,4 @@
-"""Keys: uniform words of names, never of who draws first.
+"""Keys: uniform words derived from names, not from the order of draws.
 
 A cell key is made of the keys of the cell's records, so that cells with the same records have the
 same key, in whatever table and at whatever level they are published.
@@ -26,12 +26,12 @@ _HALF: Final = np.uint64(32)
 def record_keys(
     release: Release, records: pl.DataFrame, chance: KeyedChance, identifier: str | None = None
 ) -> WordArray:
-    """A key, a word, for each record.
+    """Derive a key, a word, for each record.
 
     Args:
         release: Names the geoid and the features.
         records: One row per person.
-        chance: Of all keys.
+        chance: Source of all keys.
         identifier: The column that tells records apart. Without it the key is that of the
             record's geoid and features; records alike in all of them, which are interchangeable,
             are numbered.
@@ -54,14 +54,14 @@ def record_keys(
 def cell_keys(
     release: Release, records: pl.DataFrame, keys: WordArray, tables: Sequence[Table]
 ) -> pl.DataFrame:
-    """The sum of the record keys in each cell, modulo 2⁶⁴.
+    """Sum the record keys in each cell, modulo 2⁶⁴.
 
-    Both halves of each are one more, so that no sum is zero, which a table has no row for.
+    One is added to both halves of each key, so that no sum is zero, for which a table has no row.
 
     Args:
         records: One row per person.
         keys: From `record_keys`.
-        tables: Which.
+        tables: Tables of the cells.
 
     Returns:
         Columns ``geoid, table, cell, key`` (UInt64), for cells with records.
@@ -79,29 +79,29 @@ def cell_keys(
 
 
 def independent_keys(counts: pl.DataFrame, chance: KeyedChance) -> WordArray:
-    """A key for each count, of its geounit, table and cell, and of the count itself.
+    """Derive a key for each count from its geounit, table and cell, and the count itself.
 
-    So a count that is corrected has another key: noise of the same one would publish the exact
+    So a corrected count gets another key: noise with the same key would publish the exact
     difference.
 
     Args:
         counts: Columns ``geoid, table, cell, count``.
-        chance: Of all keys.
+        chance: Source of all keys.
     """
     names = counts.select(pl.concat_str("geoid", "table", "cell", "count", separator="\x1f"))
     return chance.named("cell").words_of_each(names.to_series())[:, 0]
 
 
 def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance) -> WordArray:
-    """A key for each count, of its geounit, of what it counts, and of the count itself.
+    """Derive a key for each count from its geounit, its condition, and the count itself.
 
-    Cells of one geounit that count the same have the same key, in whatever tables they are; this
-    is what can be had of `cell_keys` where only counts are known.
+    Cells of one geounit with the same condition have the same key, in whatever tables they are;
+    this is the closest to `cell_keys` where only counts are known.
 
     Args:
         release: Says what the cells count.
         counts: Columns ``geoid, table, cell, count``.
-        chance: Of all keys.
+        chance: Source of all keys.
     """
     defined = counts.select("table", "cell").join(
         cell_definitions(release), on=["table", "cell"], how="left", maintain_order="left"
@@ -115,7 +115,7 @@ def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance)
 
 
 def cell_definitions(release: Release) -> pl.DataFrame:
-    """Columns ``table, cell, definition``: cells that count the same have the same text."""
+    """Return ``table, cell, definition``: cells with the same condition have the same text."""
     rows = [
         (table.name, cell.number, f"{cell.masks} {cell.tally}")
         for table in release.tables

@@ -1,4 +1,4 @@
-"""What the sections of protections share: what they protect, chance, and a file of counts."""
+"""Shared options of protections: input, chance, and a file of counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recon_cli.schema import Release
 
 
 class ProtectingByChance(Section):
-    """Base of the sections of protections that leave something to chance.
+    """Base of the sections of protections that use chance.
 
     Attributes:
         study_seed: Repeats what chance does, for study: not for publication. Without it chance is
@@ -45,12 +45,12 @@ class ProtectingRecords(Section):
     records: ConfigPath | None = None
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The files and folders that the section names, but for the file that it writes."""
+        """List the files and folders that the section names, except its output."""
         return tuple(value for key, value in self if isinstance(value, Path) and key != "to")
 
 
 class MeasuringRecords(ProtectingByChance, ProtectingRecords):
-    """Base of those whose noise leaves it open who is counted, and so which units are inhabited.
+    """Base of those whose noise hides who is counted, and so which units are inhabited.
 
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not.
@@ -70,12 +70,12 @@ class MeasuringRecords(ProtectingByChance, ProtectingRecords):
 
     @property
     def invariants(self) -> dict[str, list[str]]:
-        """For the notes of a manifest: what is published exactly of the units."""
+        """List exact facts about units that are published, for the notes of a manifest."""
         return {} if self.geounits is not None else {"invariants": ["which units have records"]}
 
 
 class PublishingCounts(ProtectingRecords):
-    """Base of those whose counts can be had as a file.
+    """Base of those that can write their counts as a file.
 
     Attributes:
         to: A ``.csv`` file that gets the counts as they can be published, ``*`` for a suppressed
@@ -86,7 +86,7 @@ class PublishingCounts(ProtectingRecords):
 
 
 class ProtectingCounts(PublishingCounts):
-    """Base of those that take exact counts, too.
+    """Base of those that also accept exact counts.
 
     Attributes:
         counts: In place of records: a work folder in which `recon ingest` read exact counts.
@@ -101,7 +101,7 @@ class ProtectingCounts(PublishingCounts):
         return self
 
     def inputs(self, work: Path) -> tuple[Path, ...]:
-        """The files that the section names; of a work folder the counts."""
+        """List the files that the section names; for a work folder, its counts."""
         named = super().inputs(work)
         if self.counts is None:
             return named
@@ -115,7 +115,7 @@ class PerturbingCounts(ProtectingByChance, ProtectingCounts):
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not; the list is
             published beside the counts. Without it they do not say which units there are.
-        tables: Of records, as in ``reconstruct``; default every table.
+        tables: Tables of records, as in ``reconstruct``; default every table.
     """
 
     geounits: ConfigPath | None = None

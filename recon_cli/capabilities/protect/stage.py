@@ -1,4 +1,4 @@
-"""What a protection declares, and what is the same for all: chance, pieces, publication."""
+"""Shared parts of all protections: chance, pieces, publication."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Fact = tuple[str, str | int | tuple[int, int]]
 
 @dataclass(frozen=True)
 class Ingredients:
-    """What a protection depends on, besides the release; see `recon_cli.store.Recipe`."""
+    """The inputs of a protection, besides the release; see `recon_cli.store.Recipe`."""
 
     settings: Mapping[str, Any]
     files: tuple[InputFile, ...] = ()
@@ -47,7 +47,7 @@ class Ingredients:
 
 @dataclass(frozen=True)
 class Protected:
-    """What a protection makes of a piece.
+    """The output of a protection for a piece.
 
     Attributes:
         frames: Rows by folder.
@@ -83,14 +83,14 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         self.true = run.release
 
     def __getstate__(self) -> dict[str, Any]:
-        """For workers: what has been found out so far, without the run."""
+        """Pickle for workers: present state, without the run."""
         return {name: found for name, found in self.__dict__.items() if name != "run"}
 
     # --- what is declared -------------------------------------------------------------------------
 
     @abstractmethod
     def ingredients(self) -> Ingredients:
-        """What its output depends on.
+        """Return the inputs of its output.
 
         Raises:
             ReconError: The config is wrong, or an input cannot be read.
@@ -98,11 +98,11 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @abstractmethod
     def pieces(self) -> Sequence[Piece]:
-        """What is published."""
+        """Return the pieces to publish."""
 
     @abstractmethod
     def share(self, draw: Callable[[], KeyedChance]) -> Shared:
-        """What the work on all pieces has in common.
+        """Prepare the shared input of all pieces.
 
         Args:
             draw: Gives what all chance is drawn from: a secret key, but for study.
@@ -113,32 +113,32 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         """Protect a piece; runs in a worker.
 
         Args:
-            shared: Of `share`.
+            shared: Result of `share`.
             on_progress: For what takes long: told of units and people that are done.
         """
 
     @abstractmethod
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """What is told of a finished run."""
+        """Yield the facts of a finished run."""
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """What a summary needs to know of it; values that JSON can express."""
+        """Return what a summary needs to know; values that JSON can express."""
         return {}
 
     @property
     def kept_for(self) -> str | None:
-        """A digest of what a secret key is kept for after publication; None: for nothing."""
+        """Return a digest of the purpose for which a secret key is kept; None if it is not kept."""
         return None
 
     @property
     def seed(self) -> int | None:
-        """What it repeats itself by."""
+        """Return the seed that makes it repeatable."""
         return self.study_seed
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """What it spends of one person's privacy; nothing where it publishes no counts itself.
+        """Return its privacy loss; nothing if it publishes no counts itself.
 
         Raises:
             ReconError: The config is wrong.
@@ -147,31 +147,30 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def invariants(self) -> Sequence[str]:
-        """What it publishes exactly, beside what it protects."""
+        """List what it publishes exactly, beside what it protects."""
         return ()
 
     @property
     def draws_again(self) -> bool:
-        """Whether an interrupted run draws anew what it had not finished."""
+        """Report whether an interrupted run draws unfinished parts again."""
         return False
 
     def write_beside(self, staging: Staging, pieces: Sequence[Piece]) -> None:
-        """Write what goes with all pieces together."""
+        """Write the files that belong to all pieces together."""
 
     def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]] | None:  # noqa: ARG002
-        """A table that is told before the facts, and its headings."""
+        """Return a table to print before the facts, and its headings."""
         return None
 
     # --- what is the same for all -----------------------------------------------------------------
 
     @property
     def release(self) -> Release:
-        """The schema of what is published."""
+        """Return the schema of the publication."""
         return self.true
 
     @property
     def people(self) -> str:
-        """What records are of."""
         return plural(self.release.record).replace("_", " ")
 
     @property
@@ -181,23 +180,23 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def stage(self) -> Stage:
-        """What it reads and makes."""
+        """Return the declaration of the stage."""
         return stage_named(self.name)
 
     @property
     def study_seed(self) -> int | None:
-        """What chance follows from, for study."""
+        """Return the seed of chance, for study."""
         config = self.config
         return config.study_seed if isinstance(config, ProtectingByChance) else None
 
     @cached_property
     def is_study(self) -> bool:
-        """Whether chance follows from a seed, here or in what is read: not for publication."""
+        """Report whether chance depends on a seed, here or in an input: not for publication."""
         return self.study_seed is not None or self.run.reads_study(self.stage)
 
     @cached_property
     def recipe(self) -> Recipe:
-        """What its output depends on."""
+        """Return the recipe of its output."""
         found = self.ingredients()
         return self.run.recipe(
             self.stage,
@@ -210,7 +209,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         )
 
     def planned(self) -> Recipe:
-        """The recipe."""
         return self.recipe
 
     def make(self, stage: Transaction) -> Manifest:
@@ -229,13 +227,13 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def records_from(self) -> Path:
-        """The folder or file of the records or counts that it reads."""
+        """Return the folder or file of the records or counts that it reads."""
         named = [getattr(self.config, name, None) for name in ("counts", "records")]
         return next((path for path in named if path is not None), self.run.work / "persons")
 
     @property
     def protected_before(self) -> list[str]:
-        """What its numbers do not promise, as records were protected before they were measured."""
+        """List what its guarantees do not cover, if records were protected before."""
         if not (self.records_from / MANIFEST).is_file():
             return []
         made_by = read_manifest(self.records_from, command="recon protect").stage
@@ -244,16 +242,16 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         return [f"of the file that `{made_by}` made, not of the records before it"]
 
     def _conditions(self) -> dict[str, list[str]]:
-        """What its ρ and ε are under: counts that are exact, and what was done to the records."""
+        """List the conditions of its ρ and ε: exact counts, and earlier changes of the records."""
         if not any(each.budget is not None for each in self.spends):
             return {}
         found = {"invariants": list(self.invariants), "protected_before": self.protected_before}
         return {name: said for name, said in found.items() if said}
 
     def _reserve(self, transaction: Transaction) -> dict[str, str]:
-        """Write down in the run's account what it spends, before anything is drawn.
+        """Record its privacy loss in the run's account, before anything is drawn.
 
-        What is for study is not for publication, and spends nothing.
+        A run for study is not for publication, and spends nothing.
 
         Raises:
             BudgetError: It would go beyond the account's limit.
@@ -271,15 +269,16 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
     def work_on(
         self, stage: Transaction, pieces: Sequence[Piece], prepare: Callable[[], Any]
     ) -> Results[None]:
-        """Have workers protect what is not finished; see `recon_cli.pipeline.run`."""
+        """Let workers protect unfinished pieces; see `recon_cli.pipeline.run`."""
         return self.run.map_unfinished(stage, protect_piece, prepare, pieces, grain=self.grain)
 
     def _draw(self, transaction: Transaction) -> KeyedChance:
-        """What chance is drawn from.
+        """Return the source of chance.
 
-        Without a seed the key is secret, and lies with the unfinished output: an interrupted run
-        repeats itself, and once the output is published the key is gone, unless it is kept for
-        more: then in the private folder of the stage, where other inputs get another one.
+        Without a seed the key is secret, and is stored with the unfinished output, so that an
+        interrupted run repeats itself. Once the output is published the key is deleted, unless it
+        is needed later: then it is moved to the private folder of the stage, where other inputs get
+        another key.
         """
         name = self.stage.name
         if self.study_seed is not None:
@@ -287,7 +286,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         return KeyedChance.of_key(self._key(transaction)).named(name)
 
     def _key(self, transaction: Transaction) -> bytes:
-        """Its secret key."""
+        """Return its secret key."""
         path, bound_to = transaction.staging.root / KEY_FILE, self.recipe.key
         if self.kept_for is not None:
             path = transaction.work / private_folder(self.stage.name) / KEY_FILE

@@ -1,4 +1,4 @@
-"""True counts that are to be protected, and the files that go with protected ones."""
+"""True counts to be protected, and the files beside protected ones."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ SUPPRESSED = "*"
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the true counts come from: records, or a work folder with ingested counts.
+    """The origin of the true counts: records, or a work folder with ingested counts.
 
     Attributes:
-        section: Of the config, for messages.
+        section: Section of the config, for messages.
         tables: Which tables of records are counted.
         records: A file or folder.
         counts: A work folder, in place of records.
@@ -55,7 +55,7 @@ class Origin:
     identifier: str | None = None
 
     def digests(self, release: Release) -> dict[str, dict[str, str]]:
-        """Partition → digests of its inputs.
+        """Map partitions to digests of their inputs.
 
         Raises:
             ReconError: They cannot be read.
@@ -66,14 +66,14 @@ class Origin:
         return {name: {"records": each.digest} for name, each in slices.items()}
 
     def pieces(self, release: Release) -> list[Piece]:
-        """The partitions, with their sizes."""
+        """Return the partitions, with their sizes."""
         if self.counts is not None:
             return pieces_of(open_published(self.counts, release)[1].manifest)
         slices = self._file(release).slices()
         return [Piece(name, people=each.rows) for name, each in slices.items()]
 
     def read(self, release: Release, partition: str) -> tuple[Publication, pl.DataFrame | None]:
-        """The true counts of a partition, and the records where there are any.
+        """Read the true counts of a partition, and the records if there are any.
 
         Raises:
             SourceError: The records do not fit the schema.
@@ -92,7 +92,7 @@ class Origin:
         return truth, records.with_columns(others)
 
     def nothing(self, release: Release) -> Publication:
-        """The true counts of a partition without records."""
+        """Return the true counts of a partition without records."""
         columns = self._file(release).columns()
         names = [name for name in record_columns(release) if name in columns]
         none = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
@@ -115,7 +115,7 @@ class Origin:
 def protection_files(
     release: Release, protection: Protection, *, is_study: bool = False
 ) -> dict[str, bytes]:
-    """`protection.yaml` and the p-table that it names, as files: name → content."""
+    """Write `protection.yaml` and its p-table as files: name → content."""
     files: dict[str, bytes] = {}
     statements = []
     for statement in protection.statements:
@@ -128,11 +128,11 @@ def protection_files(
 
 
 def accuracy_files(release: Release, sums: Sequence[pl.DataFrame]) -> dict[str, bytes]:
-    """How far off the counts of all partitions are, as files: name → content.
+    """Write the errors of the counts of all partitions as files: name → content.
 
     Args:
         release: The schema of the counts.
-        sums: Of each partition, see `recon_cli.capabilities.protect.accuracy.sum_errors`.
+        sums: Sums of each partition; see `recon_cli.capabilities.protect.accuracy.sum_errors`.
     """
     table = accuracy_table(release, sums)
     rows = [[_figure(value) for value in row] for row in table.iter_rows()]
@@ -150,7 +150,7 @@ def _figure(value: object) -> str:
 
 
 def copies_in_a_unit(release: Release, tables: Collection[Table]) -> dict[str, int]:
-    """Published cells of a unit, distinct sets of people, and copies of one at most."""
+    """Count published cells of a unit, distinct sets of people, and the most copies of one."""
     unit = release.geography.unit.name
     cells = [(t.name, c.number) for t in tables if unit in t.levels for c in t.cells]
     copies = count_copies(release, COUNTS.to_frame(), cells)
@@ -158,7 +158,7 @@ def copies_in_a_unit(release: Release, tables: Collection[Table]) -> dict[str, i
 
 
 def write_counts(folder: Folder, to: Path) -> None:
-    """Protected counts as one file, as an office publishes them.
+    """Write protected counts as one file, as an office publishes them.
 
     Columns are ``geoid, table, cell, count``, ``*`` if suppressed; rows are those of the folder:
     counts that are published as zero are left out.

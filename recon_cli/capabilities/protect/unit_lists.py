@@ -1,4 +1,4 @@
-"""Files that list all units, inhabited or not, and maybe the geounits that they are in."""
+"""Files that list all units, inhabited or not, optionally with their geounits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recon_cli.store.files import file_digest
 
 
 def list_files(key: str, path: Path | None) -> tuple[InputFile, ...]:
-    """The files that a path stands for, as inputs of a recipe.
+    """Return the files of a path, as inputs of a recipe.
 
     Raises:
         SourceError: There are none; the message begins with ``key``.
@@ -31,7 +31,7 @@ def list_files(key: str, path: Path | None) -> tuple[InputFile, ...]:
 
 
 def read_units(key: str, path: Path, release: Release) -> pl.DataFrame:
-    """All columns of a list of units as text.
+    """Read all columns of a list of units as text.
 
     Raises:
         SourceError: It cannot be read, or lacks the unit's geoid; the message begins with ``key``.
@@ -47,7 +47,7 @@ def read_units(key: str, path: Path, release: Release) -> pl.DataFrame:
 
 
 def listed_units(key: str, path: Path, release: Release) -> pl.Series:
-    """The geoids of a list of all units, each once.
+    """Return the geoids of a list of all units, each once.
 
     Raises:
         SourceError: It cannot be read; the message begins with ``key``.
@@ -56,7 +56,7 @@ def listed_units(key: str, path: Path, release: Release) -> pl.Series:
 
 
 def all_units(section: str, config: MeasuringRecords, release: Release) -> pl.Series | None:
-    """The geoids of all units, inhabited or not; None for those with records.
+    """Return the geoids of all units, inhabited or not; None for those with records.
 
     Raises:
         ConfigError: There is no list, and nothing says that it is published which have records.
@@ -75,10 +75,10 @@ def all_units(section: str, config: MeasuringRecords, release: Release) -> pl.Se
 
 
 def unit_list_file(units: pl.Series | None) -> dict[str, bytes]:
-    """The list that is published beside protected counts, as files: name → content.
+    """Write the list that is published beside protected counts, as files: name → content.
 
     Args:
-        units: Of all units; None where there is no list, and so no file.
+        units: Geoids of all units; None where there is no list, and so no file.
     """
     if units is None:
         return {}
