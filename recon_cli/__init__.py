@@ -110,7 +110,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """A name of the public API, imported when it is first asked for (PEP 562)."""
+        """Import a name of the public API when it is first used (PEP 562)."""
         if name == "risk":
             return importlib.import_module("recon_cli.api.risk")
         if name not in __all__:
@@ -121,5 +121,5 @@ else:
 
 
 def __dir__() -> list[str]:
-    """All names, those of the API that were not imported yet too."""
+    """List all names, including those of the API that are not imported yet."""
     return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""``python -m recon_cli`` is ``recon``."""
+"""Run ``recon`` as ``python -m recon_cli``."""
 
 from recon_cli.cli import main
 

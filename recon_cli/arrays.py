@@ -1,4 +1,4 @@
-"""Types of arrays, by what they hold; and the numbers of ranges."""
+"""Array types by content, and the integers of ranges."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ WordArray = npt.NDArray[np.uint64]
 
 
 def ranges(starts: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> IntArray:
-    """The whole numbers of several ranges, one range after the other."""
+    """Concatenate the integers of several ranges."""
     first = starts - (np.cumsum(sizes) - sizes)
     listed: IntArray = np.arange(int(np.sum(sizes)), dtype=np.int64) + np.repeat(first, sizes)
     return listed

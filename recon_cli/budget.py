@@ -13,7 +13,7 @@ _ROUNDED = 1e-3
 
 
 def as_written(value: object) -> object:
-    """The text of a number, where YAML has read 0.1 as one; all else as it is.
+    """Convert a number that YAML has parsed back to text; keep anything else.
 
     >>> as_written(0.1), as_written("1/3"), as_written(True)
     ('0.1', '1/3', True)
@@ -22,7 +22,7 @@ def as_written(value: object) -> object:
 
 
 def exact(text: str) -> Fraction:
-    """A product and quotient of decimals, from left to right, without rounding.
+    """Evaluate a product and quotient of decimals, from left to right, without rounding.
 
     Raises:
         ValueError: It is something else, or divides by 0.
@@ -47,7 +47,7 @@ def exact(text: str) -> Fraction:
 def precision(
     rho: Fraction | None = None, sensitivity: float = 1, variance: float | None = None
 ) -> float:
-    """1/(2σ²) of a noisy count: ρ/Δ², or of the variance where that is given.
+    """Compute 1/(2σ²) of a noisy count: ρ/Δ², or from the variance if that is given.
 
     Raises:
         ValueError: Neither is given, they disagree, or one is not above 0.
@@ -76,12 +76,12 @@ def precision(
 
 
 def best_guess(epsilon: float) -> float:
-    """How often a fair bit can be guessed under ε in all, at most: e^ε/(1 + e^ε)."""
+    """Compute the largest probability of guessing a fair bit under ε: e^ε/(1 + e^ε)."""
     return 1 / (1 + math.exp(-epsilon))
 
 
 def prior_of(text: str) -> float:
-    """A prior.
+    """Parse a prior.
 
     Raises:
         ValueError: It is no number above 0 and below 1.

@@ -1,8 +1,8 @@
-"""Chance that a key and names decide: what protections draw from.
+"""Keyed chance: the random numbers of protections, determined by a key and names.
 
-Words are the output of SHAKE-256 of the key and of what they are drawn for, each name preceded by
-its length. So they are as good as random to whoever lacks the key, depend on nothing that is drawn
-elsewhere, and are the same for any split of the work and after a kill.
+Words are the output of SHAKE-256 of the key and the names of their purpose, each name preceded by
+its length. So they look random to anybody without the key, do not depend on other draws, and are
+the same for any split of the work and after a kill.
 
 Source: FIPS 202, SHA-3 Standard.
 """
@@ -27,7 +27,7 @@ WORD: Final = 64
 
 @dataclass(frozen=True)
 class KeyedChance:
-    """Uniform words of a key and of some names.
+    """Uniform words determined by a key and some names.
 
     Attributes:
         state: The key, then the names, each preceded by its length.
@@ -37,7 +37,7 @@ class KeyedChance:
 
     @classmethod
     def of_key(cls, key: bytes) -> KeyedChance:
-        """Of a key, which is secret as long as what is drawn is to protect anything.
+        """Use a key, which must stay secret as long as the protection is to hold.
 
         Raises:
             ValueError: It has not `KEY_BYTES` bytes.
@@ -48,12 +48,12 @@ class KeyedChance:
 
     @classmethod
     def secret(cls) -> KeyedChance:
-        """Of a key that the operating system draws, and nobody keeps."""
+        """Use a key from the operating system that is not kept."""
         return cls.of_key(new_key())
 
     @classmethod
     def for_study(cls, seed: int) -> KeyedChance:
-        """Of a key that follows from a seed: whoever guesses it takes the protection off again.
+        """Use a key derived from a seed: anybody who guesses the seed can undo the protection.
 
         >>> KeyedChance.for_study(1).words(1) == KeyedChance.for_study(1).words(1)
         array([ True])
@@ -61,7 +61,7 @@ class KeyedChance:
         return cls.of_key(hashlib.blake2b(f"study {seed}".encode(), digest_size=KEY_BYTES).digest())
 
     def named(self, *names: str | bytes) -> KeyedChance:
-        """Of further names.
+        """Add names.
 
         >>> one = KeyedChance.for_study(1)
         >>> one.named("ab", "c").words(1) == one.named("a", "bc").words(1)
@@ -71,11 +71,11 @@ class KeyedChance:
         return KeyedChance(self.state + b"".join(len(t).to_bytes(8, "big") + t for t in texts))
 
     def words(self, count: int) -> WordArray:
-        """(count,) uniform words; the first ones whatever the count."""
+        """Return (count,) uniform words; the first ones do not depend on the count."""
         return _words(hashlib.shake_256(self.state).digest(8 * count))
 
     def further(self, *place: int) -> Iterator[int]:
-        """Words without end for what the word at a place leaves open."""
+        """Yield further words without end, to refine the word at a position."""
         own = self.named("further", *(str(each) for each in place))
         number = 0
         while True:
@@ -83,7 +83,7 @@ class KeyedChance:
             number += 1
 
     def words_of_each(self, names: Iterable[str], count: int = 1) -> WordArray:
-        """(names × count) words: those of each name by itself, whatever the others are."""
+        """Return (names × count) words; those of each name do not depend on the other names."""
         rows = []
         for name in names:
             text = name.encode()
@@ -93,7 +93,7 @@ class KeyedChance:
 
 
 def new_key() -> bytes:
-    """`KEY_BYTES` from the operating system."""
+    """Draw a key of `KEY_BYTES` from the operating system."""
     return secrets.token_bytes(KEY_BYTES)
 
 
@@ -102,22 +102,22 @@ def _words(drawn: bytes) -> WordArray:
 
 
 def uniform(words: WordArray) -> FloatArray:
-    """Numbers on [0, 1) of the first 53 bits of words."""
+    """Convert the first 53 bits of words to numbers in [0, 1)."""
     return (words >> np.uint64(WORD - 53)).astype(np.float64) / 2**53
 
 
 def choose(
     words: WordArray, ends: Iterable[Fraction], further: Callable[[int], Iterator[int]]
 ) -> IntArray:
-    """How many ends each word's number U on [0, 1) has reached: an index drawn exactly.
+    """Draw an exact index: the number of thresholds that each word's U in [0, 1) has reached.
 
-    A word u stands for all U from u/2⁶⁴ to (u + 1)/2⁶⁴; where an end lies between them, further
+    A word u stands for all U from u/2⁶⁴ to (u + 1)/2⁶⁴; if a threshold lies between them, further
     words decide.
 
     Args:
         words: (n,).
         ends: P(index ≤ 0), P(index ≤ 1), …, rising, without the last, which is one.
-        further: Of a word's place, further words without end.
+        further: Yields further words without end for the word at a position.
     """
     scaled = [end * 2**WORD for end in ends]
     floors = np.array([min(int(end), 2**WORD - 1) for end in scaled], dtype=np.uint64)
@@ -130,7 +130,7 @@ def choose(
 
 
 def ends_of(weights: Sequence[float]) -> list[Fraction]:
-    """P(index ≤ 0), P(index ≤ 1), …, without the last, where P(index) is a weight's exact share.
+    """Return P(index ≤ 0), P(index ≤ 1), …, without the last, for indices weighted exactly.
 
     >>> ends_of([0.5, 1.0, 0.5])
     [Fraction(1, 4), Fraction(3, 4)]
@@ -143,26 +143,26 @@ def ends_of(weights: Sequence[float]) -> list[Fraction]:
 
 @dataclass(frozen=True)
 class Draws:
-    """Uniform words, and where further ones come from: equal words draw alike.
+    """Uniform words with a source of further ones: equal words draw equally.
 
     Attributes:
         words: Any shape.
-        chance: Of the further words, which follow from the word that leaves something open.
+        chance: Source of further words, which depend on the word that they refine.
     """
 
     words: WordArray
     chance: KeyedChance
 
     def at(self, places: IntArray) -> Draws:
-        """Those of some places."""
+        """Select the draws at some positions."""
         return Draws(self.words[places], self.chance)
 
     def choose(self, kinds: IntArray, ends: Callable[[int], Iterable[Fraction]]) -> IntArray:
-        """As the function `choose`, each word by the ends of its own kind.
+        """Draw as the function `choose`, each word with the thresholds of its own kind.
 
         Args:
-            kinds: What ``ends`` is asked for; broadcasts with the words.
-            ends: Of a kind.
+            kinds: Argument of ``ends`` for each word; broadcasts with the words.
+            ends: Returns the thresholds of a kind.
         """
         words, kinds = np.broadcast_arrays(self.words, kinds)
         flat, chosen = words.ravel(), np.empty(words.size, dtype=np.int64)
@@ -179,7 +179,7 @@ class Draws:
 
 
 def _refined(word: int, scaled: list[Fraction], further: Iterator[int]) -> int:
-    """The index of a word that an end may lie above, with as many further words as it takes."""
+    """Return the index of a word near a threshold, with as many further words as needed."""
     low, width = Fraction(word), Fraction(1)
     while any(low < end < low + width for end in scaled):
         width /= 2**WORD

@@ -1,4 +1,4 @@
-"""Records as bit positions of feature values, checked against the release schema."""
+"""Encoding of records as positions of feature values, checked against the release schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def encode(
     seen_by: Sequence[str | None],
     place: Level | None = None,
 ) -> tuple[IntArray | None, ...]:
-    """Check every column of ``records`` that the schema names, and number the values.
+    """Check every column of ``records`` that the schema names, and encode the values.
 
     Args:
         records: One row per person, as `recon_cli.tabulation.tabulate` takes them.
@@ -94,7 +94,7 @@ def _positions(
 
 
 def _plain(column: pl.Series, feature: Feature) -> pl.Series:
-    """The column as Boolean, Int64 or String, whichever the feature's values are."""
+    """Cast the column to Boolean, Int64 or String, whichever the feature's values are."""
     found, wanted = column.dtype, _kind(feature)
     if wanted == pl.Int64:
         fits = found.is_integer()

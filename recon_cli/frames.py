@@ -1,4 +1,4 @@
-"""Columns of the frames in which published counts travel."""
+"""Column names of the frames that contain published counts."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _BEHIND_ALL = "~"
 
 
 def partition_runs(geoids: pl.Series, level: Level) -> Iterator[tuple[str, int]]:
-    """Each run of geounits of one partition, in order: the partition and the number of its rows.
+    """Yield each run of geounits of one partition: the partition and its number of rows.
 
     Args:
-        geoids: Where they are in order, the end of a run is searched for, not passed row by row.
+        geoids: Geoids; in sorted ones the end of a run is found by binary search.
     """
     if not (level.in_order and geoids.is_sorted()):
         runs = level.enclosing(geoids).rle().struct.unnest()
@@ -61,10 +61,10 @@ def partition_runs(geoids: pl.Series, level: Level) -> Iterator[tuple[str, int]]
 
 
 def partition_groups(sizes: Iterable[tuple[str, int]], most: int) -> list[tuple[str, str]]:
-    """First and last partition of groups of neighbours, each of up to ``most`` or of one partition.
+    """Group neighbouring partitions up to ``most`` in size; return first and last of each group.
 
     Args:
-        sizes: Of each partition, in order.
+        sizes: Size of each partition, in order.
     """
     groups: list[tuple[str, str]] = []
     room = 0
@@ -79,10 +79,10 @@ def partition_groups(sizes: Iterable[tuple[str, int]], most: int) -> list[tuple[
 
 
 def within_partitions(level: Level, first: str, last: str) -> pl.Expr:
-    """Whether a row's ``geoid`` is of a partition, of a level, from ``first`` to ``last``.
+    """Return an expression for rows whose ``geoid`` is in a partition from ``first`` to ``last``.
 
-    Compares whole geoids where it can, so that a scan of Parquet passes over what its statistics
-    rule out.
+    It compares whole geoids where possible, so that a scan of Parquet can skip row groups by their
+    statistics.
     """
     if not level.in_order:
         return level.enclosing(pl.col("geoid")).is_between(pl.lit(first), pl.lit(last))
@@ -90,9 +90,9 @@ def within_partitions(level: Level, first: str, last: str) -> pl.Expr:
 
 
 def look_up(frame: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """A left join by ``geoid`` that keeps the order of ``frame``.
+    """Left-join by ``geoid``, keeping the order of ``frame``.
 
-    Polars merges frames that it knows to be in order, in a fifth of the time of hashing them.
+    Polars merges frames that it knows to be sorted, in a fifth of the time of hashing them.
 
     Args:
         found: Columns ``geoid``, each once, and others that ``frame`` lacks.
@@ -104,7 +104,7 @@ def look_up(frame: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
 
 
 def is_place(geoid: str) -> pl.Expr:
-    """Whether a unit is a place, and does not stand for all that are not listed."""
+    """Return whether a unit is a place, and does not stand for all unlisted ones."""
     return ~pl.col(geoid).str.ends_with(UNLISTED)
 
 

@@ -1,4 +1,4 @@
-"""Markdown tables and text: the one way to write them."""
+"""Markdown tables and text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int) -> str:
-    r"""A table of Markdown cells, ending with a line break.
+    r"""Write a Markdown table, ending with a line break.
 
     Args:
         header: Column names.
         rows: Cells, as many as columns.
-        text_columns: How many columns, from the left, are words; the others are numbers, which
-            are aligned at the right.
+        text_columns: Number of columns, from the left, that hold words; the others are numbers,
+            which
 
     >>> print(markdown_table(["table", "cells"], [["P1|P2", "49"]], 1), end="")
     | table | cells |
@@ -26,7 +26,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], text_co
 
 
 def markdown_cell(text: str) -> str:
-    r"""Text as it may appear in a table: on one line, bars and HTML escaped.
+    r"""Escape text for a table cell: on one line, without bars and HTML.
 
     >>> markdown_cell("a|b\n<c>")
     'a\\|b &lt;c>'
@@ -35,7 +35,7 @@ def markdown_cell(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Text in which nothing is taken for HTML; marks of Markdown stay.
+    """Escape text so that nothing is taken for HTML; Markdown marks stay.
 
     Only what begins a tag or an entity is escaped (CommonMark 0.31, sections 6.2 and 6.6).
 

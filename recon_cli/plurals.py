@@ -1,10 +1,10 @@
-"""Names of several levels, or of several of what records are about, and of so many."""
+"""Plurals of levels and of the subjects of records."""
 
 from __future__ import annotations
 
 
 def plural(name: str) -> str:
-    """The name of a level, or of what a record is about, for several of them.
+    """Return the plural of a level's name, or of the subject of a record.
 
     >>> plural("block"), plural("county"), plural("class"), plural("person")
     ('blocks', 'counties', 'classes', 'people')
@@ -23,7 +23,7 @@ def plural(name: str) -> str:
 
 
 def counted(number: int, name: str) -> str:
-    """A number of them.
+    """Format a number with its noun.
 
     >>> counted(1, "table"), counted(2015, "person")
     ('1 table', '2,015 people')

@@ -1,4 +1,4 @@
-"""Reading one item ahead: the next one is made while one is worked on."""
+"""Reading ahead: a thread makes the next item while one is processed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Item = TypeVar("Item")
 
 
 def read_ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
-    """The same items in the same order; a thread makes the next one while one is worked on.
+    """Yield the same items, while a thread makes the next one.
 
-    An error is raised where its item would have been. At most two items are held. Who stops
-    before the end closes it, which closes ``items``.
+    An error is raised where its item would have been. At most two items are held. Closing the
+    generator closes ``items``.
     """
     with closing(items), ThreadPoolExecutor(1, "recon-read") as reader:
         following = reader.submit(_next, items)
@@ -24,7 +24,7 @@ def read_ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None
 
 
 def _next(items: Generator[Item, None, None]) -> tuple[Item] | tuple[()]:
-    """The next item, or nothing at the end."""
+    """Return the next item, or nothing at the end."""
     for item in items:
         return (item,)
     return ()

@@ -1,4 +1,4 @@
-"""Time and memory of this process: what work costs, what is held, and what means it ran out."""
+"""Time and memory of this process: cost of work, memory in use, and signs of a shortage."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def collect_seldom() -> None:
-    """Let this process search for garbage less often; for processes that are our own.
+    """Collect garbage less often in this process; for processes of our own.
 
-    At its end Python searches twice more, for what the system frees anyway: not at all.
+    Python's two collections at exit are skipped too, since the system frees the memory anyway.
     """
     gc.set_threshold(_NEW_CONTAINERS)
     atexit.register(gc.freeze)
@@ -39,7 +39,7 @@ def collect_seldom() -> None:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a piece of work cost, as manifests record it."""
+    """The cost of a piece of work, as manifests record it."""
 
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -47,13 +47,13 @@ class Usage:
 
 
 def peak_mb() -> float:
-    """Peak resident memory of this process so far, in MB; 0 where the system tells nothing."""
+    """Return the peak resident memory of this process in MB; 0 where the system does not tell."""
     kilobytes = _kilobytes("VmHWM")  # getrusage would count what the process was before exec, too
     return round((_recorded_peak_mb() or 0.0) if kilobytes is None else kilobytes / 1024, 1)
 
 
 class Memory:
-    """Resident memory, looked up at most once a second."""
+    """Resident memory, queried at most once a second."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -61,7 +61,7 @@ class Memory:
         self._mb: float | None = None
 
     def mb(self) -> float | None:
-        """MB, workers included where the system tells; None if it tells nothing."""
+        """Return MB in use, with those of workers where known; None if unknown."""
         now = self._clock()
         if self._looked is None or now - self._looked >= _FRESH:
             self._looked = now
@@ -70,14 +70,14 @@ class Memory:
 
 
 def resident_mb() -> float | None:
-    """MB that this process and its descendants hold; its own peak where there is no ``/proc``."""
+    """Return MB of this process and its descendants; its own peak where there is no ``/proc``."""
     if Path("/proc/self/statm").exists():
         return sum(_held(pid) for pid in _family(os.getpid()))
     return _recorded_peak_mb()
 
 
 def _family(pid: int) -> list[int]:
-    """A process and its descendants, as far as the system lists children."""
+    """List a process and its descendants, as far as the system lists children."""
     found = [pid]
     for parent in found:
         for thread in Path(f"/proc/{parent}/task").glob("*/children"):
@@ -91,7 +91,7 @@ def _held(pid: int) -> float:
 
 
 def _text(path: Path) -> str:
-    """A file of ``/proc``; empty when its process has just ended."""
+    """Read a file of ``/proc``; empty if its process has just ended."""
     try:
         return path.read_text(encoding="ascii")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
@@ -108,7 +108,7 @@ def _recorded_peak_mb() -> float | None:
 
 
 def _kilobytes(field: str) -> int | None:
-    """A figure of ``/proc/self/status``; None where the system has none."""
+    """Read a figure of ``/proc/self/status``; None if the system has none."""
     try:
         text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -118,7 +118,7 @@ def _kilobytes(field: str) -> int | None:
 
 
 def require_room() -> None:
-    """Pass silently if the process may have the memory that libraries need to be loaded.
+    """Raise an error if the process lacks the memory to load the libraries.
 
     Raises:
         MemoryShortage: It is capped below.
@@ -132,11 +132,11 @@ def require_room() -> None:
 
 
 def as_shortage(error: BaseException) -> ReconError | None:
-    """The shortage of memory or disk that an error stands for, if it does.
+    """Return the shortage of memory or disk behind an error, if that is its cause.
 
-    Libraries raise whatever they like where there is no room for a thread, a module or a frame, and
-    what we make of it may accuse a file that is right: so near to the cap of the process, every
-    error of theirs is taken for a shortage. A refusal of our own alone never is.
+    Libraries raise all kinds of errors when there is no room for a thread, a module or a frame, and
+    our own code may then blame a file that is correct. So near the memory limit of the process
+    every error of a library is taken for a shortage; an error of our own alone never is.
     """
     if isinstance(error, MemoryShortage):
         return error
@@ -167,7 +167,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _cap() -> int | None:
-    """Bytes of address space that this process may have; None without a limit."""
+    """Return the limit of the process's address space in bytes; None without a limit."""
     try:
         import resource  # noqa: PLC0415 - Windows has none
     except ImportError:
@@ -177,6 +177,6 @@ def _cap() -> int | None:
 
 
 def _is_at_cap() -> bool:
-    """Whether this process has, or had, nearly all the address space that it may have."""
+    """Report whether this process uses, or used, nearly all the address space that it may have."""
     cap, peak = _cap(), _kilobytes("VmPeak")
     return cap is not None and peak is not None and peak * 1024 > cap - _NEAR

@@ -1,8 +1,8 @@
-"""Random numbers that depend on names, never on who draws first.
+"""Random numbers that depend on names, not on the order of draws.
 
-Every part of a computation that needs chance asks for a generator of its own by name (a stage,
-a county, a purpose). The same seed and names give the same numbers for any split of the work.
-Protections draw from `recon_cli.chance`.
+Each part of a computation gets its own generator by name (a stage, a county, a purpose). The same
+seed and names give the same numbers for any split of the work. Protections use `recon_cli.chance`
+instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def digest_seed(seed: int, *names: str) -> int:
-    """A 64-bit seed for a named part.
+    """Derive a 64-bit seed for a named part.
 
     >>> digest_seed(1, "synth", "01073") == digest_seed(1, "synth", "01073")
     True
@@ -25,7 +25,7 @@ def digest_seed(seed: int, *names: str) -> int:
 
 
 def generator(seed: int, *names: str) -> np.random.Generator:
-    """A generator for a named part.
+    """Return a generator for a named part.
 
     >>> float(generator(1, "a").random()) == float(generator(1, "a").random())
     True

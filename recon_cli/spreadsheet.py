@@ -1,10 +1,10 @@
-"""CSV for people, who open it in a spreadsheet: no text in it is taken for a formula.
+"""CSV for spreadsheets, in which no text is taken for a formula.
 
-Spreadsheets calculate what begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return,
+Spreadsheets calculate text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return,
 wherever it came from: the name of an attackers' file, of a set or of a place. Such text gets an
-apostrophe before it, which spreadsheets take for "this is text". Numbers stay numbers, negative
-ones too. A tidy file that can be read again has no such text: geoids are letters and digits, names
-of tables begin with a letter.
+apostrophe in front, which spreadsheets take for "this is text". Numbers stay numbers, negative ones
+too. Tidy files that are read again have no such text: geoids are letters and digits, and names of
+tables begin with a letter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FORMULA: Final = r"^([=+\-@\t\r])"
 
 
 def csv_bytes(table: pl.DataFrame, float_precision: int | None = None) -> bytes:
-    """A table as CSV in which no text is a formula.
+    """Write a table as CSV in which no text is a formula.
 
     Args:
         float_precision: Decimals of the numbers that are not whole; all if None.
@@ -27,7 +27,7 @@ def csv_bytes(table: pl.DataFrame, float_precision: int | None = None) -> bytes:
 
 
 def harmless(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with its text, and the names of its columns, marked where a formula might be seen.
+    """Prefix text, and column names, that could be taken for a formula.
 
     >>> harmless(pl.DataFrame({"name": ["=1+1", "-", "a-b", None], "count": [-1, 0, 1, 2]})).rows()
     [("'=1+1", -1), ("'-", 0), ('a-b', 1), (None, 2)]

@@ -1,9 +1,9 @@
-"""YAML text → plain data: what is ambiguous is refused, and every key can be found by its line.
+"""YAML text to plain data, refusing anything ambiguous and keeping line numbers.
 
-Every YAML file that a user can write is read here: configs, schemas, settings of `recon data synth`
-and `recon protect`. libyaml parses where PyYAML was built with it. Refused are duplicate keys and
-anchors, tags, plain words that YAML 1.1 and 1.2 read as different values, and what is larger or
-deeper than any config: limits are checked before anything is built.
+All YAML files of users are read here: configs, schemas, settings of `recon data synth` and `recon
+protect`. libyaml parses if PyYAML was built with it. Refused are duplicate keys and anchors, tags,
+plain words that YAML 1.1 and 1.2 read differently, and anything larger or deeper than any config:
+limits are checked before anything is built.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _RESOLVERS: Final = {
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """A parsed text.
+    """A parsed text with its line numbers.
 
     Attributes:
         data: Mappings, lists and scalars; None for an empty text.
@@ -63,7 +63,7 @@ class YamlDocument:
     root: yaml.Node | None = None
 
     def line(self, loc: Sequence[int | str]) -> int | None:
-        """Line of the deepest part of ``loc`` that the text has, from 1; None if it has none."""
+        """Return the line, from 1, of the deepest part of ``loc`` that exists, or None."""
         node, line = self.root, None
         for part in loc:
             found = None if node is None else _entry(node, part)
@@ -77,7 +77,7 @@ def parse_yaml(text: str, *, source: str, error: type[ReconError] = ConfigError)
     """Parse YAML.
 
     Args:
-        error: What is raised.
+        error: Type of the error to raise.
 
     Raises:
         ReconError: Of type ``error``: it is not YAML, or has a duplicate key.
@@ -102,7 +102,7 @@ def parse_yaml(text: str, *, source: str, error: type[ReconError] = ConfigError)
 
 
 def _check_events(text: str, source: str, error: type[ReconError]) -> None:
-    """Refuse what is ambiguous or beyond the limits, before anything is built of it."""
+    """Refuse ambiguous or too large text, before anything is built from it."""
     extent = _Extent()
     for event in yaml.parse(text, Loader=_LOADER):
         match event:
@@ -149,7 +149,7 @@ def _wrong_scalar(event: yaml.ScalarEvent) -> str:
 
 
 class _Extent:
-    """How much a text is, as it is read.
+    """The size and depth of a text while it is read.
 
     Attributes:
         values: So far, those of aliases among them.
@@ -166,7 +166,7 @@ class _Extent:
 
     @property
     def excess(self) -> str:
-        """What is beyond the limits; empty if nothing is."""
+        """Describe the exceeded limit; empty if there is none."""
         if self.values > _MOST_VALUES:
             return (
                 f"more than {_MOST_VALUES:,} values, an alias counted as all that it stands for; "
@@ -177,7 +177,7 @@ class _Extent:
         return ""
 
     def open(self, anchor: str | None) -> None:
-        """A value begins."""
+        """Record the start of a value."""
         if anchor is not None:
             self.anchors[anchor] = None
         self._open.append((anchor, self.values))
@@ -186,7 +186,7 @@ class _Extent:
         self.levels = max(self.levels, len(self._open))
 
     def close(self) -> None:
-        """The value that began last ends."""
+        """Record the end of the last open value."""
         anchor, before = self._open.pop()
         height = self._heights.pop() + 1
         self._heights[-1] = max(self._heights[-1], height)
@@ -194,7 +194,7 @@ class _Extent:
             self.anchors[anchor] = self.values - before, height
 
     def repeat(self, anchor: str | None) -> None:
-        """A value is an alias; one of no anchor is refused when the text is built."""
+        """Record an alias; one without anchor is refused when the text is built."""
         values, height = self.anchors.get(anchor) or _NO_EXTENT
         self.values += values
         self._heights[-1] = max(self._heights[-1], height)
@@ -202,7 +202,7 @@ class _Extent:
 
 
 def _explain(text: str, problem: yaml.YAMLError) -> str:
-    """Line and problem; in the words of the parser in Python, which are the same everywhere."""
+    """Describe line and problem as the Python parser does, which is the same everywhere."""
     if len(text) <= _SHORT:
         try:
             deque(yaml.parse(text, Loader=yaml.SafeLoader), maxlen=0)
@@ -217,7 +217,7 @@ def _explain(text: str, problem: yaml.YAMLError) -> str:
 
 
 def read_text(path: Path) -> str:
-    """The text of a YAML file.
+    """Read a YAML file.
 
     Raises:
         ConfigError: It cannot be read, is not UTF-8, or is larger than any config.
@@ -233,7 +233,7 @@ def read_text(path: Path) -> str:
 
 
 def _duplicates(root: yaml.Node, loader: Any) -> Iterator[tuple[Loc, int, int]]:
-    """Path and line of every duplicate key, and the line of its first occurrence."""
+    """Yield path and line of every duplicate key, and the line of its first occurrence."""
     waiting: deque[tuple[Loc, yaml.Node]] = deque([((), root)])
     visited: set[int] = set()  # an alias stands for a node that was visited
     while waiting:
@@ -257,7 +257,7 @@ def _duplicates(root: yaml.Node, loader: Any) -> Iterator[tuple[Loc, int, int]]:
 
 
 def _entry(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
-    """Line and value of a key or list item."""
+    """Return line and value of a key or list item."""
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int):
         items = node.value
         return (items[part].start_mark.line + 1, items[part]) if part < len(items) else None

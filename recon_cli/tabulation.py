@@ -1,9 +1,9 @@
-"""Records → published counts, from the release schema alone.
+"""Tabulation of records to published counts, from the release schema alone.
 
-The counts of all cells in all geounits are one product of two sparse integer matrices,
-(geounit x class combination) @ (class combination x cell). Two values of a feature are in the
-same class when no requested cell tells them apart, so the combinations that occur are few and
-the schema is read once for each of them, never once a person.
+The counts of all cells in all geounits are one product of two sparse integer matrices, (geounit x
+class combination) @ (class combination x cell). Two values of a feature are in the same class if no
+requested cell distinguishes them, so few combinations occur, and predicates are evaluated once for
+each combination instead of once for each person.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def tabulate(
 
 
 def publish_records(release: Release, records: pl.DataFrame, units: pl.Series) -> Publication:
-    """Everything that the release would publish of some records, exactly.
+    """Count records in all cells that the release publishes, exactly.
 
     Args:
         records: As of `tabulate`, in ``units``.
@@ -105,7 +105,7 @@ def publish_records(release: Release, records: pl.DataFrame, units: pl.Series) -
 
 
 def finest(release: Release, levels: Sequence[str] | None) -> Level:
-    """The level that lies within all of some levels; the unit where none of them does."""
+    """Return the level that nests in all of some levels; the unit if there is none."""
     asked = [release.geography.by_name[name] for name in levels or ()]
     inside = [each for each in asked if all(other.encloses(each) for other in asked)]
     return inside[0] if inside else release.geography.unit
@@ -117,7 +117,7 @@ def tabulate_weights(
     weights: IntArray,
     tables: Sequence[Table] | None = None,
 ) -> pl.DataFrame:
-    """Add up a weight of the records in every cell of every geounit that has any.
+    """Sum a weight of the records in every cell of every geounit that has any.
 
     Args:
         records: As for `tabulate`.
@@ -132,7 +132,7 @@ def tabulate_weights(
 
 
 def _frame(tabulation: Tabulation, levels: Sequence[str] | None) -> pl.DataFrame:
-    """The sums of all levels, finest first."""
+    """Return the sums of all levels, finest first."""
     frames = [COUNTS.to_frame().cast({"count": pl.Int64})]
     for level in tabulation.release.geography.levels:
         if levels is None:
@@ -157,7 +157,7 @@ def _level_frame(tabulation: Tabulation, level: Level, tables: Sequence[Table]) 
 
 @dataclass(frozen=True)
 class Tabulation:
-    """Records, reduced to what some tables can see of them.
+    """Records, reduced to the distinctions of some tables.
 
     Attributes:
         units: Geoids of the units with records, sorted.
@@ -210,7 +210,7 @@ class Tabulation:
 
     @cached_property
     def columns(self) -> pl.DataFrame:
-        """What the columns of `membership` are: ``table``, ``cell``, ``code``."""
+        """Return the columns of `membership`: ``table``, ``cell``, ``code``."""
         return pl.DataFrame(
             [
                 (table.name, cell.number, code)
@@ -222,7 +222,7 @@ class Tabulation:
         )
 
     def geounits(self, level: Level) -> tuple[pl.Series, Matrix]:
-        """The geoids of ``level`` with records, sorted, and their people by combination."""
+        """Return the sorted geoids of ``level`` with records, and their people by combination."""
         if level == self.release.geography.unit:
             return self.units, self.people
         within = level.enclosing(self.units)
@@ -235,7 +235,7 @@ class Tabulation:
         return geoids, sums @ self.people
 
     def membership(self, tables: Sequence[Table]) -> Matrix:
-        """Class combinations x cells of all requested tables; only those of ``tables`` filled."""
+        """Return class combinations x cells of all requested tables; only ``tables`` filled."""
         names = {table.name for table in tables}
         parts = [
             block if table.name in names else sparse.csr_array(block.shape, dtype=np.int64)
@@ -246,7 +246,7 @@ class Tabulation:
 
 @dataclass(frozen=True)
 class _Lens:
-    """One feature as some tables see it.
+    """The classes of one feature's values under some tables.
 
     Attributes:
         classes: The class of each value; values that no cell tells apart share one.
@@ -258,7 +258,7 @@ class _Lens:
 
     @classmethod
     def over(cls, tables: Sequence[Table], feature: Feature, index: int) -> _Lens:
-        """The classes that the cells of ``tables`` tell apart."""
+        """Find the classes that the cells of ``tables`` distinguish."""
         cells = [cell for table in tables for cell in table.cells]
         masks = tuple(sorted({cell.masks[index] for cell in cells}))
         tallied = any(cell.tally == index for cell in cells)
@@ -278,12 +278,12 @@ def _lens(masks: tuple[int, ...], feature: Feature, *, tallied: bool) -> _Lens:
 
 @lru_cache(maxsize=8192)
 def _spread(mask: int, size: int) -> IntArray:
-    """A mask as zeros and ones, in the order of the feature's ``size`` values; do not write."""
+    """Return a mask as zeros and ones, in the order of the feature's ``size`` values; read-only."""
     return np.array([mask >> i & 1 for i in range(size)], np.int64)
 
 
 def _picked(feature: Feature) -> IntArray:
-    """How many options each value of a multi-select feature picks."""
+    """Count the options of each value of a multi-select feature."""
     return np.array([int(value).bit_count() for value in feature.values], np.int64)
 
 
@@ -309,7 +309,7 @@ def _combine(
 
 
 def _block(release: Release, table: Table, found: Sequence[IntArray | None], height: int) -> Matrix:
-    """What ``height`` kinds of person, given by value positions, add to the table's cells."""
+    """Return the contributions of kinds, given by value positions, to a table's cells."""
     lenses = [_Lens.over([table], feature, i) for i, feature in enumerate(release.features)]
     first, inverse = _combine(lenses, found, height)
     step = max(1, _PAIRS // len(table.cells))
@@ -345,7 +345,7 @@ def _weights(
 def count_violations(
     release: Release, records: pl.DataFrame, place: Level | None = None
 ) -> tuple[int, ...]:
-    """For each structural zero of a release the number of records that it says cannot be.
+    """Count the records that each structural zero of a release forbids.
 
     Args:
         records: As for `tabulate`.

@@ -1,7 +1,7 @@
-"""Tracebacks as text that may leave the house: where it failed, but no word that may be a record's.
+"""Tracebacks as text without any value that may come from a record.
 
-What Python and its libraries say of an error often quotes the value that they met, which may be of
-a file of people. Our own messages do not (`recon_cli.sources.damage`), nor do those of the system.
+Messages of Python and its libraries often quote the value at fault, which may come from a file
+about people. Our own messages (`recon_cli.sources.damage`) and those of the system do not.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _SAFE = (ReconError, OSError, MemoryError)
 
 
 def traceback_text(error: BaseException) -> str:
-    """The traceback of an error and of its causes, oldest first; only safe messages are kept."""
+    """Format the traceback of an error and its causes, oldest first; keep only safe messages."""
     return "\nthen:\n".join(map(_text, reversed(list(_chain(error)))))
 
 
 def safe_message(error: BaseException) -> str:
-    """The message, if it can quote no value; else the kind of error and where it was raised."""
+    """Return the message if it can quote no value; else the type of error and where it arose."""
     kind = type(error).__name__
     if isinstance(error, _SAFE):
         return str(error) or kind
@@ -31,7 +31,7 @@ def safe_message(error: BaseException) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error, its cause, and so on."""
+    """Yield the error, its cause, and so on."""
     at: BaseException | None = error
     while at is not None:
         yield at

@@ -1,4 +1,4 @@
-"""The version of the program and of its files; its own module, so that every folder may know it."""
+"""The version of the program and of its files, in a module that every folder may import."""
 
 __version__ = "0.2.0"
 #: The form of stage folders. Raised whenever a file of one gets other columns, types or meaning:
