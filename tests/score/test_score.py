@@ -131,6 +131,19 @@ def test_zero_variability_by_size_is_of_blocks_and_of_people() -> None:
     assert rates_of(counted, zero=None).filter(table="table07_zero_solvar").is_empty()
 
 
+def test_an_attackers_file_beside_the_truth() -> None:
+    truth, counted, _ = attacked()
+    file = truth.select("pik", "geoid_block").sample(450, seed=2)
+    moved = file["geoid_block"].shift(3).fill_null(file["geoid_block"][0])
+    there = pl.when(pl.int_range(pl.len()) % 3 == 0).then(moved).otherwise("geoid_block")
+    kept = file.with_columns(there.alias("geoid_block")).join(truth, on=["pik", "geoid_block"])
+    rates = rates_of(counted)
+    where = {"table": "table03_attackers", "against": "COMRCL", "block_size": "All"}
+    matched, held = (one(rates, **where, rate=rate) for rate in ("matched", "held"))
+    assert matched["count"] == held["count"] == kept.height
+    assert (matched["of"], held["of"]) == (450, truth.height)
+
+
 def test_agreement_within_a_year_lies_between_exact_and_binned() -> None:
     truth, counted, _ = attacked()
     rates = rates_of(counted)

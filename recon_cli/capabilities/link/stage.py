@@ -235,6 +235,20 @@ def _totals(counted: LinkageCounts) -> dict[str, int]:
         "linkable": int(counted.truth["linkable"].sum()),
         "putative": int(counted.tallies["putative"].sum()),
         "confirmed": int(counted.tallies["confirmed"].sum()),
+        **_matched(counted.targets),
+    }
+
+
+def _matched(targets: pl.DataFrame) -> dict[str, int]:
+    """Records of each attacker's file, and those whose person the truth has in their unit."""
+    by_name = targets.group_by("attacker").agg(
+        pl.col("records").cast(pl.Int64).sum(),
+        matched=pl.col("records").cast(pl.Int64).filter(pl.col("modal").is_not_null()).sum(),
+    )
+    return {
+        f"{name}: {what}": count
+        for name, *counts in by_name.sort("attacker").iter_rows()
+        for what, count in zip(("records", "matched"), counts, strict=True)
     }
 
 
@@ -283,6 +297,7 @@ def _notes(inputs: LinkageInputs, slices: Mapping[str, Mapping[str, Slice]]) -> 
         "leave_one_out": [each.name for each in spec.guessers if each.leave_one_out],
         "origin": {each.name: each.origin for each in spec.guessers},
         "attackers": list(spec.attackers),
+        "from_truth": list(spec.from_truth),
         **({"passes": [each.name for each in spec.own_passes]} if spec.own_passes else {}),
         "outside_partitions": {
             name: sum(each.rows for partition, each in parts.items() if partition not in known)

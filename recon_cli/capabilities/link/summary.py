@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.link.labels import with_labels
 from recon_cli.console.output import (
@@ -24,6 +26,12 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         for name, n in notes["outside_partitions"].items()
         if n
     ]
+    found = [
+        line
+        for name in notes["attackers"]
+        if name not in notes["from_truth"]
+        for line in _beside_truth(name, totals)
+    ]
     show(
         title_of(outcome),
         [
@@ -32,6 +40,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             (people, f"{totals['people']:,}"),
             ("  with an id", share(totals["linkable"], totals["people"])),
             (words.units, f"{totals['units']:,}"),
+            *found,
             ("putative links", f"{totals['putative']:,}"),
             ("confirmed", share(totals["confirmed"], totals["putative"])),
             *left_out,
@@ -39,3 +48,18 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
         ],
     )
+
+
+def _beside_truth(name: str, totals: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Set an attacker's file beside the truth: records whose person it has in their unit.
+
+    As in the study's Table 3.
+    """
+    records = totals.get(f"{name}: records", 0)
+    matched, linkable = totals.get(f"{name}: matched", 0), totals["linkable"]
+    return [
+        (name, f"{records:,} records"),
+        ("  matched", share(matched, records)),
+        ("  unmatched", share(records - matched, records)),
+        ("  only in the truth", share(linkable - matched, linkable)),
+    ]

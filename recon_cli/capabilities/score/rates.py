@@ -148,6 +148,30 @@ def unique_rates(collected: Collected, table: str, truth: str, rules: Rules) -> 
     return pl.concat(frames)
 
 
+def attacker_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
+    """Table 3's records of attackers' files (`ROW`): of whom the truth has in their unit.
+
+    ``matched`` is in percent of the file's records, ``held`` of the truth's people with an id.
+    """
+    frames = [pl.DataFrame(schema=ROW)]
+    targets = collected.targets
+    for attacker in targets.keys["attacker"].unique().sort():
+        records = targets.where(pl.col("attacker") == attacker)
+        matched = records.where(pl.col("modal").is_not_null())
+        for labels in _people_classes(collected, rules):
+            people = _labelled(collected.people, labels).by(*_LABELS)
+            counted, whole = (
+                _labelled(part, labels).by(*_LABELS).aligned(people.keys).of("records")
+                for part in (matched, records)
+            )
+            for rate, of in (("matched", whole), ("held", people.of("linkable"))):
+                rows = rate_rows(people.keys, rate, counted, of, rules)
+                frames.append(
+                    _named(rows, table=table, panel="all", source=truth, against=attacker)
+                )
+    return pl.concat(frames)
+
+
 def zero_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
     """Table 7's people and units of proven zero variability (`ROW`); none where it is unknown."""
     frames = [pl.DataFrame(schema=ROW)]

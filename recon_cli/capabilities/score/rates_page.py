@@ -15,6 +15,8 @@ from recon_cli.page.sizes import ALL
 from recon_cli.page.words import Words, capitalized, count, percent, size_label
 
 _RATES = {
+    "matched": "matched",
+    "held": "of the truth",
     "unique": "unique",
     "zero_people": "people",
     "zero_units": "units",
@@ -47,6 +49,7 @@ def table_title(name: str, words: Words) -> str:
     by_size = f"by {unit} size"
     keys = f"{capitalized(people)} unique on their keys in their {unit}, {by_size}"
     titles = {
+        "table03_attackers": f"Records of {people} whom the truth has in their {unit}, {by_size}",
         "table07_uniques": keys,
         "table07_zero_solvar": f"{none}, and {people} in them, {by_size}",
         "table08_agreement": f"Agreement of records, {by_size}",

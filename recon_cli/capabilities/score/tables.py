@@ -20,6 +20,7 @@ from recon_cli.capabilities.score.rates import (
     Rules,
     TableFamily,
     agreement_rates,
+    attacker_rates,
     guess_rates,
     link_rates,
     unique_rates,
@@ -29,6 +30,7 @@ from recon_cli.errors import ConfigError
 
 #: The tables, in the order of reports.
 TABLES = (
+    "table03_attackers",
     "table07_uniques",
     "table07_zero_solvar",
     "table08_agreement",
@@ -136,6 +138,7 @@ def make_rates(
     """
     own = sources.measured
     frames = [
+        attacker_rates(collected, "table03_attackers", sources.ceiling, rules),
         unique_rates(collected, "table07_uniques", sources.ceiling, rules),
         zero_rates(collected, "table07_zero_solvar", sources.ceiling, rules),
         agreement_rates(collected, "table08_agreement", sources.main, rules, own),
