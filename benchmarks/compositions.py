@@ -57,7 +57,7 @@ def true_households(folder: Path, truth: dict[str, pl.DataFrame]) -> Counter[Hou
 
 def recode(folder: Path, name: str, records: pl.DataFrame) -> pl.DataFrame:
     """The records with the columns that a release's histogram has."""
-    from recon_cli.config import load_config  # noqa: PLC0415
+    from recon_cli.config import load_config
 
     release = load_config(folder / f"{name}.yaml").load_release()
     columns = []

@@ -55,7 +55,7 @@ class Tried:
 
 def work(seed: int, first: int, last: int) -> None:
     """Try some files, a line of JSON each; the work of the process that may be ended."""
-    from tests.support.mutated_inputs import all_inputs, run_case  # noqa: PLC0415 - slow to load
+    from tests.support.mutated_inputs import all_inputs, run_case  # slow to load
 
     kinds = [each.name for each in all_inputs()]
     _say(json.dumps(kinds))

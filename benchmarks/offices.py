@@ -289,12 +289,12 @@ def check(name: str, config_path: Path) -> dict[str, int]:
     Raises:
         SystemExit: One count is another, or an interval does not hold the truth.
     """
-    from recon_cli.capabilities.ingest.options import Ingest  # noqa: PLC0415
-    from recon_cli.capabilities.ingest.partitions import file_mapping  # noqa: PLC0415
-    from recon_cli.config import load_config  # noqa: PLC0415
-    from recon_cli.sources.cells import CellIndex  # noqa: PLC0415
-    from recon_cli.sources.formats.reading import SheetReader  # noqa: PLC0415
-    from recon_cli.sources.tables import open_sheets  # noqa: PLC0415
+    from recon_cli.capabilities.ingest.options import Ingest
+    from recon_cli.capabilities.ingest.partitions import file_mapping
+    from recon_cli.config import load_config
+    from recon_cli.sources.cells import CellIndex
+    from recon_cli.sources.formats.reading import SheetReader
+    from recon_cli.sources.tables import open_sheets
 
     config = load_config(config_path)
     section = config.section(Ingest)

@@ -117,7 +117,7 @@ def least(records: pl.DataFrame) -> tuple[int, int]:
 
 def theirs(records: pl.DataFrame) -> tuple[int, int, int]:
     """Likewise, of the optimum."""
-    import pytauargus  # noqa: PLC0415 - not installed with the project
+    import pytauargus  # not installed with the project
 
     columns: dict[str, Any] = {name: records[name].to_list() for name in ("row", "column")}
     columns["people"] = [1] * records.height

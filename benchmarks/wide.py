@@ -58,8 +58,8 @@ def ingest(folder: Path, rows: int) -> Record:
 
 def write_blocks(path: Path, rows: int) -> None:
     """Rows in order of geoid, two people of either sex on average."""
-    import numpy as np  # noqa: PLC0415 - a child's peak starts at this process's
-    import polars as pl  # noqa: PLC0415
+    import numpy as np  # a child's peak starts at this process's
+    import polars as pl
 
     draw = np.random.default_rng(1)
     men, women = draw.poisson(2, rows), draw.poisson(2, rows)

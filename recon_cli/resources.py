@@ -100,7 +100,7 @@ def _text(path: Path) -> str:
 
 def _recorded_peak_mb() -> float | None:
     try:
-        import resource  # noqa: PLC0415 - Windows has none
+        import resource  # Windows has none
     except ImportError:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -169,7 +169,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _cap() -> int | None:
     """Return the limit of the process's address space in bytes; None without a limit."""
     try:
-        import resource  # noqa: PLC0415 - Windows has none
+        import resource  # Windows has none
     except ImportError:
         return None
     cap = resource.getrlimit(resource.RLIMIT_AS)[0]

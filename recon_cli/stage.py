@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 #: Of a work folder, what is never given away.
 PRIVATE: Final = "private"
@@ -76,16 +75,8 @@ class Command:
     purpose: str
 
 
-def load(name: str) -> Any:
-    """Import a module and return the object that ``module:name`` names."""
-    module, _, attribute = name.partition(":")
-    with _undisturbed():
-        found = importlib.import_module(module)
-    return getattr(found, attribute)
-
-
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Hold back SIGINT and SIGTERM.
 
     A C++ library that is interrupted while it loads ends the process with its own message.

@@ -22,7 +22,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import plan, run_stages
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.progress import JsonLinesReporter
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import Stage
 
 
@@ -107,9 +107,10 @@ def command(
     configured = stages_of(run.config)
     chosen = select(configured, first, last, only)
     if dry_run:
-        load("recon_cli.console.plan_table:print_plan")(
-            plan(run, chosen, dependencies(configured, run.config)), force=force
-        )
+        with undisturbed():
+            from recon_cli.console.plan_table import print_plan
+
+        print_plan(plan(run, chosen, dependencies(configured, run.config)), force=force)
     elif log_json is None:
         _run(run, options, chosen, None)
     else:

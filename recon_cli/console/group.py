@@ -32,7 +32,7 @@ from recon_cli.console.signals import (
 from recon_cli.errors import ReconError, Unpublished
 from recon_cli.pipeline.stages import COMMANDS, STAGES
 from recon_cli.resources import as_shortage, collect_seldom
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 
 
 @contextmanager
@@ -122,8 +122,10 @@ class Commands(click.Group):
             return None
         if find_spec(f"{stage.package}.command"):
             return _command_of(f"{stage.package}.command")
-        made: click.Command = load("recon_cli.console.stage_command:stage_command")(stage)
-        return made
+        with undisturbed():
+            from recon_cli.console.stage_command import stage_command
+
+        return stage_command(stage)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -182,7 +184,10 @@ class Recon(Commands):
         try:
             return super().main(*args, **settings)
         except SystemExit as end:
-            if load("recon_cli.solve.interruption:is_engine_left")():
+            with undisturbed():
+                from recon_cli.solve.interruption import is_engine_left
+
+            if is_engine_left():
                 end_at_once(end)
             raise
         except OSError as error:
@@ -203,7 +208,9 @@ class Recon(Commands):
         except ReconError as refusal:
             error = as_shortage(refusal) or refusal
             if ctx.meta.get(VERBOSITY, 0) > 1:
-                traceback_text = load("recon_cli.tracebacks:traceback_text")
+                with undisturbed():
+                    from recon_cli.tracebacks import traceback_text
+
                 click.echo(traceback_text(error), err=True, nl=False)
             _say(ctx, f"error: {error}")
             ctx.exit(error.exit_code)
@@ -227,7 +234,9 @@ class Recon(Commands):
                 _say(ctx, f"error: {shortage}")
                 drop_output()
                 ctx.exit(shortage.exit_code)
-            traceback_text = load("recon_cli.tracebacks:traceback_text")
+            with undisturbed():
+                from recon_cli.tracebacks import traceback_text
+
             click.echo(traceback_text(defect), err=True, nl=False)
             ctx.exit(1)
 

@@ -29,7 +29,7 @@ _NARROWEST = 20
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that raises `BrokenPipeError` when its reader goes away, as files do."""
-    from rich.console import Console  # noqa: PLC0415 - only when there is something to show
+    from rich.console import Console  # only when there is something to show
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
@@ -164,7 +164,7 @@ def fitted_table(
         rows: Cells, as many as columns.
         width: Columns of the terminal.
     """
-    from rich.table import Table  # noqa: PLC0415 - only when there is something to show
+    from rich.table import Table  # only when there is something to show
 
     cells = [max((len(row[at]) for row in rows), default=0) for at in range(len(columns))]
     names = [each.name for each in columns]
@@ -184,9 +184,9 @@ def fitted_table(
 
 def _fact_a_line(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> RenderableType:
     """Lay out each row as a title, and below it one line for each other cell with its heading."""
-    from rich.console import Group  # noqa: PLC0415 - only when there is something to show
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Group  # only when there is something to show
+    from rich.table import Table
+    from rich.text import Text
 
     about = next((at for at, each in enumerate(columns) if each.is_number), 1) or 1
     named = f"{columns[0].name} " if columns[0].is_number else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -22,7 +23,7 @@ from recon_cli.console.options import (
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import PROTECTIONS, stage_named
-from recon_cli.stage import Stage, load
+from recon_cli.stage import Stage, undisturbed
 
 Summary = Callable[[Run, StageOutcome], None]
 
@@ -96,5 +97,6 @@ def print_for_study() -> None:
 def summary_of(stage: Stage) -> Summary:
     """Import ``print_summary`` of a stage's capability."""
     package = PROTECT if stage.short_name in PROTECTIONS else stage.package
-    summary: Summary = load(f"{package}.summary:print_summary")
+    with undisturbed():
+        summary: Summary = importlib.import_module(f"{package}.summary").print_summary
     return summary

@@ -20,7 +20,7 @@ from recon_cli.execute.work_items import (
 )
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.resources import Usage
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 
 if TYPE_CHECKING:
     from recon_cli.execute.work_queue import WorkQueue
@@ -77,8 +77,10 @@ def run_items(
             has no workers left.
         ConfigError: The cluster cannot be used; says why.
     """
-    queue = load("recon_cli.execute.work_queue:WorkQueue")
-    job: WorkQueue = queue(list(items), on_tick, on_done or (lambda _, _usage: None), on_death)
+    with undisturbed():
+        from recon_cli.execute.work_queue import WorkQueue
+
+    job = WorkQueue(list(items), on_tick, on_done or (lambda _, _usage: None), on_death)
     if not items:
         return Results((), (), 0)
     if cluster is not None:
@@ -101,7 +103,10 @@ def _run_here(
         count = min(count, sum(item.weight for item in job.items) // grain)
     count = min(count, len(job.items))
     if count > 1:
-        load("recon_cli.execute.pool:Pool")(function, count, job).run(prepare)
+        with undisturbed():
+            from recon_cli.execute.pool import Pool
+
+        Pool(function, count, job).run(prepare)
         return count
     shared = prepare()
     while (index := job.take()) is not None:
@@ -118,6 +123,7 @@ def _run_there(
     cluster: DaskWorkers,
     workers: int | None,
 ) -> int:
-    run_on_cluster = load("recon_cli.execute.cluster:run_on_cluster")  # an optional extra
-    found: int = run_on_cluster(function, prepare(), job, cluster, workers)
-    return found
+    with undisturbed():
+        from recon_cli.execute.cluster import run_on_cluster
+
+    return run_on_cluster(function, prepare(), job, cluster, workers)

@@ -157,7 +157,7 @@ def forget(job: str) -> None:
 
 
 def _publisher() -> Callable[[dict[str, Any]], None]:
-    from distributed import get_worker  # noqa: PLC0415 - only where there is a worker
+    from distributed import get_worker  # only where there is a worker
 
     worker = get_worker()
     return lambda message: worker.log_event(TOPIC, message)

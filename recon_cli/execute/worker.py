@@ -155,7 +155,7 @@ def _portable(error: Exception) -> Exception:
 
 def _die_with_parent() -> None:
     """End this process when its parent dies, so that it does not go on writing."""
-    from multiprocessing import parent_process  # noqa: PLC0415 - for workers alone, slow to load
+    from multiprocessing import parent_process  # for workers alone, slow to load
 
     parent = parent_process()
     if parent is None:

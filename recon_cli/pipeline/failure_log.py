@@ -10,7 +10,7 @@ from typing import Final
 
 from recon_cli.ask.question import Question, RegionData
 from recon_cli.errors import ContradictionError, DisagreementError
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store.files import write_bytes
 from recon_cli.store.recipe import CONTRADICTIONS, DISAGREEMENTS
 
@@ -36,14 +36,21 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
             page = work / CONTRADICTIONS / f"{error.region}.md"
             write_bytes(page, error.page.encode())
             raise ContradictionError(f"{error}; {page} shows them", error.region) from error
-        asked = load("recon_cli.capabilities.reconstruct.question:ReconstructionQuestion")
-        if not error.region or not isinstance(question, asked):
+        with undisturbed():
+            from recon_cli.capabilities.reconstruct.question import ReconstructionQuestion
+
+        if not error.region or not isinstance(question, ReconstructionQuestion):
             raise
-        prove = load("recon_cli.capabilities.prove.contradictions:proof_of_region")
-        found = prove(question.plan, part.published, error.region, _SECONDS)
+        with undisturbed():
+            from recon_cli.capabilities.prove.contradictions import proof_of_region
+
+        found = proof_of_region(question.plan, part.published, error.region, _SECONDS)
         if found is None:
             raise
-        folder, checker = work / CONTRADICTIONS, load("recon_cli:reconcheck")
+        with undisturbed():
+            from recon_cli import reconcheck
+
+        folder, checker = work / CONTRADICTIONS, reconcheck
         pairs = {error.region: (found.tables, found.proof)}
         if found.changed is not None:
             pairs[f"{error.region}.changed"] = found.changed

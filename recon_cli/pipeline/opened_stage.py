@@ -1,12 +1,11 @@
 """Opened stages, among them those that ask a question of every piece.
 
-A stage's module opens its inputs and states its recipe; both are cheap. Heavy code is named as
-``module:name`` and loaded by `recon_cli.stage.load` once there is something to do.
+A stage's module opens its inputs and states its recipe; both are cheap. Heavy code is imported
+inside functions, with `recon_cli.stage.undisturbed`, once there is something to do.
 """
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import Folder, Manifest, Piece, Recipe, Staging, Transaction
 from recon_cli.store.pieces import read_pieces
 
@@ -49,7 +48,7 @@ class QuestionStage(OpenedStage):
     Attributes:
         recipe: Everything that the answers depend on.
         geounits: ``geounits/``, which says how partitions are cut into pieces.
-        question: ``module:class`` of the `recon_cli.ask.question.Question`.
+        question: Imports the class of the `recon_cli.ask.question.Question`.
         arguments: Gives what its ``of`` makes it from.
         records: Makes what reads them, see `recon_cli.pipeline.question_worker.Records`, where the
             question starts from records.
@@ -64,7 +63,7 @@ class QuestionStage(OpenedStage):
     run: Run
     recipe: Recipe
     geounits: Folder
-    question: str
+    question: Callable[[], type[Any]]
     arguments: Callable[[], Mapping[str, Any]]
     records: Callable[[], Any] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
@@ -78,8 +77,11 @@ class QuestionStage(OpenedStage):
 
     def make(self, stage: Transaction) -> Manifest:
         """Ask the question of every unfinished piece, and publish what is decided when it ends."""
-        asking = importlib.import_module("recon_cli.pipeline.question_worker")
-        kind, run, label = load(self.question), self.run, self.recipe.stage.name
+        with undisturbed():
+            from recon_cli.pipeline import question_worker as asking
+            from recon_cli.pipeline.quarantine import QuarantineOnDeath
+
+        kind, run, label = self.question(), self.run, self.recipe.stage.name
 
         @cache
         def question() -> Any:
@@ -91,9 +93,7 @@ class QuestionStage(OpenedStage):
             return asking.Asked(question(), run.work, stage.staging, records, partners)
 
         pieces = read_pieces(self.geounits) if self.pieces is None else self.pieces()
-        on_death = load("recon_cli.pipeline.quarantine:QuarantineOnDeath")(
-            label, stage.staging, run.reporter
-        )
+        on_death = QuarantineOnDeath(label, stage.staging, run.reporter)
 
         def publish(stage: Transaction, **cost: Any) -> Manifest:
             seed = self.recipe.seed or 0

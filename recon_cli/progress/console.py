@@ -52,7 +52,7 @@ class ConsoleReporter:
             ):
                 yield tally
             return
-        from rich.live import Live  # noqa: PLC0415 - a library user pays for it only here
+        from rich.live import Live  # a library user pays for it only here
 
         def view() -> Group:
             return draw(self.console, tally.snapshot(), self.place, memory.mb())
@@ -92,10 +92,10 @@ def line(now: Snapshot, place: str = "", memory_mb: float | None = None) -> str:
 
 def draw(console: Console, now: Snapshot, place: str, memory_mb: float | None) -> Group:
     """Draw the live view: a bar, and below it the facts in as many lines as the width needs."""
-    from rich.console import Group  # noqa: PLC0415 - slow imports only on a terminal
-    from rich.progress_bar import ProgressBar  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Group  # slow imports only on a terminal
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
 
     width = console.width - 1  # a full last column would wrap on some terminals
     title, share = _title(now, place), now.share

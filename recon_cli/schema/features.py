@@ -159,7 +159,7 @@ class Recode:
 
 def column_dtype(values: tuple[Value, ...]) -> type[pl.DataType]:
     """Return the polars type for ``values``: Boolean, an integer from Int16 up, or String."""
-    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+    import polars as pl  # slow to load, and not needed to read a manifest
 
     if all(isinstance(value, bool) for value in values):
         return pl.Boolean

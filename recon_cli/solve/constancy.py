@@ -197,7 +197,7 @@ def in_span(
     width = A.shape[0] + _SPARE
     if not A.shape[0] or not len(free) or A.shape[0] * width > _DENSE:
         return found
-    from scipy import linalg  # noqa: PLC0415 - slow to load, and most units need no solver
+    from scipy import linalg  # slow to load, and most units need no solver
 
     wide = width < len(free)
     sketch = random.standard_normal((len(free), width)) if wide else np.eye(len(free))

@@ -141,7 +141,7 @@ def _model(program: IntegerProgram) -> Any:
     """The program as a CP-SAT model, filled from arrays."""
     # The core below `cp_model`, which also imports pandas: half a second and 60 MB in every
     # worker. And not before it is needed, because most regions need no solver.
-    from ortools.sat.python import cp_model_helper  # noqa: PLC0415
+    from ortools.sat.python import cp_model_helper
 
     model: Any = cp_model_helper.CpModelProto()
     for low, high in zip(program.lower.tolist(), program.upper.tolist(), strict=True):
@@ -161,7 +161,7 @@ def _model(program: IntegerProgram) -> Any:
 def _solve(
     program: IntegerProgram, model: Any, objective: IntArray | None, effort: Effort
 ) -> SolveResult:
-    from ortools.sat.python import cp_model_helper  # noqa: PLC0415 - see above
+    from ortools.sat.python import cp_model_helper  # see above
 
     statuses = {
         cp_model_helper.OPTIMAL: Status.OPTIMAL,

@@ -154,7 +154,7 @@ def row_combinations(program: IntegerProgram, functionals: IntArray) -> tuple[Bo
     equal = np.flatnonzero(program.constraints.least == program.constraints.most)
     if not len(equal) or not len(functionals) or len(equal) * variables > _DENSE:
         return np.zeros(len(functionals), dtype=bool), weights
-    from scipy import linalg  # noqa: PLC0415 - slow to load, and most units need no solver
+    from scipy import linalg  # slow to load, and most units need no solver
 
     A = sparse.csr_array(program.constraints.A[equal])
     q, r, order = linalg.qr(A.T.toarray().astype(np.float64), mode="economic", pivoting=True)

@@ -36,7 +36,7 @@ def run_scip(program: IntegerProgram, objective: IntArray | None, effort: Effort
         SolverError: SCIP fails.
     """
     # The core below `model_builder`, which also imports pandas; not before it is needed.
-    from ortools.linear_solver.python import model_builder_helper  # noqa: PLC0415
+    from ortools.linear_solver.python import model_builder_helper
 
     rows = program.constraints
     lower, upper, least, most = (

@@ -57,7 +57,7 @@ class Folder:
         Raises:
             StageError: There is no such partition, or its files are not as recorded.
         """
-        import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+        import polars as pl  # slow to load, and not needed to read a manifest
 
         row = self._row_of(partition)
         home = self.path / f"{self.manifest.partition_level}={partition}"

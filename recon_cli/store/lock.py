@@ -23,7 +23,7 @@ def held_lock(path: Path, command: str, *, alone: bool = True) -> Iterator[None]
         StageError: Another process holds it, or it cannot be opened: another user's, a read-only
             disk, something else in its place.
     """
-    from filelock import ReadWriteLock, Timeout  # noqa: PLC0415 - only who writes needs a lock
+    from filelock import ReadWriteLock, Timeout  # only who writes needs a lock
 
     with ExitStack() as held:
         with files.disk(path):

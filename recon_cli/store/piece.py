@@ -25,7 +25,7 @@ class Span:
 
     def holds(self, column: str) -> pl.Expr:
         """Return an expression that selects the rows inside."""
-        import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+        import polars as pl  # slow to load, and not needed to read a manifest
 
         inside = pl.lit(value=True)
         if self.start is not None:

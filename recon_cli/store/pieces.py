@@ -40,7 +40,7 @@ def cut(
         people: The most that a piece should hold; a region with more is a piece of its own.
         whole: Level of the geounits that are never cut; default the regions.
     """
-    import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+    import polars as pl  # slow to load, and not needed to read a manifest
 
     in_order = units if units["geoid"].is_sorted() else units.sort("geoid")
     region = (whole or release.region).enclosing(pl.col("geoid"))

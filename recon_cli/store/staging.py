@@ -175,7 +175,7 @@ class PartWriter:
 
     def read(self, partition: str, folder: str, columns: list[str]) -> pl.DataFrame:
         """Read some columns of the parts of a partition."""
-        import polars as pl  # noqa: PLC0415 - slow to load, and not needed to read a manifest
+        import polars as pl  # slow to load, and not needed to read a manifest
 
         home = self.staging.partition_folder(folder, partition)
         parts = self._parts[partition, folder]

@@ -46,19 +46,6 @@ def test_what_is_named_exists(name: str) -> None:
             thing = getattr(thing, attribute)
 
 
-def loaded_names() -> list[str]:
-    """What is named as ``module:name`` and imported where there is work to do."""
-    texts = (path.read_text() for path in sorted(PACKAGE.rglob("*.py")))
-    named = (name for text in texts for name in re.findall(r'"(recon_cli(?:\.\w+)+:\w+)"', text))
-    return list(dict.fromkeys(named))
-
-
-@pytest.mark.parametrize("name", loaded_names())
-def test_what_is_loaded_by_name_exists(name: str) -> None:
-    module, _, attribute = name.partition(":")
-    assert hasattr(importlib.import_module(module), attribute)
-
-
 def terms() -> set[str]:
     """Terms of the glossary: the first column of its tables, a term for each comma."""
     rows = re.findall(r"^\| ([^|]+?) \| .* \|$", GLOSSARY.read_text(), re.MULTILINE)
@@ -166,11 +153,8 @@ def capability_of(name: str) -> str:
 
 
 def named(path: Path) -> set[str]:
-    """What a module imports, or names as ``module:name``."""
-    text = path.read_text()
-    return imported(ast.walk(ast.parse(text))) | set(
-        re.findall(r'"(recon_cli(?:\.\w+)+):\w*"', text)
-    )
+    """What a module imports, at once or when it is needed."""
+    return imported(ast.walk(ast.parse(path.read_text())))
 
 
 #: The runner writes down the proof of a contradiction, where there is somebody to prove it.
@@ -235,16 +219,33 @@ def test_no_module_and_no_folder_imports_in_a_circle() -> None:
     assert first_circle(folders) == []
 
 
-def test_of_the_package_nothing_is_imported_inside_functions() -> None:
-    """What is heavy is named, and imported by `recon_cli.stage.load`; libraries may be."""
-    inside = [
+def test_inside_functions_the_package_is_imported_undisturbed() -> None:
+    """What is heavy is imported with `recon_cli.stage.undisturbed`; libraries may be without."""
+    disturbed = [
         (module, name)
         for module, path in MODULES.items()
         for function in ast.walk(ast.parse(path.read_text()))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for name in imported(ast.walk(function))
+        for name in imported(outside_of_undisturbed(function.body))
     ]
-    assert inside == []
+    assert disturbed == []
+
+
+def outside_of_undisturbed(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        if not (isinstance(node, ast.With) and "undisturbed()" in ast.unparse(node.items[0])):
+            yield node
+            for field in ("body", "orelse", "handlers", "finalbody"):
+                yield from outside_of_undisturbed(getattr(node, field, []))
+
+
+def test_nothing_of_the_package_is_named_by_a_string() -> None:
+    links = [
+        (module, link)
+        for module, path in MODULES.items()
+        for link in re.findall(r'"recon_cli[.\w]*:\w+"', path.read_text())
+    ]
+    assert links == []
 
 
 def test_only_the_solvers_import_ortools() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 import sys
 from pathlib import Path
 
 import pytest
 
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 
 
 def test_a_signal_waits_until_a_module_is_loaded(
@@ -27,8 +28,8 @@ def test_a_signal_waits_until_a_module_is_loaded(
 
     before = signal.signal(signal.SIGTERM, stop)
     try:
-        with pytest.raises(Stopped):
-            load("loaded_slowly:whole")
+        with pytest.raises(Stopped), undisturbed():
+            importlib.import_module("loaded_slowly")
         assert len(sys.modules["loaded_slowly"].whole) == 1000
         assert signal.getsignal(signal.SIGTERM) is stop
         with pytest.raises(Stopped):

@@ -324,7 +324,7 @@ def test_light_work_starts_no_more_processes_than_it_is_worth(
 
 def test_the_independent_check_would_notice_a_missing_region(whole: Path) -> None:
     """Quarantine leaves regions out of the comparison; nothing else may be."""
-    from recon_cli.store.protection import read_published  # noqa: PLC0415
+    from recon_cli.store.protection import read_published
 
     partition = next(iter(data(whole, "microdata")))
     published = read_published(whole, RELEASE, partition.partition("=")[2])

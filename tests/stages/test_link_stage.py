@@ -291,7 +291,7 @@ def test_real_records(tmp_path: Path) -> None:
 
 @needs_shared
 def test_uniqueness_flags_of_every_real_record() -> None:
-    from recon_cli.capabilities.link.key_encoding import KeyEncoder  # noqa: PLC0415
+    from recon_cli.capabilities.link.key_encoding import KeyEncoder
 
     records, release = real_records(), load_release("sf1_2010")
     assert release.attack is not None

@@ -123,7 +123,7 @@ def test_damaged_and_interrupted_runs_are_removed(home: Path) -> None:
 
 
 def test_a_stage_that_is_running_is_left_alone(home: Path) -> None:
-    from filelock import ReadWriteLock  # noqa: PLC0415
+    from filelock import ReadWriteLock
 
     before = everything(home)
     lock = ReadWriteLock(home / "work" / STAGING / "data synth.lock", timeout=0, is_singleton=False)

@@ -34,7 +34,7 @@ def slow_first(shared: None, payload: int, tick: OnProgress) -> int:
 
 
 def environment(shared: None, payload: int, tick: OnProgress) -> tuple[str | None, int]:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     return os.environ.get("OMP_NUM_THREADS"), pl.thread_pool_size()
 

@@ -233,7 +233,7 @@ def _require_spent(path: Path, work: Path, stage: str, known: Collection[str]) -
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - only who writes needs a lock
+    from filelock import FileLock, Timeout  # only who writes needs a lock
 
     with files.disk(path):
         try:

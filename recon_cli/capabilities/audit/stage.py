@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from recon_cli.ask.options import AuditOptions
 from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.options import Audit
@@ -9,6 +11,7 @@ from recon_cli.capabilities.reconstruct.stage import input_digests, shared_diges
 from recon_cli.coverage import select
 from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
 from recon_cli.pipeline.run import Run
+from recon_cli.stage import undisturbed
 from recon_cli.store import Manifest, Transaction
 from recon_cli.store.published import open_published, read_coverage
 
@@ -41,7 +44,7 @@ def open_stage(run: Run) -> MadeStage:
         run,
         recipe,
         geounits,
-        question="recon_cli.capabilities.audit.question:AuditQuestion",
+        question=_question,
         arguments=lambda: {
             "release": run.release,
             "tables": selection.tables,
@@ -62,3 +65,9 @@ def open_stage(run: Run) -> MadeStage:
         return manifest
 
     return MadeStage(recipe, make)
+
+
+def _question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.audit.question import AuditQuestion
+    return AuditQuestion

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from recon_cli.capabilities.capacity import CAPACITY
 from recon_cli.capabilities.capacity.options import Capacity
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
@@ -9,7 +12,8 @@ from recon_cli.coverage import select
 from recon_cli.errors import SourceError
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
+from recon_cli.store import Staging
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
 PAGE = "capacity.html"
@@ -45,14 +49,33 @@ def open_stage(run: Run) -> QuestionStage:
     )
 
     given = {"release": run.release, "tables": selection.tables, "coverage": coverage}
+
+    def write_assessment(staging: Staging) -> Mapping[str, Any]:
+        with undisturbed():
+            from recon_cli.capabilities.capacity import publish
+
+        return publish.write_assessment(
+            staging,
+            run.release,
+            selection.tables,
+            coverage,
+            geounits=geounits,
+            config=config,
+            seed=seed,
+        )
+
     return QuestionStage(
         run,
         recipe,
         geounits,
-        question="recon_cli.capabilities.capacity.question:CapacityQuestion",
+        question=_question,
         arguments=lambda: given,
         notes={"tables": [table.name for table in selection.tables]},
-        beside=lambda staging: load("recon_cli.capabilities.capacity.publish:write_assessment")(
-            staging, **given, geounits=geounits, config=config, seed=seed
-        ),
+        beside=write_assessment,
     )
+
+
+def _question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.capacity.question import CapacityQuestion
+    return CapacityQuestion

@@ -17,7 +17,7 @@ from recon_cli.capabilities.check.finding import EXAMPLES, Finding, found_counts
 from recon_cli.capabilities.check.subject import Subject
 from recon_cli.frames import IS_AS_PUBLISHED
 from recon_cli.schema.register import tables_of
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 
 
 class Recovered(Subject):
@@ -59,7 +59,10 @@ class Recovered(Subject):
         """Find counts that the candidate reveals, alone or with the others."""
         found = now.asked_of_all()
         mine = tables_of(now.release, before.candidate)
-        for part in load("recon_cli.capabilities.check.newly:new_counts")(now, before, self.sizes):
+        with undisturbed():
+            from recon_cli.capabilities.check.newly import new_counts
+
+        for part in new_counts(now, before, self.sizes):
             if part.unanswered:
                 found = found.with_gaps("some regions were not audited")
             every, of = part, part.asked

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from recon_cli.ask.options import ClaimOptions
 from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.claims.groups import claim_columns, require_columns, unasked_features
@@ -9,7 +11,9 @@ from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.stage import load
+from recon_cli.schema import Release
+from recon_cli.stage import undisturbed
+from recon_cli.store import Folder
 from recon_cli.store.published import has_statements
 
 #: People that are worth a process: each takes less than a millisecond.
@@ -32,7 +36,7 @@ def open_stage(run: Run) -> QuestionStage:
         run,
         made.recipe(run, CLAIMS, config.model_dump(exclude={"seed"}), seed),
         made.geounits,
-        question="recon_cli.capabilities.claims.question:ClaimsQuestion",
+        question=_question,
         arguments=lambda: {
             "release": made.release,
             "tables": made.used,
@@ -44,7 +48,7 @@ def open_stage(run: Run) -> QuestionStage:
             "read_records": lambda columns: (
                 made.microdata.read(name, columns=columns) for name in made.microdata.partitions
             ),
-            "laws": load("recon_cli.store.protection:laws_of")(made.tables, made.release),
+            "laws": _laws(made.tables, made.release),
         },
         records=made.records,
         notes={
@@ -55,3 +59,15 @@ def open_stage(run: Run) -> QuestionStage:
         },
         grain=_GRAIN,
     )
+
+
+def _question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.claims.question import ClaimsQuestion
+    return ClaimsQuestion
+
+
+def _laws(tables: Folder, release: Release) -> tuple[str, ...]:
+    with undisturbed():
+        from recon_cli.store.protection import laws_of
+    return laws_of(tables, release)

@@ -141,7 +141,7 @@ def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatA
         people: N, in the claim's unit.
         share: p, in the place around it.
     """
-    from scipy.special import gammaln, xlog1py, xlogy  # noqa: PLC0415 - slow to load
+    from scipy.special import gammaln, xlog1py, xlogy  # slow to load
 
     ways = gammaln(people + 1) - gammaln(count + 1) - gammaln(people - count + 1)
     chance: FloatArray = np.exp(ways + xlogy(count, share) + xlog1py(people - count, -share))
@@ -150,6 +150,6 @@ def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatA
 
 def probability_of_at_least(count: FloatArray, people: FloatArray, share: FloatArray) -> FloatArray:
     """Compute the probability of at least so many; as `probability_by_guessing`, ``count`` ≥ 1."""
-    from scipy.special import betainc  # noqa: PLC0415 - slow to load
+    from scipy.special import betainc  # slow to load
 
     return np.asarray(betainc(count, people - count + 1, share), dtype=np.float64)

@@ -6,7 +6,7 @@ and looked at with `recon status` or `recon report`, like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from recon_cli.capabilities.compare.protections import truth_of
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import OpenedStage
 from recon_cli.pipeline.run import Run
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import Manifest, Recipe, Transaction
 from recon_cli.store.files import key_of
 
@@ -54,7 +54,10 @@ class ComparedStage(OpenedStage):
 
     def planned(self) -> Recipe:
         """What the runs have made; where one would make something, it is not known."""
-        return self._recipe(load("recon_cli.capabilities.compare.runs:planned_digests")(self.run))
+        with undisturbed():
+            from recon_cli.capabilities.compare.runs import planned_digests
+
+        return self._recipe(planned_digests(self.run))
 
     def prepared(self) -> Recipe:
         """Run what is not up to date; the page stands with the first protection, and fills.
@@ -62,7 +65,9 @@ class ComparedStage(OpenedStage):
         Raises:
             StageError: A protection could not be made or attacked.
         """
-        run_compared = load("recon_cli.capabilities.compare.runs:run_compared")
+        with undisturbed():
+            from recon_cli.capabilities.compare.runs import run_compared
+
         return self._recipe(run_compared(self.run, self._show))
 
     def _show(self, digests: Mapping[str, str], missing: Mapping[str, str]) -> None:
@@ -72,11 +77,13 @@ class ComparedStage(OpenedStage):
             digests: Name → what its run has made, of the protections that are done.
             missing: Name → why it is not there, of the others.
         """
-        write = load("recon_cli.capabilities.compare.results:write_comparison")
+        with undisturbed():
+            from recon_cli.capabilities.compare.results import write_comparison
+
         why = {name: key_of([reason]) for name, reason in missing.items()}
         with self.run.transaction(self._recipe({**digests, **why})) as stage:
             if stage.current is None:
-                write(self.run, stage, missing, self.measured)
+                write_comparison(self.run, stage, missing, self.measured)
         page = self.run.work / COMPARE.folders[0] / PAGE
         there = len(self.config.every) - len(missing)
         self.run.reporter.note(
@@ -101,7 +108,7 @@ class ComparedStage(OpenedStage):
 
     def make(self, stage: Transaction) -> Manifest:
         """Measure what came of the runs, and write the page."""
-        write: Callable[..., Manifest] = load(
-            "recon_cli.capabilities.compare.results:write_comparison"
-        )
-        return write(self.run, stage, {}, self.measured)
+        with undisturbed():
+            from recon_cli.capabilities.compare.results import write_comparison
+
+        return write_comparison(self.run, stage, {}, self.measured)

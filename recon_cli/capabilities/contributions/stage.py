@@ -19,7 +19,7 @@ from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
 from recon_cli.spreadsheet import csv_bytes
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import Manifest, Transaction
 from recon_cli.store.protection import read_published
 from recon_cli.store.published import has_statements, open_published, read_coverage
@@ -48,7 +48,10 @@ def open_stage(run: Run) -> MadeStage:
     )
 
     def make(stage: Transaction) -> Manifest:
-        leaving_out = load("recon_cli.capabilities.contributions.leaving_out:LeavingOut").of(
+        with undisturbed():
+            from recon_cli.capabilities.contributions.leaving_out import LeavingOut
+
+        leaving_out = LeavingOut.of(
             run.release,
             selection.tables,
             coverage,
@@ -68,7 +71,10 @@ def open_stage(run: Run) -> MadeStage:
                 on_tick=bar.advance,
             )
         ranked = leaving_out.ranked(done.values)
-        data = load("recon_cli.store.files:parquet_bytes")(ranked)
+        with undisturbed():
+            from recon_cli.store.files import parquet_bytes
+
+        data = parquet_bytes(ranked)
         stage.staging.write_extra("contributions", f"{RESULT}.parquet", data)
         stage.staging.write_extra("contributions", f"{RESULT}.csv", csv_bytes(ranked, 2))
         return stage.publish(

@@ -151,10 +151,10 @@ def records_workbook(
 ) -> bytes:
     """Write a sheet of records with coloured flags, and a sheet that explains the flags."""
     try:
-        from openpyxl import Workbook  # noqa: PLC0415 - optional
-        from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415
-        from openpyxl.styles import Font, PatternFill  # noqa: PLC0415
-        from openpyxl.utils import get_column_letter  # noqa: PLC0415
+        from openpyxl import Workbook  # optional
+        from openpyxl.cell import WriteOnlyCell
+        from openpyxl.styles import Font, PatternFill
+        from openpyxl.utils import get_column_letter
     except ImportError as error:
         raise ConfigError("to write workbooks takes `pip install recon-cli[workbooks]`") from error
     book: Any = Workbook(write_only=True)

@@ -123,7 +123,7 @@ class WrittenWorkbook:
                 "config for that"
             )
         try:
-            import openpyxl  # noqa: PLC0415 - optional
+            import openpyxl  # optional
         except ImportError as error:
             raise ConfigError(
                 f"{document.label}: to write workbooks takes `pip install recon-cli[workbooks]`"
@@ -164,9 +164,9 @@ class WrittenWorkbook:
 
     def mark(self, sheet: str, row: int, column: int, mark: CellMark) -> None:
         """Colour a cell, or the one it is merged into, and append a comment."""
-        from openpyxl.cell import MergedCell  # noqa: PLC0415 - optional
-        from openpyxl.comments import Comment  # noqa: PLC0415
-        from openpyxl.styles import PatternFill  # noqa: PLC0415
+        from openpyxl.cell import MergedCell  # optional
+        from openpyxl.comments import Comment
+        from openpyxl.styles import PatternFill
 
         cells: Any = self._book[sheet]
         cell = cells.cell(row, column)
@@ -202,7 +202,7 @@ class WrittenWorkbook:
         Returns:
             Its title, another one where that is taken.
         """
-        from openpyxl.styles import Alignment, Font  # noqa: PLC0415 - optional
+        from openpyxl.styles import Alignment, Font  # optional
 
         sheet: Any = self._book.create_sheet(title, 0)
         for number, row in enumerate(rows[:MOST_ROWS], start=1):

@@ -174,7 +174,7 @@ def _request(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
         TransferError: There was no answer, or one that may be another one later. Of no answer it
             names the kind alone: the text of the failure has the address, and so the key.
     """
-    import requests  # noqa: PLC0415 - slow to import
+    import requests  # slow to import
 
     parameters = query.parameters | ({"key": order.key} if order.key else {})
     try:

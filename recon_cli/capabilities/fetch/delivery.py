@@ -117,7 +117,7 @@ def _present(order: Order, part: CatalogueFile, sums: Checksums, known: str | No
 
 def _download(order: Order, part: CatalogueFile, staging: Path, known: str | None) -> Path:
     """The downloaded and checked file, still in the staging folder."""
-    import pooch  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+    import pooch  # type: ignore[import-untyped]  # slow to import
 
     url = order.catalogue.address(part, order.mirror)
     staged = staging / part.file

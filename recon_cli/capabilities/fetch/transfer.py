@@ -115,7 +115,7 @@ class ResumingDownloader:
         return f"{self.label}: {error}; {kept}, the same command continues from there"
 
     def _attempt(self, url: str) -> None:
-        import requests  # noqa: PLC0415 - slow to import
+        import requests  # slow to import
 
         stamp = self._stamp(url)
         start = self._arrived() if stamp else 0
@@ -233,8 +233,8 @@ def _continues(stamp: Stamp, offered: Stamp, match: re.Match[str], start: int) -
 @contextmanager
 def _passing_errors(label: str, url: str) -> Iterator[None]:
     """Turn what requests raises into a failed attempt, or into a failure for good."""
-    from requests import exceptions as http  # noqa: PLC0415
-    from urllib3.exceptions import NameResolutionError  # noqa: PLC0415
+    from requests import exceptions as http
+    from urllib3.exceptions import NameResolutionError
 
     try:
         yield
@@ -323,8 +323,8 @@ class Lines:
 @contextmanager
 def live(console: Console, name: str, size: int | None, done: int) -> Iterator[Arrived]:
     """A bar as wide as the terminal; the rate is left out where it would not fit."""
-    from rich import progress as bars  # noqa: PLC0415 - a library user pays for it only here
-    from rich.table import Column  # noqa: PLC0415
+    from rich import progress as bars  # a library user pays for it only here
+    from rich.table import Column
 
     columns: list[bars.ProgressColumn | str] = [
         "{task.description}",

@@ -6,7 +6,7 @@ from recon_cli.capabilities.frontier import FRONTIER
 from recon_cli.capabilities.frontier.options import Frontier
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import Manifest, Transaction
 
 PAGE = "frontier.html"
@@ -23,7 +23,9 @@ def open_stage(run: Run) -> MadeStage:
     recipe = run.recipe(FRONTIER, config.model_dump(mode="json"))
 
     def make(stage: Transaction) -> Manifest:
-        made: Manifest = load("recon_cli.capabilities.frontier.publish:write")(run, config, stage)
-        return made
+        with undisturbed():
+            from recon_cli.capabilities.frontier.publish import write
+
+        return write(run, config, stage)
 
     return MadeStage(recipe, make)

@@ -27,7 +27,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 from recon_cli.schema.register import register_spec
 from recon_cli.schema.validation import describe
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store.pieces import PIECE_PEOPLE
 
 
@@ -246,7 +246,9 @@ class Ingest(Section):
                 "membership: missing; the schema has areas, and this file says which of them each "
                 f"{release.geography.unit.name} lies in"
             )
-        read_membership = load("recon_cli.sources.membership:read_membership")
+        with undisturbed():
+            from recon_cli.sources.membership import read_membership
+
         return release.with_membership(read_membership(release, self.lookups))
 
     def check(self, release: Release) -> None:

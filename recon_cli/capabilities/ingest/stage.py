@@ -11,7 +11,7 @@ from recon_cli.coverage import PROTECTION, UNIT_LIST
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import (
     INGEST,
     InputFile,
@@ -52,10 +52,10 @@ def open_stage(run: Run) -> MadeStage:
     recipe = run.recipe(INGEST, settings, files=files, is_study=is_study)
 
     def make(stage: Transaction) -> Manifest:
-        made: Manifest = load("recon_cli.capabilities.ingest.partitions:publish")(
-            run, config, stage
-        )
-        return made
+        with undisturbed():
+            from recon_cli.capabilities.ingest.partitions import publish
+
+        return publish(run, config, stage)
 
     return MadeStage(recipe, make)
 

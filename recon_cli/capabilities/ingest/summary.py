@@ -15,7 +15,7 @@ from recon_cli.coverage import enumerate_left_out
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import counted, plural
 from recon_cli.schema import AreaGeography, Release
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import INGEST
 from recon_cli.store.published import read_left_out
 
@@ -78,7 +78,10 @@ def _unplaced_facts(run: Run) -> list[Fact]:
     config = run.config.section(Ingest)
     if not config.is_legacy or config.tables is not None:
         return []
-    unplaced = load("recon_cli.sources.legacy:legacy_layout")(run.release, config.source).unplaced
+    with undisturbed():
+        from recon_cli.sources.legacy import legacy_layout
+
+    unplaced = legacy_layout(run.release, config.source).unplaced
     if not unplaced:
         return []
     named = ", ".join(unplaced[:_NAMED]) + (", …" if len(unplaced) > _NAMED else "")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from recon_cli.ask.options import JointOptions
@@ -16,7 +18,7 @@ from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release, Table
 from recon_cli.schema.joint import load_joint
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import Folder
 from recon_cli.store.published import open_published, read_coverage
 
@@ -60,7 +62,7 @@ def open_stage(run: Run) -> QuestionStage:
         run,
         run.recipe(JOINT, settings, seed=seed, shared=shared, partitions=digests),
         opened[0][1],
-        question="recon_cli.capabilities.joint.question:JointQuestion",
+        question=_question,
         arguments=lambda: {
             "joint": links,
             "parts": [
@@ -69,10 +71,7 @@ def open_stage(run: Run) -> QuestionStage:
             ],
             "options": JointOptions(seed, config.unit_seconds, config.compositions),
         },
-        partners=lambda: [
-            load("recon_cli.pipeline.question_worker:Partner")(*each)
-            for each in zip(works[1:], releases[1:], strict=True)
-        ],
+        partners=lambda: _partners(works[1:], releases[1:]),
         notes={
             "links": links.name,
             "parts": list(links.names),
@@ -90,9 +89,23 @@ def _assumed(release: Release, config: Joint) -> Release:
 
 def _part(release: Release, tables: Folder) -> Any:
     """All published tables of a part."""
-    part = load("recon_cli.capabilities.joint.part:PartInput")
-    return part(release, _selected(release, tables), read_coverage(tables, release))
+    with undisturbed():
+        from recon_cli.capabilities.joint.part import PartInput
+
+    return PartInput(release, _selected(release, tables), read_coverage(tables, release))
 
 
 def _selected(release: Release, tables: Folder) -> tuple[Table, ...]:
     return select(release, None, read_coverage(tables, release)).tables
+
+
+def _question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.joint.question import JointQuestion
+    return JointQuestion
+
+
+def _partners(works: Sequence[Path], releases: Sequence[Release]) -> list[Any]:
+    with undisturbed():
+        from recon_cli.pipeline.question_worker import Partner
+    return [Partner(*each) for each in zip(works, releases, strict=True)]

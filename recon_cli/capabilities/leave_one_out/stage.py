@@ -16,8 +16,8 @@ from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release
 from recon_cli.sources.records import RecordFile, Slice, open_records
-from recon_cli.stage import load
-from recon_cli.store import Folder, Piece
+from recon_cli.stage import undisturbed
+from recon_cli.store import Folder, Piece, Staging
 from recon_cli.store.files import key_of
 from recon_cli.store.pieces import cut
 from recon_cli.store.recipe import Recipe
@@ -51,15 +51,23 @@ def open_stage(run: Run) -> QuestionStage:
     settings = _settings(config, scoring, gains)
 
     def records() -> Any:
-        tabulated = load("recon_cli.capabilities.tabulate.stage:TabulatedRecords")
-        return tabulated(run.release, file, tuple(slices))
+        with undisturbed():
+            from recon_cli.capabilities.tabulate.stage import TabulatedRecords
 
-    scores = "recon_cli.capabilities.leave_one_out.scores:write_differences"
+        return TabulatedRecords(run.release, file, tuple(slices))
+
+    def write_differences(staging: Staging) -> Mapping[str, Any]:
+        with undisturbed():
+            from recon_cli.capabilities.leave_one_out import scores
+
+        partitions = list(made.tables.partitions)
+        return scores.write_differences(staging, run.release, partitions, scoring, seed)
+
     return QuestionStage(
         run,
         _with_records(made.recipe(run, LEAVE_ONE_OUT, settings, seed), slices),
         made.geounits,
-        question="recon_cli.capabilities.leave_one_out.question:LeaveOneOutQuestion",
+        question=_question,
         arguments=lambda: {
             "release": run.release,
             "tables": made.used,
@@ -74,9 +82,7 @@ def open_stage(run: Run) -> QuestionStage:
         notes={"tables": made.table_names, "gains": list(gains), "solutions": config.solutions},
         grain=_GRAIN,
         pieces=lambda: _cut_evenly(run.release, made.geounits),
-        beside=lambda staging: load(scores)(
-            staging, run.release, made.tables.partitions, scoring, seed
-        ),
+        beside=write_differences,
     )
 
 
@@ -128,3 +134,9 @@ def _with_records(recipe: Recipe, slices: Mapping[str, Slice]) -> Recipe:
     """The recipe, which depends on the records, too: on all of them, by the most frequent value."""
     digests = {name: each.digest for name, each in slices.items()}
     return replace(recipe, shared={**recipe.shared, "records": key_of(digests)})
+
+
+def _question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.leave_one_out.question import LeaveOneOutQuestion
+    return LeaveOneOutQuestion

@@ -100,7 +100,7 @@ def geometric(epsilon: float) -> Density:
 
 
 def _convolved(one: Density, other: Density) -> Density:
-    from scipy.signal import fftconvolve  # noqa: PLC0415 - slow to load
+    from scipy.signal import fftconvolve  # slow to load
 
     p = np.clip(fftconvolve(one.p, other.p), 0, None)
     return Density(one.low + other.low, p / p.sum())

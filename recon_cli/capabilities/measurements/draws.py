@@ -158,7 +158,7 @@ def opendp_measurement(law: Gaussian | Geometric) -> Any:
         ConfigError: OpenDP is not installed.
     """
     try:
-        import opendp.prelude as dp  # noqa: PLC0415 - an extra
+        import opendp.prelude as dp  # an extra
     except ImportError as error:
         raise ConfigError(
             "noise.source: opendp is not installed (pip install 'recon-cli[dp]')"

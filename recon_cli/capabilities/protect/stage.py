@@ -25,7 +25,7 @@ from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
 from recon_cli.pipeline.stages import stage_named
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
-from recon_cli.stage import load, private_folder
+from recon_cli.stage import private_folder, undisturbed
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Staging, Transaction
 from recon_cli.store.chance_key import KEY_FILE, kept_key
 from recon_cli.store.manifest import MANIFEST, read_manifest
@@ -262,7 +262,10 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
             return {}
         own = secrets.token_bytes(32) if self.draws_again else self._key(transaction)
         id_ = hashlib.sha256(b"account" + own).hexdigest()[:32]
-        account = load("recon_cli.capabilities.account.stage:account_of")(self.run.work, section)
+        with undisturbed():
+            from recon_cli.capabilities.account.stage import account_of
+
+        account = account_of(self.run.work, section)
         account.reserve(self, id_)
         return {"account": id_}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +16,8 @@ from recon_cli.capabilities.reconstruct.stage import input_digests
 from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.stage import load
-from recon_cli.store import Folder
+from recon_cli.stage import undisturbed
+from recon_cli.store import Folder, Staging
 from recon_cli.store.published import has_statements
 
 #: People that are worth a process: each takes about a millisecond.
@@ -36,12 +37,11 @@ def open_stage(run: Run) -> QuestionStage:
     folders = _folders(WorkFolder(run.work), made.blocks)
     recipe = made.recipe(run, PROVE, config.model_dump(mode="json", exclude={"seed"}), seed)
     digests = input_digests(made.tables, made.geounits, made.microdata, *folders.values())
-    texts = "recon_cli.capabilities.prove.texts:"
     return QuestionStage(
         run,
         replace(recipe, partitions=digests),
         made.geounits,
-        question="recon_cli.capabilities.prove.question:ProofQuestion",
+        question=_question,
         arguments=lambda: {
             "release": made.release,
             "tables": made.used,
@@ -53,7 +53,7 @@ def open_stage(run: Run) -> QuestionStage:
         records=made.records,
         notes={"tables": made.table_names},
         grain=_GRAIN,
-        beside=lambda staging: load(f"{texts}write_texts")(staging, made.geounits.partitions),
+        beside=lambda staging: _write_texts(staging, made.geounits.partitions),
     )
 
 
@@ -82,10 +82,25 @@ class FoundFolders:
 
     def __call__(self, partition: str) -> Any:
         """See `recon_cli.capabilities.prove.statements.Found`."""
+        with undisturbed():
+            from recon_cli.capabilities.prove.statements import Found
+
         found, solvar = (
-            load("recon_cli.capabilities.prove.statements:Found"),
+            Found,
             self.folders.get("solvar"),
         )
         frames = {name: each.read(partition) for name, each in self.folders.items()}
         is_relaxed = solvar is not None and solvar.manifest.notes["mode"] == "relaxed"
         return found(**frames, is_relaxed=is_relaxed)
+
+
+def _question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.prove.question import ProofQuestion
+    return ProofQuestion
+
+
+def _write_texts(staging: Staging, partitions: Sequence[str]) -> Mapping[str, Any]:
+    with undisturbed():
+        from recon_cli.capabilities.prove.texts import write_texts
+    return write_texts(staging, partitions)

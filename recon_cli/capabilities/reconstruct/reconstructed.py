@@ -12,7 +12,7 @@ from recon_cli.coverage import Coverage, select
 from recon_cli.errors import SourceError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release, Table
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import Folder, Manifest, Recipe, Stage, open_folder
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
@@ -45,8 +45,10 @@ class Reconstructed:
 
     def records(self) -> Any:
         """What reads the records of a piece."""
-        reader = load("recon_cli.pipeline.question_worker:ReconstructedRecords")
-        return reader(self.microdata, self.blocks)
+        with undisturbed():
+            from recon_cli.pipeline.question_worker import ReconstructedRecords
+
+        return ReconstructedRecords(self.microdata, self.blocks)
 
     def require_exact(self, command: str, instead: str) -> None:
         """Refuse protected counts, before anything is read.

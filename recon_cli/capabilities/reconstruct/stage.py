@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.reconstruct.options import Reconstruct
@@ -10,7 +11,7 @@ from recon_cli.coverage import Coverage, select
 from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.schema import Table
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import Folder
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
@@ -57,7 +58,7 @@ def open_stage(run: Run) -> MadeStage:
                 run,
                 recipe,
                 geounits,
-                question="recon_cli.capabilities.measurements.joint_fit:LikelyRecordsQuestion",
+                question=_likely_records_question,
                 arguments=lambda: {"release": run.release, "tables": selection.tables},
                 pieces=lambda: pieces_of(geounits.manifest),
                 notes={**notes, "verified": False, "is_fitted": True},
@@ -67,7 +68,7 @@ def open_stage(run: Run) -> MadeStage:
             run,
             recipe,
             geounits,
-            question="recon_cli.capabilities.reconstruct.question:ReconstructionQuestion",
+            question=_reconstruction_question,
             arguments=lambda: {
                 "release": release,
                 "tables": selection.tables,
@@ -98,8 +99,13 @@ def _is_noise(run: Run, tables: Folder, chosen: Sequence[Table]) -> bool:
     """Whether all counts in use have noise, which bounds nothing."""
     if not has_statements(tables):
         return False
-    protection = load("recon_cli.store.protection:read_protection")(tables, run.release)
-    is_noise = load("recon_cli.statement.protection:is_noise")
+    with undisturbed():
+        from recon_cli.store.protection import read_protection
+
+    protection = read_protection(tables, run.release)
+    with undisturbed():
+        from recon_cli.statement.protection import is_noise
+
     return bool(is_noise(protection, read_coverage(tables, run.release), chosen))
 
 
@@ -114,3 +120,15 @@ def input_digests(*folders: Folder) -> dict[str, dict[str, str]]:
         name: {folder.path.name: folder.digest(name) for folder in folders}
         for name in folders[0].partitions
     }
+
+
+def _likely_records_question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.measurements.joint_fit import LikelyRecordsQuestion
+    return LikelyRecordsQuestion
+
+
+def _reconstruction_question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.reconstruct.question import ReconstructionQuestion
+    return ReconstructionQuestion

@@ -47,7 +47,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.plurals import plural
 from recon_cli.progress import Task
 from recon_cli.schema import Release
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import INGEST, Folder, Manifest, Stage
 from recon_cli.store.protection import laws_of, read_protection
 from recon_cli.store.published import place_name, read_coverage, read_left_out, read_names
@@ -188,7 +188,10 @@ def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:
     folder = work.fresh(AUDIT)
     if isinstance(folder, Missing):
         return folder
-    found = load("recon_cli.capabilities.audit.totals:read_audit")(run.work, run.release)
+    with undisturbed():
+        from recon_cli.capabilities.audit.totals import read_audit
+
+    found = read_audit(run.work, run.release)
     names = read_names(work.open(INGEST, "geounits"))
     return AuditFindings(
         folder.manifest,

@@ -13,7 +13,7 @@ from recon_cli.errors import StageError
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.status import manifests_in
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import INGEST, Manifest, Stage, Transaction, open_folder
 from recon_cli.store.files import file_digest, require_writable, write_named
 from recon_cli.store.manifest import MANIFEST
@@ -55,9 +55,10 @@ def open_stage(run: Run) -> MadeStage:
             write_named(config.to, open_folder(run.work, REPORT, "report").read_extra(PAGE))
 
     def make(stage: Transaction) -> Manifest:
-        write = load("recon_cli.capabilities.report.publish:write")
-        made: Manifest = write(run, stage, tuple(found.values()), PAGE)
-        return made
+        with undisturbed():
+            from recon_cli.capabilities.report.publish import write
+
+        return write(run, stage, tuple(found.values()), PAGE)
 
     return MadeStage(recipe, make, copy)
 

@@ -116,7 +116,7 @@ def _correlation(first: FloatArray, second: FloatArray) -> FloatArray:
 def _clustered(rates: FloatArray, whole: FloatArray, tail: float) -> tuple[FloatArray, FloatArray]:
     """Korn and Graubard's interval; rates in [0, 1], groups × (1 + resamples)."""
     # Slow to load, and many reports have no rates; scipy.stats is ten times slower.
-    from scipy import special  # noqa: PLC0415
+    from scipy import special
 
     rate = np.clip(rates[:, 0], 0.0, 1.0)
     size = _effective_size(rate, rates[:, 1:], whole, tail)
@@ -136,7 +136,7 @@ def _effective_size(
     say: a sum of w times Poisson(1) has variance Σw². At 0 and 100% nothing shows how alike the
     records of one cluster are; then each cluster counts once.
     """
-    from scipy import special  # noqa: PLC0415 - see `_clustered`
+    from scipy import special  # see `_clustered`
 
     spread = whole[:, 1:].var(axis=1, ddof=1)
     clusters = np.maximum(whole[:, 0] ** 2 / np.maximum(spread, _LEAST), 1.0)
@@ -151,7 +151,7 @@ def _effective_size(
 
 def _student(rates: FloatArray, tail: float) -> tuple[FloatArray, FloatArray]:
     """A t interval for the mean over draws; rates in [0, 1], groups × (1 + draws)."""
-    from scipy import special  # noqa: PLC0415 - see `_clustered`
+    from scipy import special  # see `_clustered`
 
     draws = rates[:, 1:]
     count = np.isfinite(draws).sum(axis=1)

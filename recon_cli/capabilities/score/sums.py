@@ -101,7 +101,7 @@ def weighted(
         measures: What is summed; null counts as 0.
         weights: Units × slots.
     """
-    from scipy import sparse  # noqa: PLC0415 - slow to load; `recon status` asks for nothing here
+    from scipy import sparse  # slow to load; `recon status` asks for nothing here
 
     groups, keys = group_rows(frame, by)
     units = frame["_unit"].to_numpy()

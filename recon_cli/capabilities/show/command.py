@@ -18,7 +18,7 @@ from recon_cli.console.options import OUTPUT_FILE, ConfiguredCommand, RunOptions
 from recon_cli.console.output import TableColumn, console, fitted_table
 from recon_cli.page.markup import to_text
 from recon_cli.page.view import GeounitView, Reason, RecordKind, TableView
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store.files import write_named
 
 #: Published tables are at least so wide side by side.
@@ -66,7 +66,9 @@ def command(
     if html is None:
         print_view(console(), view)
         return
-    show_page = load("recon_cli.page.html:show_page")
+    with undisturbed():
+        from recon_cli.page.html import show_page
+
     write_named(html, show_page(view).encode())
     if options.verbosity >= 0:
         click.echo(f"page  {html}")

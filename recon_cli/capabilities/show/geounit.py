@@ -33,7 +33,7 @@ from recon_cli.page.missing import Missing
 from recon_cli.pipeline.run import Run
 from recon_cli.plurals import plural
 from recon_cli.schema import Geography, Level, Release, Table
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store import Folder, Span
 from recon_cli.store.piece import EVERYWHERE
 from recon_cli.store.published import open_published, read_names
@@ -224,9 +224,10 @@ class Located:
     @cached_property
     def published(self) -> Publication:
         """Return the counts of `span`."""
-        read_published = load("recon_cli.store.protection:read_published")
-        found: Publication = read_published(self.run.work, self.release, self.partition, self.span)
-        return found
+        with undisturbed():
+            from recon_cli.store.protection import read_published
+
+        return read_published(self.run.work, self.release, self.partition, self.span)
 
     @cached_property
     def work(self) -> WorkFolder:
@@ -363,9 +364,9 @@ class Reconstructed(Located):
         if self.measured is not None:
             intervals = self.work.open(SOLVAR, "intervals").read(self.partition, self.span)
         else:
-            propagated_intervals = load(
-                "recon_cli.capabilities.solvar.histogram:propagated_intervals"
-            )
+            with undisturbed():
+                from recon_cli.capabilities.solvar.histogram import propagated_intervals
+
             intervals = propagated_intervals(self.release, self.published, self.tables)
         here = intervals.filter(pl.col(self.release.geoid_column) == self.geoid)
         return here if self.claimed is None else tightened(here, self.claimed)

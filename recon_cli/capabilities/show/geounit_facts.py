@@ -21,7 +21,7 @@ from recon_cli.page.words import Words, of_people, of_units, percentage
 from recon_cli.plurals import counted
 from recon_cli.schema import Release, Table
 from recon_cli.schema.description import describe_cell
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 
 #: What `recon audit` calls a suppressed count that is proven to be below the threshold.
 PRIMARY = "primary"
@@ -263,7 +263,9 @@ def laws_of(located: Located) -> tuple[str, ...]:
     statements = located.published.protection.statements
     if not statements:
         return ()
-    describe_law = load("recon_cli.statement:describe_law")
+    with undisturbed():
+        from recon_cli.statement import describe_law
+
     return tuple(dict.fromkeys(describe_law(each.law) for each in statements))
 
 
@@ -351,7 +353,9 @@ def _explained(
     located: Located, tables: tuple[Table, ...], counts: dict[tuple[str, int], ProtectedCount]
 ) -> dict[tuple[str, int], ProtectedCount]:
     """Add to counts the sums that prove them, where found."""
-    forcing_counts = load("recon_cli.capabilities.audit.forcing:forcing_counts")
+    with undisturbed():
+        from recon_cli.capabilities.audit.forcing import forcing_counts
+
     values = {(located.geoid, *key): each.least for key, each in counts.items()}
     name = located.release.geography.name_of
     return {

@@ -20,7 +20,7 @@ from recon_cli.schema.description import (
     describe_label,
     describe_values,
 )
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,9 @@ class _Finer:
         tallied = {cell.tally for cell in cells if cell.tally is not None}
         self._release = release
         # numpy, which a list of geounits needs not
-        refine = load("recon_cli.model.grain:refine")
+        with undisturbed():
+            from recon_cli.model.grain import refine
+
         self._atoms = refine(release, [cell.masks for cell in cells], tallied).atoms
 
     def say(self, labels: Labels, name: str, values: Sequence[Any]) -> str:

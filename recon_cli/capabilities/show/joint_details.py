@@ -17,7 +17,7 @@ from recon_cli.page.view import Detail
 from recon_cli.page.words import percentage
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 
 #: Records of one place that are listed.
 _SHOWN = 6
@@ -58,7 +58,9 @@ def joint_details(located: Located) -> list[Detail]:
 
 def live_together(release: Release, members: pl.DataFrame) -> list[Detail]:
     """List households of several people that are certain with every member, the largest first."""
-    say_kind = load("recon_cli.capabilities.show.geounit_page:say_kind")
+    with undisturbed():
+        from recon_cli.capabilities.show.geounit_page import say_kind
+
     said = [
         say_kind(release, tuple(row.get(name) for name in release.histogram))
         for row in members.iter_rows(named=True)
@@ -88,7 +90,9 @@ def _records(release: Release, rows: pl.DataFrame) -> list[Detail]:
     """List records that are certain only jointly, the most frequent first."""
     kinds = rows.group_by(rows.columns, maintain_order=True).len("records")
     kinds = kinds.sort("records", descending=True, maintain_order=True)
-    say_kind = load("recon_cli.capabilities.show.geounit_page:say_kind")
+    with undisturbed():
+        from recon_cli.capabilities.show.geounit_page import say_kind
+
     details = []
     for row in kinds.head(_SHOWN).iter_rows(named=True):
         times = f"{row['records']:,} × " if row["records"] > 1 else ""

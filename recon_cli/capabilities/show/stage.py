@@ -39,7 +39,7 @@ from recon_cli.pipeline.run import Run
 from recon_cli.plurals import plural
 from recon_cli.schema import Level
 from recon_cli.schema.areas import ALL
-from recon_cli.stage import load
+from recon_cli.stage import undisturbed
 from recon_cli.store.published import open_published, place_name, read_names
 
 #: What is summed over units.
@@ -161,14 +161,18 @@ def _counted_view(located: Located) -> GeounitView:
 def _unit_view(located: Reconstructed, why: Why) -> GeounitView:
     release = located.release
     records = located.records.filter(pl.col(release.geoid_column) == located.geoid)
-    kinds = load("recon_cli.capabilities.show.geounit_page:unit_kinds")(
-        release, records, located.intervals(), located.tables
-    )
+    with undisturbed():
+        from recon_cli.capabilities.show.geounit_page import unit_kinds
+
+    kinds = unit_kinds(release, records, located.intervals(), located.tables)
     certain = sum(kind.lower for kind in kinds.kinds)
     words = words_of_run(located.run)
     reasons: tuple[Reason, ...] = ()
     if why.numbers != () and certain:
-        reasons = load("recon_cli.capabilities.show.explanations:explain_rows")(located, kinds, why)
+        with undisturbed():
+            from recon_cli.capabilities.show.explanations import explain_rows
+
+        reasons = explain_rows(located, kinds, why)
     explained = {reason.kind.number for reason in reasons}
     return replace(
         _frame(located),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
 from recon_cli.capabilities.slivers import SLIVERS
 from recon_cli.capabilities.slivers.options import Slivers
 from recon_cli.coverage import select
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
+from recon_cli.stage import undisturbed
 from recon_cli.store.published import open_published, read_coverage
 
 
@@ -31,7 +34,7 @@ def open_stage(run: Run) -> QuestionStage:
             partitions=input_digests(tables, geounits),
         ),
         geounits,
-        question="recon_cli.capabilities.slivers.slivers:SliverQuestion",
+        question=_question,
         arguments=lambda: {
             "release": run.release,
             "tables": selection.tables,
@@ -39,3 +42,9 @@ def open_stage(run: Run) -> QuestionStage:
         },
         notes={"tables": names, "below": config.below},
     )
+
+
+def _question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.slivers.slivers import SliverQuestion
+    return SliverQuestion

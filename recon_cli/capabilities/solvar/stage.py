@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from recon_cli.ask.options import VariabilityOptions
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
 from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
+from recon_cli.stage import undisturbed
 from recon_cli.store.pieces import read_pieces
 from recon_cli.store.published import has_statements
 
@@ -33,7 +36,7 @@ def open_stage(run: Run) -> QuestionStage:
         run,
         made.recipe(run, SOLVAR, settings, seed),
         made.geounits,
-        question="recon_cli.capabilities.solvar.question:VariabilityQuestion",
+        question=_question,
         arguments=lambda: {
             "release": made.release,
             "tables": made.used,
@@ -53,3 +56,9 @@ def open_stage(run: Run) -> QuestionStage:
         notes={"tables": made.table_names, "mode": config.mode},
         grain=_GRAINS[config.mode],
     )
+
+
+def _question() -> type[Any]:
+    with undisturbed():
+        from recon_cli.capabilities.solvar.question import VariabilityQuestion
+    return VariabilityQuestion

@@ -118,7 +118,7 @@ def read_sheet(document: Document, sheet: str | None = None) -> Sheet:
 @lru_cache(maxsize=2)  # every format looks at it, and every sheet is read by itself
 def _read(data: bytes, label: str) -> Workbook:
     try:
-        import python_calamine as calamine  # noqa: PLC0415 - optional
+        import python_calamine as calamine  # optional
     except ImportError as error:
         raise ConfigError(
             f"{label}: workbooks need `pip install recon-cli[xlsx]`; or save it as CSV"
