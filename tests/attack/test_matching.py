@@ -189,8 +189,8 @@ def test_agreement_with_a_number_off_by_one_is_the_most_pairs(seed: int, size: i
                 pl.col("age").alias("near agreement"),
             )
         )
-    found = count_agreement(*sides, near)
     ours, theirs = sides
+    found = count_agreement(ours, theirs, near)
     together = np.zeros((size, size), dtype=bool)
     for i, j in itertools.product(range(size), repeat=2):
         one, other = ours.row(i, named=True), theirs.row(j, named=True)
