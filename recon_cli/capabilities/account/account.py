@@ -1,6 +1,6 @@
-"""What several products of the same people spend together.
+"""The total privacy loss of several products about the same people.
 
-Products compose: their ρ add up, and so do their ε where all are pure. One person is a record whose
+Products compose: their ρ add up, and so do their ε if all are pure. One person is a record whose
 values change; k people are k such records.
 """
 
@@ -39,7 +39,7 @@ _FAR: Final = 14
 
 @dataclass(frozen=True)
 class Spend:
-    """What a query of a level spends of one person's privacy.
+    """The privacy loss of one person by a query of a level.
 
     Attributes:
         level: Where it was measured; empty where records answered for themselves.
@@ -47,8 +47,8 @@ class Spend:
         budget: ρ of a Gaussian mechanism, ε of a pure one, of one record whose values change; None
             where nothing bounds it.
         is_pure: Whether the budget is ε.
-        variance: Of the discrete Gaussian noise of each cell of a histogram, of which a change
-            moves two by one; else None.
+        variance: Variance of the discrete Gaussian noise of each cell of a histogram, of which a
+            change
 
     Raises:
         ValueError: The variance is not that of the budget.
@@ -68,17 +68,17 @@ class Spend:
 
     @property
     def rho(self) -> Fraction | None:
-        """ρ of zero-concentrated differential privacy."""
+        """Return ρ of zero-concentrated differential privacy."""
         return pure_rho(self.budget) if self.is_pure and self.budget is not None else self.budget
 
     @property
     def has_loss(self) -> bool:
-        """Whether the worst distribution of its privacy loss is known."""
+        """Report whether the worst distribution of its privacy loss is known."""
         return self.budget is not None and (self.is_pure or self.variance is not None)
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
-    """ρ of a mechanism of ε: ε²/2. Eq. (pure_rho).
+    """Return ρ of a mechanism with ε: ε²/2. Eq. (pure_rho).
 
     Source: Bun & Steinke (2016), Proposition 1.4.
     """
@@ -88,10 +88,10 @@ def pure_rho(epsilon: Fraction) -> Fraction:
 def spends_of(
     strategy: Strategy, features: Sequence[Feature], levels: Iterable[str]
 ) -> list[Spend]:
-    """What a strategy spends at some levels, of one record whose values change.
+    """Return the privacy loss of a strategy at some levels, for one record whose values change.
 
-    A strategy's own budget is of its neighbours; where those are data sets that differ in one
-    record, a change is worth as much more as it moves counts further.
+    A strategy's own budget is for its neighbours; if those are data sets that differ in one record,
+    a change counts for as much more as it moves counts further.
     """
     return [
         _spend_of(level, each, strategy, features)
@@ -119,7 +119,7 @@ def _spend_of(
 
 @dataclass(frozen=True)
 class Total:
-    """What was spent together.
+    """The total of several privacy losses.
 
     Attributes:
         rho: None where nothing bounds it.
@@ -131,21 +131,21 @@ class Total:
 
     @classmethod
     def of(cls, spends: Sequence[Spend]) -> Total:
-        """The sum."""
+        """Sum privacy losses."""
         rhos = [each.rho for each in spends]
         budgets = [each.budget for each in spends]
         is_pure = all(each.is_pure for each in spends) and bool(spends)
         return cls(_sum(rhos), _sum(budgets) if is_pure else None)
 
     def of_people(self, people: int) -> Total:
-        """Of so many people together: ρ grows with their square, ε with their number."""
+        """Return the total for so many people together: ρ grows with their square, ε linearly."""
         return Total(
             None if self.rho is None else people**2 * self.rho,
             None if self.pure is None else people * self.pure,
         )
 
     def epsilon(self, delta: float) -> float:
-        """ε at δ: the smaller one of the two; infinite where nothing bounds it."""
+        """Return ε at δ: the smaller of the two bounds; infinite if there is none."""
         found = [math.inf if self.rho is None else concentrated_epsilon(float(self.rho), delta)]
         return min([*found, *([] if self.pure is None else [float(self.pure)])])
 
@@ -156,10 +156,10 @@ def _sum(values: Sequence[Fraction | None]) -> Fraction | None:
 
 
 def concentrated_epsilon(rho: float, delta: float) -> float:
-    """ε at δ of ρ-zCDP, as small as the Rényi divergences prove. Eq. (concentrated).
+    """Compute ε at δ of ρ-zCDP, as small as the Rényi divergences prove. Eq. (concentrated).
 
-    Source: Canonne, Kamath & Steinke (2020), Proposition 12. Every order α gives a true bound, so
-    the best of many does.
+    Source: Canonne, Kamath & Steinke (2020), Proposition 12. Every order α gives a valid bound, so
+    the least over many orders is used.
 
     >>> f"{concentrated_epsilon(2.5562, 1e-10):.2f}"
     '17.14'
@@ -172,11 +172,11 @@ def concentrated_epsilon(rho: float, delta: float) -> float:
 
 
 def tight_epsilon(spends: Sequence[Spend], delta: float) -> float | None:
-    """ε at δ of one record by the distribution of the privacy loss itself. Eq. (privacy_loss).
+    """Compute ε at δ of one record from the distribution of the privacy loss. Eq. (privacy_loss).
 
-    Losses are rounded up to a grid and the distribution of their sum is found by Fourier
-    transforms, so that ε is a bound, too. No pure mechanism loses more than one that answers one of
-    two by e^ε : 1 (Kairouz, Oh & Viswanath 2017, Theorem 3.3).
+    Losses are rounded up to a grid and the distribution of their sum is computed by Fourier
+    transforms, so that ε is an upper bound, too. No pure mechanism loses more than randomized
+    response with odds e^ε : 1 (Kairouz, Oh & Viswanath 2017, Theorem 3.3).
 
     Returns:
         None where a Gaussian query is no histogram, whose worst change is not known cell by cell,
@@ -190,11 +190,11 @@ def tight_epsilon(spends: Sequence[Spend], delta: float) -> float | None:
 
 
 def expected_posterior(spends: Sequence[Spend]) -> float | None:
-    """At most what the strongest adversary believes of the truth, in expectation. Eq. (all_others).
+    """Bound the expected posterior of the strongest adversary for the truth. Eq. (all_others).
 
-    He knows all other records, and holds two values of the last one for equally likely, which
-    nothing that is published exactly tells apart. Where the distribution of the privacy loss is not
-    known, ρ bounds it (Bretagnolle & Huber 1979).
+    This adversary knows all other records, and considers two values of the last one equally likely
+    that no exact publication distinguishes. If the distribution of the privacy loss is not known, ρ
+    bounds it (Bretagnolle & Huber 1979).
 
     Returns:
         A probability from 0.5; None where nothing bounds what is spent.
@@ -212,7 +212,7 @@ def expected_posterior(spends: Sequence[Spend]) -> float | None:
 
 
 def _losses(spends: Sequence[Spend]) -> list[tuple[_Loss, int]] | None:
-    """The losses of one record's change, each so many times; None where one is not known."""
+    """Return the losses of one record's change, with multiplicities; None if one is unknown."""
     gaussian: Counter[Fraction] = Counter()
     pure: Counter[Fraction] = Counter()
     for each in spends:
@@ -231,11 +231,11 @@ class _Loss:
     """The distribution of a privacy loss on the grid.
 
     Attributes:
-        steps: Of the grid, rounded up.
-        chances: How likely each is.
+        steps: Steps of the grid, rounded up.
+        chances: Probability of each.
         low: No sum of many goes further below (or above) its least (greatest) steps than these ...
         high: ... but with a probability far below any δ; Gaussian ones are looked at together.
-        mean: Of the steps; 0 of pure ones.
+        mean: Mean of the steps; 0 for pure ones.
         variance: A proxy of the steps; 0 of pure ones.
         beyond: Probability of what is not looked at.
     """
@@ -256,7 +256,7 @@ def _pure_loss(epsilon: float) -> _Loss:
 
 
 def _gaussian_loss(variance: float) -> _Loss:
-    """Of a cell that moves by one: (1 − 2v)/(2σ²) at noise v."""
+    """Return the loss of a cell that changes by one: (1 − 2v)/(2σ²) at noise v."""
     reach = math.ceil(math.sqrt(-2 * variance * math.log(_TAIL / 4))) + 2
     drawn = np.arange(-reach, reach + 1)
     weights = np.exp(-(drawn.astype(float) ** 2) / (2 * variance))
@@ -275,7 +275,7 @@ class _Composed:
 
     Attributes:
         losses: Rising.
-        chances: How likely each is.
+        chances: Probability of each.
         beyond: Probability of what is not looked at, and of what sums may be wrong by.
     """
 
@@ -285,7 +285,7 @@ class _Composed:
 
 
 def _composed(losses: Sequence[tuple[_Loss, int]]) -> _Composed:
-    """The distribution of the sum of losses, each so many times."""
+    """Compute the distribution of the sum of losses, with multiplicities."""
     beyond = _WRONG + sum(each.beyond * times for each, times in losses)
     deviation = math.sqrt(sum(times * each.variance for each, times in losses))
     mean = sum(times * each.mean for each, times in losses)
@@ -305,7 +305,7 @@ def _composed(losses: Sequence[tuple[_Loss, int]]) -> _Composed:
 
 
 def _least_epsilon(found: _Composed, delta: float) -> float:
-    """The least ε ≥ 0 with Σ over losses L > ε of (1 − e^(ε−L)) P(L) ≤ δ."""
+    """Find the least ε ≥ 0 with Σ over losses L > ε of (1 − e^(ε−L)) P(L) ≤ δ."""
 
     def missed(epsilon: float) -> float:
         over = found.losses > epsilon
@@ -322,16 +322,16 @@ def _least_epsilon(found: _Composed, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Product:
-    """One product that was drawn, or may have been.
+    """A product that was drawn, or may have been.
 
     Attributes:
         id: Tells it from others; the same after a kill.
-        stage: What made it.
+        stage: Command that made it.
         work: Name of its work folder.
         made_of: The folder or file of the records.
         spends: Its queries.
-        invariants: What it publishes exactly.
-        notes: What its numbers do not promise.
+        invariants: Counts that it publishes exactly.
+        notes: Limits of its guarantee.
         records: A digest of the records; empty in lines of before there was one.
     """
 
@@ -347,7 +347,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Limit:
-    """What may be spent in all.
+    """The limit of the total privacy loss.
 
     Attributes:
         rho: None for no limit on it.
@@ -360,7 +360,7 @@ class Limit:
     delta: float
 
     def broken_by(self, total: Total) -> str | None:
-        """What is above the limit, in words; None if nothing is."""
+        """Describe what exceeds the limit; None if nothing does."""
         if self.rho is not None and (total.rho is None or total.rho > self.rho):
             found = "no finite ρ" if total.rho is None else f"ρ {float(total.rho):.6g}"
             return f"{found}, above the limit of {float(self.rho):.6g}"
@@ -373,7 +373,7 @@ class Limit:
 
 
 def grouped(products: Iterable[Product], by: Literal["level", "query"]) -> Mapping[str, Total]:
-    """What each level, or each query, spends in all products together."""
+    """Sum the privacy loss of all products by level, or by query."""
     parts: dict[str, list[Spend]] = {}
     for product in products:
         for each in product.spends:

@@ -101,7 +101,7 @@ def _elsewhere(accounts: Sequence[Path]) -> Iterator[Fact]:
 
 
 def _noise(section: Account, products: Sequence[Product], record: str) -> Iterator[Fact]:
-    """What the noise spends, and what is left of the limit."""
+    """Report the privacy loss of the noise, and the rest of the limit."""
     spends = [each for p in products for each in p.spends if each.budget is not None]
     total = Total.of(spends)
     if products and not spends:
@@ -118,7 +118,7 @@ def _noise(section: Account, products: Sequence[Product], record: str) -> Iterat
 
 
 def _void(products: Sequence[Product]) -> Iterator[Fact]:
-    """What the numbers do not promise."""
+    """Report the limits of the guarantees."""
     for product in _unbounded(products):
         yield "not bounded", f"`{product.stage}` in {product.work}: nothing bounds what it tells"
     for product in products:
@@ -162,7 +162,7 @@ def _print(rows: Sequence[Sequence[str]], header: list[str]) -> None:
 
 
 def _write(path: Path, products: Sequence[Product]) -> None:
-    """Every query's row as CSV.
+    """Write a row for each query as CSV.
 
     Raises:
         ConfigError: The name does not end in ``.csv``.

@@ -1,7 +1,7 @@
-"""The account of products of the same people: what each spends, written before it is drawn.
+"""The account of products about the same people: each privacy loss, before it is drawn.
 
-It is a file with a line of JSON for each product. A line is never changed or taken out again.
-Whoever adds one holds the lock of the file.
+The account is a file with a line of JSON for each product. Lines are only appended, under a lock on
+the file, and never changed or removed.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _SECONDS: Final = 60.0
 
 
 class Spending(Protocol):
-    """A protection of a run that spends a budget."""
+    """A protection of a run that spends a privacy budget."""
 
     run: Run
     config: Any
 
     @property
     def stage(self) -> Stage:
-        """Its declaration."""
+        """Return its declaration."""
 
     @property
     def recipe(self) -> Recipe:
-        """Return what its product depends on."""
+        """Return the recipe of its product."""
 
     @property
     def records_from(self) -> Path:
@@ -55,21 +55,21 @@ class Spending(Protocol):
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """Return what its queries spend."""
+        """Return the privacy loss of its queries."""
 
     @property
     def invariants(self) -> Sequence[str]:
-        """Return what it publishes without noise, in words."""
+        """Describe what it publishes without noise."""
 
 
 @dataclass(frozen=True)
 class KeptAccount:
-    """An account.
+    """An account in a file.
 
     Attributes:
         path: Its file.
         of: Whom the products are of.
-        limit: What may be spent.
+        limit: Limit of the total privacy loss.
     """
 
     path: Path
@@ -77,7 +77,7 @@ class KeptAccount:
     limit: Limit | None
 
     def products(self) -> list[Product]:
-        """What was reserved so far, in order.
+        """List the reserved products in order.
 
         Raises:
             StageError: The file cannot be read.
@@ -85,7 +85,7 @@ class KeptAccount:
         return _read_products(self.path, self.of)
 
     def reserve(self, protection: Spending, id_: str) -> None:
-        """Write down what a protection spends; once for each ``id_``.
+        """Record the privacy loss of a protection; once for each ``id_``.
 
         Raises:
             BudgetError: It would go beyond the limit.
@@ -106,14 +106,14 @@ class KeptAccount:
 
 
 def account_of(work: Path, section: Account) -> KeptAccount:
-    """The account that a section asks for."""
+    """Open the account of a config section."""
     limit = section.limit
     allowed = None if limit is None else Limit(limit.rho, limit.epsilon, section.delta)
     return KeptAccount(section.file or work / ACCOUNT_FILE, section.of, allowed)
 
 
 def _records_digest(protection: Spending) -> str:
-    """A digest of the records or counts that a protection reads."""
+    """Return a digest of the records or counts that a protection reads."""
     recipe = protection.recipe
     inputs = [value for each in recipe.partitions.values() for value in each.values()]
     digests = sorted({*inputs, *recipe.shared.values()})
@@ -121,7 +121,7 @@ def _records_digest(protection: Spending) -> str:
 
 
 def other_accounts(kept: KeptAccount, work: Path) -> list[Path]:
-    """Accounts of work folders beside one, of the same people by name or by records.
+    """List accounts of sibling work folders about the same people, by name or by records.
 
     Raises:
         StageError: One cannot be read.
@@ -138,9 +138,9 @@ def other_accounts(kept: KeptAccount, work: Path) -> list[Path]:
 
 
 def uncounted(work: Path, products: Sequence[Product]) -> list[tuple[str, str]]:
-    """Stage and folder of what was made for publication in a work folder, beside some products.
+    """List stage and folder of publications in a work folder that are not among some products.
 
-    What is for study is not for publication.
+    Runs for study are not publications.
 
     Raises:
         StageError: A manifest cannot be read.
@@ -150,7 +150,7 @@ def uncounted(work: Path, products: Sequence[Product]) -> list[tuple[str, str]]:
 
 
 def _published(work: Path) -> Iterator[tuple[Path, str, str | None]]:
-    """The folders for publication in a work folder, with stage and id in an account, if any."""
+    """Yield the folders for publication in a work folder, with stage and id in an account."""
     for method in PROTECTIONS.values():
         folder, stage = work / method.folders[0], stage_named(method.name)
         if (folder / MANIFEST).is_file():
@@ -160,12 +160,12 @@ def _published(work: Path) -> Iterator[tuple[Path, str, str | None]]:
 
 
 def _read_products(path: Path, of: str) -> list[Product]:
-    """The products of some people, in order; none where there is no account yet."""
+    """Read the products about some people, in order; none if there is no account yet."""
     return [product for name, product in _read_lines(path) if name == of]
 
 
 def _read_lines(path: Path) -> list[tuple[str, Product]]:
-    """All products and whom they are of, in order.
+    """Read all products and the names of their people, in order.
 
     Raises:
         StageError: The file cannot be read; names the line.
@@ -184,7 +184,7 @@ def _read_lines(path: Path) -> list[tuple[str, Product]]:
 
 
 def _reserve(kept: KeptAccount, product: Product, work: Path) -> None:
-    """Write down what a product spends, before anything of it is drawn; once for each.
+    """Record the privacy loss of a product, before anything of it is drawn; once for each.
 
     Raises:
         BudgetError: It would go beyond the limit; nothing is written.
@@ -218,7 +218,7 @@ def _reserve(kept: KeptAccount, product: Product, work: Path) -> None:
 
 
 def _require_spent(path: Path, work: Path, stage: str, known: Collection[str]) -> None:
-    """Refuse an account that lacks what a stage, which is made again, has spent.
+    """Refuse an account that lacks the earlier privacy loss of a stage that runs again.
 
     Raises:
         StageError: Names the folder.
