@@ -1,7 +1,7 @@
-"""What attackers hold: a commercial file with its gaps and errors, and the exact columns.
+"""Attackers' files: a commercial file with gaps and errors, and exact columns.
 
-The commercial file is drawn person by person from the true records of a county. Its matches to
-them are planted, so that their number is known: `truth` says what each record is.
+The commercial file is drawn person by person from the true records of a county. Its matches are
+planted, so that their number is known: the column `truth` describes each record.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ COMRCL = pl.Schema([*ATTACKER.items(), ("truth", pl.String)])
 
 
 def exact_columns(persons: pl.DataFrame) -> pl.DataFrame:
-    """CEF_atkr: block, sex and age of every data-defined person, without error."""
+    """Make CEF_atkr: block, sex and age of every data-defined person, without error."""
     return persons.filter("data_defined").select(ATTACKER.names()).cast(ATTACKER)
 
 
 def bins_of(feature: Feature, recode: Recode) -> IntArray:
-    """For each value of an ordered feature the number of its group, by value from 0 up."""
+    """Return the group number of each value of an ordered feature, by value from 0 up."""
     groups = np.full(1 + max(int(value) for value in feature.values), -1, np.int64)
     for number, mask in enumerate(recode.masks):
         groups[[int(feature.values[at]) for at in bits(mask)]] = number
@@ -55,7 +55,7 @@ def bins_of(feature: Feature, recode: Recode) -> IntArray:
 
 @dataclass(frozen=True)
 class _Records:
-    """Some records: a row of the county's persons for each, and what is put in its place."""
+    """Some records: the row of a person in the county for each, and replaced values."""
 
     row: IntArray
     block: pl.Series
@@ -85,7 +85,7 @@ def commercial_file(
     county: int,
     rng: np.random.Generator,
 ) -> pl.DataFrame:
-    """The commercial file (COMRCL) of one county.
+    """Generate the commercial file (COMRCL) of one county.
 
     Args:
         nation: The parameters.
@@ -103,7 +103,7 @@ def commercial_file(
 
 @dataclass(frozen=True)
 class _CommercialFile:
-    """What the commercial records of one county are drawn from."""
+    """The inputs of the commercial records of one county."""
 
     nation: Nation
     persons: pl.DataFrame
@@ -128,12 +128,12 @@ class _CommercialFile:
 
     @cached_property
     def size(self) -> IntArray:
-        """For each person the class of the block's size."""
+        """Return the class of each person's block size."""
         people = self.persons.select(pl.len().over("geoid_block"))["len"].to_numpy()
         return class_of(self.nation.geography, people.astype(np.int64))
 
     def generate(self, places: pl.DataFrame, county: int) -> pl.DataFrame:
-        """All records, inside and outside the blocks where people live."""
+        """Generate all records, inside and outside inhabited blocks."""
         attacker = self.nation.attacker
         chosen = self._matched()
         unmatched = self._unmatched()
@@ -158,7 +158,7 @@ class _CommercialFile:
         return both.with_columns(number).select(COMRCL.names()).cast(COMRCL)
 
     def _matched(self) -> BoolArray:
-        """Which persons a record will match: adults and White people more likely."""
+        """Select the persons whom a record will match: adults and White people more likely."""
         attacker, classes = self.nation.attacker, len(self.nation.geography.lower)
         hispanic = self.persons["hispanic"].to_numpy()
         plain = (self.persons["race"].to_numpy() == _WHITE) & ~hispanic
@@ -171,7 +171,7 @@ class _CommercialFile:
         return np.asarray(self.defined & (self.rng.random(len(rate)) < rate), np.bool_)
 
     def _true_records(self, chosen: BoolArray) -> tuple[_Records, _Records]:
-        """Records that match: with the exact age, or with another of the same bin."""
+        """Make records that match: with the exact age, or with another age of the same bin."""
         lowest = np.searchsorted(self.agebin, np.arange(self.agebin.max() + 1))
         width = np.append(lowest[1:], _OLDEST_LISTED) - lowest
         rows = np.flatnonzero(chosen)
@@ -186,11 +186,11 @@ class _CommercialFile:
         return exact, replace(self._records(near, "binned"), age=age)
 
     def _records(self, rows: IntArray, truth: str) -> _Records:
-        """True records of some persons."""
+        """Make true records of some persons."""
         return _Records(rows, self.block.gather(rows), self.male[rows], self.age[rows], truth)
 
     def _unmatched(self) -> IntArray:
-        """Rows of persons in whose blocks the records that match nobody are placed."""
+        """Return the rows of persons in whose blocks to place the records that match nobody."""
         attacker = self.nation.attacker
         rate = (np.array(attacker.records) - np.array(attacker.matched))[self.size]
         whole = np.floor(rate)
@@ -198,7 +198,7 @@ class _CommercialFile:
         return np.repeat(np.arange(len(rate)), count.astype(np.int64))
 
     def _wrong(self, there: IntArray, chosen: BoolArray) -> tuple[_Records, IntArray]:
-        """Right person and block, but another sex or an age in another bin; and who is taken."""
+        """Make records with the right block but another sex or age bin; return whose they are."""
         attacker = self.nation.attacker
         rows, first = np.unique(there, return_index=True)
         free = ~chosen[rows]
@@ -212,7 +212,7 @@ class _CommercialFile:
         return replace(true, male=true.male ^ flip, age=age), taken
 
     def _stale(self, there: IntArray) -> tuple[_Records, IntArray]:
-        """Adults at an address of the past; and the places left without one."""
+        """Make records of adults at a past address; return the places left without one."""
         known = np.flatnonzero(self.defined)
         people = known[self.rng.integers(0, len(known), len(there))] if len(there) else there
         block = self.block.gather(there)
@@ -221,7 +221,7 @@ class _CommercialFile:
         return replace(records, block=block.filter(pl.Series(elsewhere))), there[~elsewhere]
 
     def _strangers(self, blocks: pl.Series, truth: str) -> pl.DataFrame:
-        """People whom the CEF does not know, as old as the county's adults."""
+        """Make records of people whom the CEF lacks, as old as the county's adults."""
         adults = np.flatnonzero(self.age >= ADULT)
         if len(adults) == 0:
             blocks = blocks.clear()

@@ -1,4 +1,4 @@
-"""`recon data attacker`: ``persons/`` → ``comrcl/`` and ``cef_atkr/``."""
+"""Run `recon data attacker`: ``persons/`` → ``comrcl/`` and ``cef_atkr/``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AGE, _BINS = "age", "agebin"
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Make the files that attackers hold of the nation.
+    """Open the stage that makes the attackers' files of the nation.
 
     Raises:
         ConfigError: The parameters are wrong.
@@ -56,9 +56,9 @@ def open_stage(run: Run) -> MadeStage:
 
 
 def years_or_bins(release: Release) -> IntArray:
-    """The bins of `age_bins`; single years of age for a release that has none.
+    """Return the bins of `age_bins`, or single years for a release without bins.
 
-    Then a record that is right has the right year, and none is right by its bin alone.
+    Then a correct record has the exact year, and none is correct by its bin alone.
     """
     if _is_binned(release):
         return age_bins(release)
@@ -66,7 +66,7 @@ def years_or_bins(release: Release) -> IntArray:
 
 
 def age_bins(release: Release) -> IntArray:
-    """The number of the bin of each age; see `capabilities.attacker.attacker_files.bins_of`.
+    """Return the bin of each age; see `capabilities.attacker.attacker_files.bins_of`.
 
     Raises:
         ConfigError: The release knows no ages or no bins of them.
@@ -83,7 +83,7 @@ def _is_binned(release: Release) -> bool:
 
 @dataclass(frozen=True)
 class AttackerContext:
-    """What all counties share."""
+    """The inputs that all counties share."""
 
     nation: Nation
     agebin: IntArray
