@@ -1,4 +1,4 @@
-"""Find which values the tables prove of people whom somebody knows."""
+"""Find which values the tables prove about people whom an attacker knows."""
 
 from recon_cli.stage import Stage, private_folder
 

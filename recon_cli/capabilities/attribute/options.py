@@ -21,7 +21,7 @@ from recon_cli.config.model import Section
 
 
 def _file(value: object) -> object:
-    """A path alone is a file with the release's own columns and values."""
+    """Convert a path alone to a file with the release's own columns and values."""
     return value if isinstance(value, dict) else {"path": value}
 
 
@@ -42,5 +42,5 @@ class Attribute(Section):
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The files that it names."""
+        """List the files that it names."""
         return tuple(file.path for file in self.attackers.values())

@@ -1,4 +1,4 @@
-"""`recon attribute`: people whom somebody knows, and the tables → ``private/attribute/``."""
+"""Run `recon attribute`: known people and the tables → ``private/attribute/``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NUMBERS = dict.fromkeys(("least", "most", "names"), pl.Int64)
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Say of the people of attackers' files which columns every solution settles.
+    """Open the stage that finds the columns that every solution determines for known people.
 
     Raises:
         ConfigError: A file or a column is not there.
@@ -113,7 +113,7 @@ def _files(run: Run, config: Attribute) -> Iterator[tuple[str, RecordFile]]:
 
 @dataclass(frozen=True)
 class _People:
-    """Whom somebody knows, and what is known of the tables."""
+    """The known people, and the proofs about the tables."""
 
     run: Run
     made: Reconstructed
@@ -122,7 +122,7 @@ class _People:
     seed: int
 
     def require_places(self) -> None:
-        """Refuse a file most of whose people are in places that the tables do not have.
+        """Refuse a file most of whose people are in places that the tables lack.
 
         Raises:
             SourceError: Names the file.
@@ -143,10 +143,10 @@ class _People:
                 )
 
     def found(self, partition: str) -> tuple[pl.DataFrame, int]:
-        """Find the settled columns of a partition's people, and count repeated rows.
+        """Find the determined columns of a partition's people, and count repeated rows.
 
-        Of the same name, place and values there is one person. ``names`` are those in a list who
-        have the same place and values.
+        Rows with the same name, place and values are one person. ``names`` counts the listed names
+        with the same place and values.
         """
         release, columns = self.made.release, self.columns
         who = self.run.config.section(Attribute).id
@@ -175,12 +175,12 @@ class _People:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Every column that a published cell tells apart, see `claim_columns`."""
+        """Return every column that a published cell distinguishes; see `claim_columns`."""
         made = self.made
         return claim_columns(made.release, made.used, made.coverage)
 
     def _cells(self, partition: str) -> pl.DataFrame:
-        """The cells of `columns` that people can be in, with ``lower``."""
+        """Return the cells of `columns` that people can be in, with ``lower``."""
         release, made = self.made.release, self.made
         histogram = known_columns(release, made.microdata)
         intervals = WorkFolder(self.run.work).open(SOLVAR, "intervals").read(partition)
@@ -193,7 +193,7 @@ class _People:
         return finer.join(possible, on=key, how="semi", nulls_equal=True)
 
     def because(self, partition: str, rows: pl.DataFrame) -> Iterator[str]:
-        """For each group the published counts that leave its people no other value.
+        """Yield for each group the published counts that leave its people no other value.
 
         Args:
             partition: Theirs.
@@ -238,17 +238,17 @@ class _People:
 
 
 def _same(facts: Facts, _scope: Scope) -> Facts:
-    """The unit's own facts, whatever is asked for: no others are looked at."""
+    """Return the unit's own facts, whatever the scope."""
     return facts
 
 
 def _text(value: object) -> str:
-    """A label as the column of a frame that is cast to text has it."""
+    """Format a label like a frame's column cast to text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _said(cell: PublishedCell, unit: str) -> str:
-    """A published cell with what is known of its count."""
+    """Describe a published cell with its proven count."""
     if cell.geoid == EVERYWHERE:
         return "a structural zero of the schema"
     code = cell.table.codes[cell.cell.number - 1]
