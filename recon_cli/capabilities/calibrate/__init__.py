@@ -1,4 +1,4 @@
-"""A synthetic population beside the published one."""
+"""Comparison of a synthetic population with the published one."""
 
 from recon_cli.stage import Command
 

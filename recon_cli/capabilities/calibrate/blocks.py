@@ -1,9 +1,8 @@
-"""What is counted in each block of a synthetic population, and summed by class of block size.
+"""Counts of each block of a synthetic population, and their sums by class of block size.
 
-The study's measure of solution variability is relaxed: a block's own tables must hold exactly, its
-tract's tables bound what the block can put into them (Eq. 4.9). A block counts as zero when
-propagation leaves every histogram cell one value; no solver is asked, so the share is a lower
-bound.
+The study's measure of solution variability is relaxed: a block's own tables must hold exactly, and
+its tract's tables are upper bounds for the block (Eq. 4.9). A block counts as zero if propagation
+determines every histogram cell; no solver is used, so the share is a lower bound.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def with_nonmodal(release: Release, persons: pl.DataFrame, mode: int) -> pl.Data
 
 
 def modal_answer(release: Release, answers: pl.DataFrame) -> int:
-    """The most frequent race and ethnicity, as `with_nonmodal` takes it.
+    """Return the most frequent race and ethnicity, as `with_nonmodal` takes it.
 
     Args:
         answers: From `count_answers`, over all partitions.
@@ -78,7 +77,7 @@ def modal_answer(release: Release, answers: pl.DataFrame) -> int:
 def count_blocks(
     persons: pl.DataFrame, hdf: pl.DataFrame, comrcl: pl.DataFrame, zero: pl.DataFrame
 ) -> pl.DataFrame:
-    """Columns `COUNTS` for each inhabited block.
+    """Count each inhabited block, with columns `COUNTS`.
 
     Args:
         persons: The CEF, with ``bin`` and ``nonmodal``.
@@ -123,7 +122,7 @@ def count_blocks(
 
 
 def _unique(records: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
-    """People who share ``keys`` with nobody, by block."""
+    """Count people who share ``keys`` with nobody, by block."""
     groups = records.group_by(keys).agg(pl.len())
     return groups.group_by(BLOCK).agg((pl.col("len") == 1).sum().alias(name))
 
@@ -131,7 +130,7 @@ def _unique(records: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFra
 def _agreement(
     one: pl.DataFrame, two: pl.DataFrame, keys: Sequence[str], name: str
 ) -> pl.DataFrame:
-    """Records of ``one`` that can be paired with equal ones of ``two``, by block."""
+    """Count records of ``one`` that can be paired with equal ones of ``two``, by block."""
     counts = [records.group_by(keys).agg(count=pl.len()) for records in (one, two)]
     both = counts[0].join(counts[1], on=keys, suffix="_other")
     least = pl.min_horizontal("count", "count_other").sum()
@@ -139,20 +138,20 @@ def _agreement(
 
 
 def by_class(blocks: pl.DataFrame, lower: Sequence[int]) -> pl.DataFrame:
-    """Sums of `COUNTS` by class of block size: ``size`` is the position of the class."""
+    """Sum `COUNTS` by class of block size: ``size`` is the position of the class."""
     size = pl.sum_horizontal((pl.col("people") >= low).cast(pl.Int64) for low in lower) - 1
     return blocks.group_by(size=size).agg(pl.col(COUNTS).sum()).sort("size")
 
 
 def count_answers(persons: pl.DataFrame) -> pl.DataFrame:
-    """``people`` by ``hispanic`` and ``race`` (bits), and ``quarters``, those in group quarters."""
+    """Count ``people`` by ``hispanic`` and ``race`` (bits), and ``quarters``, in group quarters."""
     return persons.group_by("hispanic", "race").agg(
         people=pl.len(), quarters=pl.col("household").null_count()
     )
 
 
 def zero_solvar(release: Release, published: Publication, tables: Sequence[str]) -> pl.DataFrame:
-    """The unit's geoid and ``zero_solvar`` of each unit.
+    """Return each unit's geoid and ``zero_solvar``.
 
     Args:
         published: The counts of some whole regions.

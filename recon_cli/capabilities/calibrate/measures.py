@@ -1,4 +1,4 @@
-"""Measures of synthetic populations beside the published numbers, and whether they are close."""
+"""Measures of synthetic populations beside the published numbers, with tolerances."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _Row = tuple[str, str, float, float | None, float | None]
 
 @dataclass(frozen=True)
 class Study:
-    """Published numbers.
+    """The published numbers.
 
     Attributes:
         classes: One row per class of block size: ``size`` (its position), ``label``, ``lower`` and
@@ -56,7 +56,7 @@ class Study:
 
     @property
     def lower(self) -> tuple[int, ...]:
-        """The smallest block of each class."""
+        """Return the smallest block of each class."""
         return tuple(self.classes["lower"])
 
 
@@ -122,14 +122,14 @@ def _csv(path: Any) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A measure: one count over another, in per cent unless said otherwise.
+    """A measure: one count over another, in per cent unless another unit is named.
 
     Attributes:
         title: Its heading.
         over: Count above the line.
         under: Count below; ``total`` of a count is its sum over all classes.
         published: The study's column, already a ratio; or two columns to divide.
-        bound: How far it may be off, in the same unit; None if nothing was asked for.
+        bound: Tolerance in the same unit; None if there is none.
         bound_big: Likewise for large blocks.
         bound_all: Likewise for all blocks together.
         scale: 100 for per cent.
@@ -171,13 +171,13 @@ RATIOS = (
 
 
 def measure(study: Study, counts: pl.DataFrame, answers: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """All measures of one nation.
+    """Compute all measures of one nation.
 
     Args:
-        study: What was published.
+        study: Published numbers.
         counts: From `recon_cli.capabilities.calibrate.blocks.by_class`, summed over counties.
         answers: From `recon_cli.capabilities.calibrate.blocks.count_answers`, likewise.
-        seed: Of the nation.
+        seed: Seed of the nation.
 
     Returns:
         Columns of `MEASURES`.
@@ -253,9 +253,9 @@ def _races(study: Study, answers: pl.DataFrame) -> Iterator[_Row]:
 
 
 def judge(measures: pl.DataFrame) -> pl.DataFrame:
-    """Measures by title and size: each seed's value, the largest difference, and ``ok``.
+    """Tabulate measures by title and size: each seed's value, the largest difference, and ``ok``.
 
-    ``ok`` is null where nothing was asked for.
+    ``ok`` is null without a tolerance.
     """
     off = (pl.col("found") - pl.col("published")).abs()
     return measures.group_by("measure", "size", maintain_order=True).agg(

@@ -1,4 +1,4 @@
-"""`recon lab calibrate`: synthetic populations beside the published one, on a page."""
+"""Compare synthetic populations with the published one: `recon lab calibrate`."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ published value; *bound* is how large it may be, where the project asked for one
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What came of a calibration.
+    """The result of a calibration.
 
     Attributes:
         page: The page that was written.
         judged: Measures, see `recon_cli.capabilities.calibrate.measures.judge`.
         people: In each nation.
-        seeds: Of the nations.
+        seeds: Seeds of the nations.
     """
 
     page: Path
@@ -114,7 +114,7 @@ def calibrate(run: Run) -> Calibrated:
 
 
 def _of_seed(run: Run, seed: int) -> Run:
-    """The same run with another seed, in a work folder of its own."""
+    """Return the same run with another seed, in a work folder of its own."""
     top = run.config.top.model_copy(update={"seed": seed, "work": run.work / f"seed-{seed}"})
     sections = dict(run.config.sections)
     sections["synth"] = run.config.section(Synth).model_copy(update={"seed": None})
@@ -138,7 +138,7 @@ def _measured(run: Run, seed: int) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class CalibrationContext:
-    """What all counties share."""
+    """The inputs that all counties share."""
 
     release: Release
     work: Path
@@ -148,7 +148,7 @@ class CalibrationContext:
 
 
 def answers_of_partition(work: Path, piece: Piece, tick: OnProgress) -> pl.DataFrame:
-    """Count one county's answers, which the mode over all counties is taken from."""
+    """Count one county's answers, from which the mode over all counties is computed."""
     persons = open_folder(work, SYNTH, "persons").read(piece.partition)
     tick(piece.units, len(persons))
     return count_answers(persons)
@@ -172,12 +172,12 @@ def count_partition(context: CalibrationContext, piece: Piece, tick: OnProgress)
 
 
 def calibration_page(judged: pl.DataFrame, people: int, seeds: Sequence[int]) -> str:
-    """The page.
+    """Write the page.
 
     Args:
         judged: From `recon_cli.capabilities.calibrate.measures.judge`.
         people: In each nation.
-        seeds: Of the nations.
+        seeds: Seeds of the nations.
     """
     asked = judged.filter(pl.col("ok").is_not_null())
     good = int(asked["ok"].sum())
