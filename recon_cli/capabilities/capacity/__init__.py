@@ -1,4 +1,4 @@
-"""What a release carries about its people, and how much noise it would need."""
+"""How much a release reveals about its people, and how much noise it would need."""
 
 from recon_cli.stage import Stage
 

@@ -1,4 +1,4 @@
-"""What the tables of a release carry, level by level, and how much noise they would need.
+"""How much the tables of a release reveal, level by level, and how much noise they need.
 
 See *capacity* in docs/glossary.md.
 """
@@ -42,12 +42,13 @@ MOST_CELLS = 200_000
 
 @dataclass(frozen=True)
 class LevelTables:
-    """What a level publishes.
+    """The tables of a level.
 
     Attributes:
         level: Its name.
         people: (geounits,) published numbers of people; unknown ones are left out.
-        margins: Of the pattern with the most cells; other geounits are taken to have it, too.
+        margins: Margins of the pattern with the most cells; other geounits are assumed to have it,
+            too.
         totals: (columns of `margins`,) counts summed over the geounits.
     """
 
@@ -59,15 +60,15 @@ class LevelTables:
 
 @dataclass(frozen=True)
 class LevelCapacity:
-    """What one level's counts carry.
+    """The capacity of one level's counts.
 
     Attributes:
         level: Its name.
         geounits: With a known number of people.
         cells: Published of a geounit.
-        rank: Of these cells over all histogram cells.
+        rank: Rank of these cells over all histogram cells.
         adds: Independent cells beyond those of finer levels.
-        record_bits: Of all geounits' records.
+        record_bits: Bits of all geounits' records.
         exact_bits: Carried at most by exact counts, no more than `record_bits`.
         spectrum: Eigenvalues of what one person adds to the counts.
         bits: (geounits,) bits of each geounit's records.
@@ -87,18 +88,18 @@ class LevelCapacity:
     sizes: IntArray
 
     def noisy_bits(self, sd: float) -> float:
-        """Bits that get through noise at most, no geounit's more than its records have."""
+        """Bound the bits that noisy counts carry, for each geounit at most those of its records."""
         through = np.minimum(noisy_bits(self.sizes, self.spectrum, sd), self.bits)
         return float(through.sum())
 
     def noise_for_share(self, share: float) -> float:
-        """The standard deviation with which at most that share of the bits gets through."""
+        """Find the standard deviation at which at most a share of the bits is carried."""
         return noise_for(self.noisy_bits, share * self.record_bits)
 
 
 @dataclass(frozen=True)
 class ReleaseCapacity:
-    """What a release carries.
+    """The capacity of a release.
 
     Attributes:
         levels: Finest first.
@@ -118,21 +119,21 @@ class ReleaseCapacity:
 
     @property
     def record_bits(self) -> float:
-        """Bits of the records of all units."""
+        """Return the bits of the records of all units."""
         return self.levels[0].record_bits
 
     def share_through(self, sd: float) -> float:
-        """Which share of the records' bits gets through noise at most; at most 1."""
+        """Bound the share of the records' bits that noisy counts carry; at most 1."""
         through = sum(level.noisy_bits(sd) for level in self.levels)
         return min(1.0, through / self.record_bits) if self.record_bits else 0.0
 
     def noise_for_share(self, share: float) -> float:
-        """The standard deviation with which at most that share of the bits gets through."""
+        """Find the standard deviation at which at most a share of the bits is carried."""
         return noise_for(self.share_through, share)
 
 
 def assess(release: Release, levels: Sequence[LevelTables]) -> ReleaseCapacity:
-    """What the tables carry.
+    """Compute the capacity of the tables.
 
     Args:
         levels: Finest first.
@@ -186,7 +187,7 @@ def level_tables(
     geounits: pl.DataFrame,
     sums: pl.DataFrame,
 ) -> list[LevelTables]:
-    """What each level publishes, finest first.
+    """Collect the tables of each level, finest first.
 
     Args:
         tables: The tables in use.
@@ -236,12 +237,12 @@ def _cells(release: Release, margins: Margins) -> list[tuple[Masks, int | None]]
 
 
 def _minimal(release: Release, grain: Grain, margins: Margins) -> sparse.csr_array:
-    """Minimal margins: they span what the published cells span, with few entries."""
+    """Return minimal margins: they span the published cells, with few entries."""
     return design_matrix(release, grain, list(zip(margins.masks, margins.tally, strict=True)))
 
 
 def _shares(release: Release, levels: Sequence[LevelTables]) -> list[MarginShare]:
-    """Each margin once, from the coarsest level that has it."""
+    """List each margin once, from the coarsest level that has it."""
     found: dict[Masks, float] = {}
     for level in reversed(levels):
         counts = level.margins.combine @ level.totals
@@ -262,10 +263,10 @@ def _sizes(levels: Sequence[LevelTables]) -> list[int]:
 
 @dataclass(frozen=True)
 class _Carried:
-    """What counts of one geounit can carry, whoever lives there.
+    """The capacity of the counts of one geounit, for any population.
 
     Attributes:
-        cells: How many there are.
+        cells: Number of cells.
         independent: Covariance of what one person adds to independent ones.
         spectrum: Eigenvalues of what one person adds to all of them.
     """

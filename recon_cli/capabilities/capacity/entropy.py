@@ -1,7 +1,6 @@
 """Bits in the records of a geounit, and bits of them that noisy or exact counts carry.
 
-How likely each histogram cell is to somebody who knows only sums over the whole release, the
-prior, follows from those sums.
+The prior over histogram cells is that of somebody who knows only sums over the whole release.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _SETTLED = 1e-6
 
 
 def records_entropy(people: int, p: FloatArray) -> float:
-    """Bits of the unordered records of people drawn independently: Eq. (recordbits).
+    """Compute the entropy of unordered records of people drawn independently: Eq. (recordbits).
 
     −log₂N! − NΣp·log₂p + ΣE log₂X!, X of each histogram cell binomial.
 
@@ -55,25 +54,25 @@ def records_entropy(people: int, p: FloatArray) -> float:
 
 
 def count_covariance(A: sparse.csr_array, p: FloatArray) -> FloatArray:
-    """(rows × rows) covariance of what one person adds to each count: A(diag p − ppᵀ)Aᵀ."""
+    """Compute the (rows × rows) covariance of one person's contributions: A(diag p − ppᵀ)Aᵀ."""
     mean = A @ p
     covariance: FloatArray = (A.multiply(p[None, :]) @ A.T).toarray() - np.outer(mean, mean)
     return covariance
 
 
 def eigenvalues(covariance: FloatArray) -> FloatArray:
-    """Those of `count_covariance` that are above rounding."""
+    """Return the eigenvalues of `count_covariance` that exceed rounding errors."""
     found = np.linalg.eigvalsh(covariance).astype(np.float64)
     return found[found > 1e-10 * max(float(found.max(initial=0)), 1e-300)]
 
 
 def noisy_bits(people: IntArray, values: FloatArray, sd: float) -> FloatArray:
-    """Bits that counts with Gaussian noise carry at most: Eq. (noisybits), by geounit.
+    """Bound the bits that counts with Gaussian noise carry: Eq. (noisybits), by geounit.
 
     Args:
         people: (geounits,) numbers of people.
         values: Eigenvalues of one person's covariance.
-        sd: Of the noise of each count.
+        sd: Standard deviation of the noise of each count.
     """
     sizes, place = np.unique(people, return_inverse=True)
     bits = np.log1p(np.outer(sizes, values) / sd**2).sum(axis=1) / (2 * _LOG_2)
@@ -82,7 +81,7 @@ def noisy_bits(people: IntArray, values: FloatArray, sd: float) -> FloatArray:
 
 
 def exact_bits(people: IntArray, covariance: FloatArray) -> FloatArray:
-    """Bits that exact, independent counts carry at most: Eq. (exactbits), by geounit.
+    """Bound the bits that exact, independent counts carry: Eq. (exactbits), by geounit.
 
     Source: Massey, On the entropy of integer-valued random variables (1988).
 
@@ -99,7 +98,7 @@ def exact_bits(people: IntArray, covariance: FloatArray) -> FloatArray:
 
 
 def noise_for(bits: Callable[[float], float], target: float) -> float:
-    """The least standard deviation with which ``bits``, which falls, is at most ``target``.
+    """Find the least standard deviation at which decreasing ``bits`` is at most ``target``.
 
     Raises:
         ValueError: No standard deviation up to a million is enough.
@@ -129,10 +128,10 @@ class MarginShare:
 
 
 def fit_prior(release: Release, grain: Grain, margins: Sequence[MarginShare]) -> FloatArray:
-    """The distribution of the greatest entropy with the given margins: (histogram cells,).
+    """Compute the maximum-entropy distribution with given margins: (histogram cells,).
 
-    Proportional fitting, a set of disjoint margins at a time. Margins that contradict each other
-    (sums of protected counts) are met as nearly as the last turn does.
+    Proportional fitting, one set of disjoint margins at a time. Margins that contradict each other
+    (sums of protected counts) are matched as closely as the last iteration does.
 
     Source: Deming & Stephan (1940); Csiszár (1975), Theorem 3.2.
 

@@ -1,4 +1,4 @@
-"""Noise with which nobody tells two records of one unit apart."""
+"""Noise that makes two records of one unit indistinguishable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FULL = 50
 
 @dataclass(frozen=True)
 class Farthest:
-    """How far the counts of two records can lie apart.
+    """The largest distance between the counts of two records.
 
     Attributes:
         squared: Sum of squared differences of all their counts: the square of the L2 sensitivity
@@ -33,11 +33,11 @@ class Farthest:
 
 
 def hiding_sd(squared: float, right: float) -> float:
-    """Normal noise with which two records are told apart no more often: Eq. (anysd).
+    """Compute the normal noise that limits how often two records are told apart: Eq. (anysd).
 
     Args:
         squared: Squared distance of the farthest two.
-        right: How often the better guess between them is right: above one half, below 1.
+        right: Probability that the better guess between them is right: above one half, below 1.
 
     Raises:
         ValueError: ``right`` is not.
@@ -48,10 +48,10 @@ def hiding_sd(squared: float, right: float) -> float:
 
 
 def farthest_records(A: sparse.csr_array, times: IntArray) -> Farthest:
-    """The largest distance between two columns: max‖A_j − A_k‖.
+    """Find the largest distance between two columns: max‖A_j − A_k‖.
 
-    The absolute distance of two columns is the squared one of their unary codes. No pair is
-    farther apart than its distances from a centre together, so few pairs are looked at.
+    The absolute distance of two columns is the squared distance of their unary codes. By the
+    triangle inequality through a centre, few pairs need to be compared.
 
     Args:
         A: Sparse (rows × histogram cells); all rows that count a person, at every level.
@@ -69,7 +69,7 @@ def farthest_records(A: sparse.csr_array, times: IntArray) -> Farthest:
 
 
 def _largest(A: sparse.csr_array) -> int:
-    """The largest squared distance, a whole number."""
+    """Return the largest squared distance, an integer."""
     stacked = sparse.csc_array(A).astype(np.float32)
     norm: Float32Array = np.asarray(stacked.multiply(stacked).sum(axis=0)).ravel()
     centre = np.asarray(stacked.mean(axis=1), dtype=np.float32).ravel()
@@ -91,7 +91,7 @@ def _largest(A: sparse.csr_array) -> int:
 
 @dataclass(frozen=True)
 class _Products:
-    """Inner products of columns: full rows by dense arithmetic, which their squares would need.
+    """Inner products of columns: full rows by dense arithmetic, as their squares need.
 
     Attributes:
         full: (rows × columns) rows with many entries.
@@ -108,7 +108,7 @@ class _Products:
         return cls(rows[is_full].toarray().astype(np.float32), sparse.csc_array(rows[~is_full]))
 
     def __call__(self, first: int, last: int, reach: int) -> npt.NDArray[np.float32]:
-        """(last − first × reach) products."""
+        """Return (last − first × reach) products."""
         thin = (self.thin[:, first:last].T @ self.thin[:, :reach]).toarray()
         products: npt.NDArray[np.float32] = self.full[:, first:last].T @ self.full[:, :reach] + thin
         return products

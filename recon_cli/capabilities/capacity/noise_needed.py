@@ -1,6 +1,6 @@
-"""How much noise the counts of a release would need: three figures that say different things.
+"""How much noise the counts of a release would need, by three criteria.
 
-One of them is from a trial: records are guessed from counts with Gaussian noise, to see how much
+One of them is a simulation: records are decoded from counts with Gaussian noise, to find how much
 noise makes that pointless.
 """
 
@@ -33,13 +33,13 @@ ALL_LEVELS = "all levels"
 
 @dataclass(frozen=True)
 class DecoderTrial:
-    """What guessing came to on simulated units.
+    """The result of decoding simulated units.
 
     Attributes:
         sd: Standard deviations of the noise, rising.
         right: For each the share of people whose histogram cell was found.
         baseline: The same without any count but each unit's number of people.
-        people: How many were simulated.
+        people: Number of simulated people.
     """
 
     sd: tuple[float, ...]
@@ -48,7 +48,7 @@ class DecoderTrial:
     people: int
 
     def noise_for_gain(self, gain: float) -> float | None:
-        """The least tried noise from which on the relative gain stays below ``gain``; or None."""
+        """Return the least tried noise from which on the gain stays below ``gain``; or None."""
         enough = None
         for sd, right in reversed(list(zip(self.sd, self.right, strict=True))):
             if right >= (1 + gain) * self.baseline:
@@ -60,14 +60,14 @@ class DecoderTrial:
 def try_decoder(
     A: sparse.csr_array, p: FloatArray, people: IntArray, sd: tuple[float, ...], seed: int
 ) -> DecoderTrial:
-    """Draw records from the prior, publish them with noise, guess them again.
+    """Draw records from the prior, publish them with noise, and decode them.
 
     Args:
         A: Sparse (rows × histogram cells) of a unit's counts.
         p: (histogram cells,) probabilities that the attacker knows, too.
         people: (units,) numbers of people, known to the attacker.
-        sd: Of the noise of each count.
-        seed: Of records and noise, each unit's its own.
+        sd: Standard deviation of the noise of each count.
+        seed: Seed of records and noise, which differ by unit.
     """
     used = np.flatnonzero(p > 0)
     A, p = sparse.csr_array(A[:, used]).astype(np.float64), p[used] / p[used].sum()
@@ -87,7 +87,7 @@ def try_decoder(
 
 @dataclass(frozen=True)
 class _Fit:
-    """Least squares of counts, made once for all units and noises.
+    """Least squares of counts, prepared once for all units and noises.
 
     Attributes:
         A: Sparse (rows × histogram cells).
@@ -123,7 +123,7 @@ class _Fit:
 
 
 def _whole(x: FloatArray, people: IntArray) -> IntArray:
-    """Whole people, as many as each unit has: by largest remainders."""
+    """Round to whole people, as many as each unit has, by largest remainders."""
     scaled = x * (people / np.maximum(x.sum(axis=0), 1e-300))
     found: IntArray = np.floor(scaled).astype(np.int64)
     order = np.argsort(found - scaled, axis=0, kind="stable")
@@ -145,14 +145,14 @@ def noise_needed(
     shares: Sequence[float],
     gain: float,
 ) -> pl.DataFrame:
-    """The standard deviation that each count needs, by what it is to achieve.
+    """Tabulate the standard deviation that each count needs, by criterion.
 
     Args:
         after_zeros: The farthest two records of a unit that its own zeros leave.
-        trial: Of our decoder.
-        right: How often an attacker may tell two records apart.
-        shares: Which shares of the records' bits may get through.
-        gain: What our decoder may gain.
+        trial: Simulation with our decoder.
+        right: Probabilities with which an attacker may distinguish two records.
+        shares: Shares of the records' bits that may be revealed.
+        gain: Largest gain of our decoder.
 
     Returns:
         ``figure``, ``counts`` (whose: a level's or all levels'), ``parameter`` (of ``right``,

@@ -1,4 +1,4 @@
-"""The page of `recon plan capacity`: what the tables carry, and what noise they would need."""
+"""The page of `recon plan capacity`: capacity of the tables, and noise that they need."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def compose_capacity(
     noise: pl.DataFrame,
     trial: DecoderTrial,
 ) -> ReportDocument:
-    """The page.
+    """Compose the page.
 
     Args:
         tables: The tables in use.
@@ -219,7 +219,7 @@ def _entropy_section(capacity: ReleaseCapacity, trial: DecoderTrial, words: Word
 
 
 def _through(capacity: ReleaseCapacity, trial: DecoderTrial) -> CurvePanel:
-    """What gets through noise: the bound, our decoder, and no tables at all."""
+    """Plot what noisy counts reveal: the bound, our decoder, and no tables at all."""
     grid = np.geomspace(min(trial.sd), max(trial.sd), 60).tolist()
     series = {
         _BITS: [CurvePoint(sd, 100 * capacity.share_through(sd)) for sd in grid],

@@ -1,4 +1,4 @@
-"""What the pieces of `recon plan capacity` come to: result tables and a page beside its rows."""
+"""Result tables and page of `recon plan capacity`, from the rows of all pieces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_assessment(
     config: Capacity,
     seed: int,
 ) -> dict[str, Any]:
-    """Assess the whole release, and write the page; returns notes for the manifest."""
+    """Assess the whole release, and write the page; return notes for the manifest."""
     places = pl.concat(
         geounits.read(name).select("pattern", "population") for name in geounits.partitions
     )
@@ -67,7 +67,7 @@ def _written(staging: Staging, folder: str, geounits: Folder) -> pl.DataFrame:
 
 
 def _trial(capacity: ReleaseCapacity, config: Capacity, seed: int) -> DecoderTrial:
-    """Units of the sizes that the release has, drawn anew."""
+    """Simulate units of the sizes that the release has."""
     sizes = capacity.levels[0].sizes
     inhabited = sizes[sizes > 0]
     rng = generator(seed, "capacity")
@@ -76,7 +76,7 @@ def _trial(capacity: ReleaseCapacity, config: Capacity, seed: int) -> DecoderTri
 
 
 def level_frame(capacity: ReleaseCapacity) -> pl.DataFrame:
-    """One row for each level, see `recon_cli.capabilities.capacity.assessment.LevelCapacity`."""
+    """Make a row for each level; see `recon_cli.capabilities.capacity.assessment.LevelCapacity`."""
     return pl.DataFrame(
         {
             "level": level.level,
@@ -95,7 +95,7 @@ def level_frame(capacity: ReleaseCapacity) -> pl.DataFrame:
 
 
 def sum_equations(regions: pl.DataFrame) -> pl.DataFrame:
-    """Equations after zeros over all regions, a row for each choice of tables."""
+    """Sum equations after zeros over all regions, a row for each choice of tables."""
     counts = ("units", "people", "before_zeros", "rows", "rank", "unknowns", "nullity")
     return regions.group_by("tables", maintain_order=True).agg(
         pl.col(counts).sum(),

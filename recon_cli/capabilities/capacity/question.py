@@ -1,4 +1,4 @@
-"""How much do the tables carry? What `recon plan capacity` asks of the counts of whole regions."""
+"""The question of `recon plan capacity`: equations and zeros in the counts of whole regions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from recon_cli.schema import Release, Table
 
 @dataclass(frozen=True)
 class CapacityQuestion(Question):
-    """How many equations do the tables leave after zeros, and what do they add up to?
+    """The question of how many equations the tables leave after zeros, and their sums.
 
     Attributes:
         tables: Those in use.
@@ -41,17 +41,15 @@ class CapacityQuestion(Question):
 
     @classmethod
     def of(cls, release: Release, tables: Sequence[Table], coverage: Coverage) -> Self:
-        """For some tables."""
         return cls(release, tuple(tables), coverage)
 
     @property
     def release(self) -> Release:
-        """The schema."""
         return self.schema
 
     @cached_property
     def plans(self) -> dict[str, Plan]:
-        """Tables of the finest level, of the finest two, …: what they are called → their plan."""
+        """Map names of tables of the finest level, of the finest two, …, to their plans."""
         found: dict[str, Plan] = {}
         names: list[str] = []
         used: set[str] = set()
@@ -65,7 +63,7 @@ class CapacityQuestion(Question):
         return found
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
-        """Rows of ``capacity/`` and ``capacity_sums/``; no solver is started."""
+        """Compute rows of ``capacity/`` and ``capacity_sums/``; no solver is started."""
         published = part.published
         names = [table.name for table in self.tables]
         sums = (
@@ -105,11 +103,11 @@ EQUATIONS = {
 
 
 def count_equations(plan: Plan, published: Publication, tables: str) -> pl.DataFrame:
-    """One row for each region of a partition.
+    """Count equations, one row for each region of a partition.
 
     Args:
         plan: For exact counts.
-        tables: What the plan's tables are called.
+        tables: Name of the plan's tables.
 
     Returns:
         ``region`` (geoid), ``tables``, ``units``, ``people`` (0 where unknown),
@@ -158,7 +156,7 @@ def _rows(
 
 
 def _farthest(plan: Plan, system: System, columns: IntArray) -> Farthest:
-    """The farthest two candidates of one unit among ``columns``."""
+    """Find the farthest two candidates of one unit among ``columns``."""
     atoms, codes = np.unique(system.candidates.atoms[columns], axis=0, return_inverse=True)
     finest = plan.release.geography.unit.name
     cells = [

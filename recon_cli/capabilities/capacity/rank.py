@@ -1,7 +1,7 @@
 """The matrix of people and published cells, and its exact rank, proven from both sides.
 
 From below: the rank modulo a prime is never above the rank over the rationals. From above: every
-dependency that the prime shows is written in integers and multiplied out.
+dependency modulo the prime is lifted to integers and multiplied out.
 
 See *rank* in docs/glossary.md.
 """
@@ -36,7 +36,7 @@ def design_matrix(
     rows: Sequence[tuple[Masks, int | None]],
     atoms: AtomArray | None = None,
 ) -> sparse.csr_array:
-    """Sparse (rows × histogram cells): how often each row counts a person of a cell.
+    """Build the sparse (rows × histogram cells) matrix: how often a row counts a person of a cell.
 
     Args:
         grain: Resolves all rows.
@@ -71,7 +71,7 @@ def design_matrix(
 
 @dataclass(frozen=True)
 class Rank:
-    """How many rows of a matrix are independent.
+    """The number of independent rows of a matrix.
 
     Attributes:
         value: Proven: at least so many.
@@ -85,7 +85,7 @@ class Rank:
 
 
 def matrix_rank(A: sparse.csr_array) -> Rank:
-    """The rank over the rationals: Eq. (rank).
+    """Compute the rank over the rationals: Eq. (rank).
 
     Args:
         A: Sparse (rows × columns) integers.
@@ -107,7 +107,7 @@ def matrix_rank(A: sparse.csr_array) -> Rank:
 
 
 def _peel(A: sparse.csr_array) -> tuple[IntArray, IntArray, IntArray]:
-    """Pivots that are alone in their row or column; and the rows and columns of what is left."""
+    """Return pivots that are alone in their row or column; and the remaining rows and columns."""
     entries = A.tocoo()
     row, column = entries.row.astype(np.int64), entries.col.astype(np.int64)
     pivots = [np.empty(0, dtype=np.int64)]
@@ -130,7 +130,7 @@ def _peel(A: sparse.csr_array) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _component(A: sparse.csr_array) -> tuple[IntArray, bool]:
-    """Independent rows of a connected matrix, and whether the others are proven to depend."""
+    """Return independent rows of a connected matrix, and whether the others provably depend."""
     gram = (A @ A.T).toarray()  # of the same rank over the rationals
     independent: IntArray = np.empty(0, dtype=np.int64)
     for prime in _PRIMES:
@@ -143,7 +143,7 @@ def _component(A: sparse.csr_array) -> tuple[IntArray, bool]:
 
 
 def _echelon(M: IntArray, prime: int) -> tuple[IntArray, IntArray]:
-    """The reduced echelon form modulo a prime, and its pivots' columns."""
+    """Return the reduced echelon form modulo a prime, and its pivots' columns."""
     M = M.copy()
     pivots: list[int] = []
     for column in range(M.shape[1]):
@@ -163,7 +163,7 @@ def _echelon(M: IntArray, prime: int) -> tuple[IntArray, IntArray]:
 
 
 def _depend(A: sparse.csr_array, echelon: IntArray, pivots: IntArray, prime: int) -> bool:
-    """Whether every row that is no pivot is, in integers, a combination of those that are."""
+    """Test whether every other row is an integer combination of the pivot rows."""
     others = np.setdiff1d(np.arange(A.shape[0]), pivots)
     if not len(others):
         return True
@@ -180,7 +180,7 @@ def _depend(A: sparse.csr_array, echelon: IntArray, pivots: IntArray, prime: int
 
 
 def _rationals(residues: IntArray, prime: int) -> tuple[IntArray, IntArray]:
-    """Small fractions with these residues; a denominator of 0 where there is none.
+    """Return small fractions with these residues; a denominator of 0 where there is none.
 
     Source: Wang, Guy & Davenport, P-adic reconstruction of rational numbers (1982).
     """

@@ -1,4 +1,4 @@
-"""`recon plan capacity`: ``tables/`` and ``geounits/`` → ``capacity/``."""
+"""Run `recon plan capacity`: ``tables/`` and ``geounits/`` → ``capacity/``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = "capacity.html"
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Measure what the tables carry, and how much noise they would need.
+    """Open the stage that measures capacity and noise needed.
 
     Raises:
         ConfigError: A table is unknown or not published, or the tables tell too many histogram
