@@ -1,4 +1,4 @@
-"""Counts perturbed by cell keys: their law, keys and publication."""
+"""Perturbation of counts by cell keys: law, keys and publication."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CellkeyStage(PerturbedCountsStage[Cellkey]):
 
     @property
     def law(self) -> Law:
-        """Perturbation by a p-table."""
+        """Return the perturbation by a p-table."""
         config = self.config
         if config.ptable is not None:
             return parse_law({"cellkey": {"table": str(config.ptable.resolve())}})
@@ -29,7 +29,6 @@ class CellkeyStage(PerturbedCountsStage[Cellkey]):
 
     @property
     def files(self) -> tuple[InputFile, ...]:
-        """The p-table."""
         path = self.config.ptable
         if path is None:
             return ()
