@@ -1,8 +1,8 @@
 """The suppression rules of the 1980 census, as Appendix D of NBER WP 31995 applies them.
 
 Counts of 1 or 2 in P1 and P2 are published as zero, unmarked. P3 and P4, the same tables of people
-of voting age, are withheld as a whole where the smallest of the groups that anybody of any age is
-in has 1 to 14 people. There is no complementary suppression, so nothing is proven to be protected.
+of voting age, are withheld as a whole if the smallest group with anybody of any age has 1 to 14
+people. There is no complementary suppression, so no count is provably protected.
 
 The rules are those of the schema ``pl94_1980``: race in seven groups, no totals.
 """
@@ -49,7 +49,7 @@ _TABLE_PANELS: Final = {"A": "P3", "B": "P4"}
 
 
 def protection_of_1980(release: Release) -> Protection:
-    """The laws of the rules.
+    """Return the laws of the rules.
 
     Raises:
         ConfigError: The release lacks their tables.
@@ -105,7 +105,7 @@ def suppress_as_in_1980(release: Release, truth: Publication) -> pl.DataFrame:
 
 
 def _withheld(truth: Publication) -> pl.DataFrame:
-    """``geoid, table`` of the tables that are withheld."""
+    """Return ``geoid, table`` of the tables that are withheld."""
     smallest = truth.counts.group_by("geoid", "table").agg(pl.col("count").min())
     small = smallest.filter(pl.col("count") <= SMALLEST)
     frames = [
@@ -116,14 +116,14 @@ def _withheld(truth: Publication) -> pl.DataFrame:
 
 
 def _withheld_cells(release: Release, truth: Publication) -> pl.DataFrame:
-    """``geoid, table, cell`` of the tables that are withheld."""
+    """Return ``geoid, table, cell`` of the tables that are withheld."""
     rows = [(name, cell.number) for name in WITHHELD for cell in release.table_by_name[name].cells]
     cells = pl.DataFrame(rows, schema={"table": pl.String, "cell": pl.Int16}, orient="row")
     return _withheld(truth).join(cells, on="table")
 
 
 def rates_of_1980(release: Release, truth: Publication) -> pl.DataFrame:
-    """What the rules change, as Tables 18 and 19 count it: before any other rule is applied.
+    """Count what the rules change, as Tables 18 and 19 do: before any other rule is applied.
 
     Only geounits with people count, for tables of people of voting age those with any.
 
@@ -167,7 +167,7 @@ def _lines(table: str, panel: str, sums: pl.DataFrame) -> pl.DataFrame:
 
 
 def compare_rates(release: Release, rates: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Tables 18 and 19, of all partitions together, beside the study's.
+    """Compare Tables 18 and 19 of all partitions together with the study's.
 
     Returns:
         Columns of `RATES`, ``pct``, and ``published_pct``, the study's. Panel C of the study's

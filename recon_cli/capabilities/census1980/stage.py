@@ -1,4 +1,4 @@
-"""Counts under the suppression rules of the 1980 census: their law, rates and publication."""
+"""Suppression by the rules of the 1980 census: laws, rates and publication."""
 
 from __future__ import annotations
 
@@ -32,16 +32,13 @@ class Census1980Stage(CountsStage[Census1980, None]):
 
     @property
     def statements(self) -> Protection:
-        """The laws of the rules."""
         return protection_of_1980(self.release)
 
     def settings(self) -> Mapping[str, Any]:
-        """None: the rules are what they are."""
         _ = self.statements  # refuses another release
         return {}
 
-    def share(self, draw: Callable[[], KeyedChance]) -> None:
-        """Nothing is left to chance."""
+    def share(self, draw: Callable[[], KeyedChance]) -> None: ...
 
     def publish(
         self,
@@ -54,7 +51,7 @@ class Census1980Stage(CountsStage[Census1980, None]):
         return suppress_as_in_1980(self.release, truth)
 
     def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
-        """As other counts; no table of the rules says how many people there are.
+        """Protect like other counts; no table of the rules has the number of people.
 
         Raises:
             SourceError: The records do not fit the schema.
@@ -64,11 +61,11 @@ class Census1980Stage(CountsStage[Census1980, None]):
             yield replace(made, totals=totals, done=(made.done[0], piece.people))
 
     def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:
-        """The lines of Tables 18 and 19."""
+        """Return the lines of Tables 18 and 19."""
         return (rates_of_1980(self.release, truth),)
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
-        """How many counts the rules change."""
+        """Count the counts that the rules change."""
         return {
             "cells": int((protected["true"] > 0).sum()),
             "suppressed": protected["count"].null_count(),
@@ -76,7 +73,7 @@ class Census1980Stage(CountsStage[Census1980, None]):
         }
 
     def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:  # noqa: ARG002
-        """Tables 18 and 19 beside the study's: see `capabilities.census1980.rules.compare_rates`.
+        """Compare Tables 18 and 19 with the study's; see `compare_rates` of the rules.
 
         Raises:
             StageError: The rates are missing or damaged.
@@ -86,7 +83,7 @@ class Census1980Stage(CountsStage[Census1980, None]):
         return rates, ["table", "panel", "level", "of", "affected", "%", "study"]
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """What the rules changed."""
+        """Report what the rules changed."""
         totals = manifest.totals
         yield self.people, totals["people"]
         yield "counts above zero", totals["cells"]
