@@ -1,4 +1,4 @@
-"""Several protections of one truth side by side: what each costs, and what it leaves to find."""
+"""Comparison of several protections of the same records: error and remaining risk."""
 
 from recon_cli.stage import Stage
 

@@ -1,4 +1,4 @@
-"""Which protections no other one beats in error and risk, and which some weights lead to."""
+"""Pareto frontiers: undominated protections, and those that are optimal for some weights."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _EQUAL: Final = 1e-9
 
 @dataclass(frozen=True)
 class Choice:
-    """A protection as an officer sees it.
+    """A protection with its errors and risks.
 
     Attributes:
-        errors: Of what is published, one number a kind of count; less is better.
+        errors: Errors of what is published, one number for each kind of count; less is better.
         risks: Measure → what can be found; less is better. None where it was not measured.
     """
 
@@ -30,13 +30,13 @@ class Choice:
 
     @property
     def is_placed(self) -> bool:
-        """Whether every measure was taken."""
+        """Report whether every measure was taken."""
         return None not in self.risks.values()
 
     def dominates(self, other: Choice) -> bool:
-        """Whether it is as good in every error and every risk, and better in one.
+        """Test whether it is as good in every error and every risk, and better in one.
 
-        A choice of which some risk was not measured neither dominates nor is dominated.
+        A choice with an unmeasured risk neither dominates nor is dominated.
         """
         if not (self.is_placed and other.is_placed):
             return False
@@ -45,13 +45,13 @@ class Choice:
 
     @property
     def measures(self) -> list[float]:
-        """Errors, then the risks that were measured, by name."""
+        """List errors, then the measured risks, by name."""
         risks = [self.risks[name] for name in sorted(self.risks)]
         return [*self.errors, *(risk for risk in risks if risk is not None)]
 
 
 def dominated_by(choices: Sequence[Choice]) -> dict[str, str]:
-    """Name of each dominated choice → that of one on the frontier that dominates it.
+    """Map each dominated choice to one on the frontier that dominates it.
 
     Args:
         choices: With different names, and the same errors and measures.
@@ -70,9 +70,9 @@ def dominated_by(choices: Sequence[Choice]) -> dict[str, str]:
 
 
 def undominated(choices: Sequence[Choice]) -> list[Choice]:
-    """The choices that none dominates, by their errors, then by name.
+    """Return the undominated choices, sorted by errors, then by name.
 
-    Those of which some risk was not measured are left out: they have no place.
+    Choices with an unmeasured risk are left out.
     """
     on_it = [
         each
@@ -83,10 +83,10 @@ def undominated(choices: Sequence[Choice]) -> list[Choice]:
 
 
 def best_for_some_weight(choices: Sequence[Choice]) -> list[Choice]:
-    """The choices of least weighed sum of errors and risks, for some weights; in their order.
+    """Return the choices with the least weighted sum of errors and risks, for some weights.
 
-    They lie on the lower convex hull of all. A choice that none dominates may lie above it, and
-    then no weights lead to it.
+    They lie on the lower convex hull of all. An undominated choice may lie above it, and is then
+    optimal for no weights.
 
     Args:
         choices: All placed, with the same errors and measures.
@@ -103,7 +103,7 @@ def best_for_some_weight(choices: Sequence[Choice]) -> list[Choice]:
 
 
 def _is_on_hull(points: FloatArray, i: int) -> bool:
-    """Whether some weights put no point below one of them; weights that do are what is checked."""
+    """Test whether for some weights no point is below this one, by checking such weights."""
     behind = points - points[i]
     count = points.shape[1]
     program = linprog(  # weights of sum 1, and the least lead over the others, which is greatest

@@ -1,7 +1,7 @@
-"""How far what is published is from the truth: errors of cells, and of counts of everybody by sign.
+"""Errors of published counts: of cells, and of total populations by sign.
 
-Every cell of the truth counts. A cell that is not published counts with its whole true count:
-whoever needs it has no number for it.
+Every cell of the truth counts. An unpublished cell has its whole true count as error: its users
+have no number.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ _LABELS: Final = {-2: ALL, -1: "0", **{at: SIZES.label(at) for at in range(len(S
 
 
 def sum_errors(release: Release, truth: Publication, shown: Publication) -> pl.DataFrame:
-    """Add up the errors of one partition.
+    """Sum the errors of one partition.
 
     Args:
         truth: The exact counts of every cell.
-        shown: What is published in their place.
+        shown: Published counts to compare.
 
     Returns:
         Columns of `SUMS`, in order of `_KEYS`.
@@ -74,7 +74,7 @@ def sum_errors(release: Release, truth: Publication, shown: Publication) -> pl.D
 
 
 def published_totals(release: Release, truth: Publication, shown: Publication) -> pl.DataFrame:
-    """The counts of everybody that have a number; see `sum_errors`.
+    """Return the total populations that are published as a number; see `sum_errors`.
 
     Returns:
         ``geoid, level, size, true, shown``; ``size`` is the class of `SIZES`, −1 where nobody
@@ -97,7 +97,7 @@ def published_totals(release: Release, truth: Publication, shown: Publication) -
 
 
 def _geounits(truth: Publication, shown: Publication) -> pl.DataFrame:
-    """Columns ``geoid, level, pattern, size, _shown_pattern``; the last is null if unpublished."""
+    """Return ``geoid, level, pattern, size, _shown_pattern``; the last is null if unpublished."""
     size = pl.when(pl.col("population") > 0).then(SIZES.number(pl.col("population"))).otherwise(-1)
     there = shown.geounits.select("geoid", _shown_pattern="pattern")
     geounits = truth.geounits.select("geoid", "level", "pattern", size=size.cast(pl.Int8))
@@ -105,7 +105,7 @@ def _geounits(truth: Publication, shown: Publication) -> pl.DataFrame:
 
 
 def _cells_of(release: Release, coverage: Coverage) -> pl.DataFrame:
-    """Columns ``pattern, table, cell, is_total``: what is published for each pattern."""
+    """Return ``pattern, table, cell, is_total``: the cells that each pattern publishes."""
     rows = []
     for number, pattern in enumerate(coverage):
         total = pattern.total_cell(release)
@@ -116,7 +116,7 @@ def _cells_of(release: Release, coverage: Coverage) -> pl.DataFrame:
 
 
 def _count_cells(geounits: pl.DataFrame, cells: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
-    """How many cells there are, and how many of them are published for no geounit of a group."""
+    """Count the cells, and those that are published for no geounit of a group."""
     groups = geounits.group_by("level", "size", "pattern", "_shown_pattern").len("_units")
     units = pl.col("_units").cast(pl.Int64)
     there = shown.select(pl.col("pattern").alias("_shown_pattern"), "table", "cell", _is_shown=True)
@@ -131,7 +131,7 @@ def _count_cells(geounits: pl.DataFrame, cells: pl.DataFrame, shown: pl.DataFram
 def _sum_differences(
     truth: Publication, shown: Publication, geounits: pl.DataFrame, cells: pl.DataFrame
 ) -> pl.DataFrame:
-    """Errors of the cells that are above zero in the truth or in what is published."""
+    """Sum errors of the cells that are above zero in the truth or in the publication."""
     place = ["geoid", "table", "cell"]
     true = truth.counts.select(*place, _true="count")
     published = shown.counts.select(*place, _shown="count", _is_hidden=pl.col("count").is_null())
@@ -152,7 +152,7 @@ def _sum_differences(
 
 
 def _by_table(rows: pl.DataFrame, **sums: pl.Expr) -> pl.DataFrame:
-    """Sums by level, table and size; the cells that count everybody are a table of their own."""
+    """Sum by level, table and size; cells that count everybody form a table of their own."""
     total = rows.filter("is_total").with_columns(table=pl.lit(TOTAL))
     return pl.concat([each.group_by(_KEYS).agg(**sums) for each in (rows, total)])
 
@@ -160,9 +160,9 @@ def _by_table(rows: pl.DataFrame, **sums: pl.Expr) -> pl.DataFrame:
 def error_table(
     release: Release, sums: Iterable[pl.DataFrame], weights: Mapping[str, float]
 ) -> pl.DataFrame:
-    """Errors by level, then table, then size.
+    """Tabulate errors by level, then table, then size.
 
-    The rows over all tables weigh each table's cells; those over all sizes come first.
+    The rows over all tables weight each table's cells; those over all sizes come first.
 
     Args:
         release: Orders levels and tables.
@@ -245,11 +245,11 @@ DISTRIBUTIONS: Final = pl.Schema(
 
 
 def count_deviations(release: Release, truth: Publication, shown: Publication) -> pl.DataFrame:
-    """Deviations of the geounits of one partition that have a number.
+    """Compute deviations of the geounits of one partition that have a number.
 
     Args:
         truth: The exact counts of every cell.
-        shown: What is published in their place.
+        shown: Published counts to compare.
 
     Returns:
         Columns of `DEVIATIONS`.
@@ -263,7 +263,7 @@ def count_deviations(release: Release, truth: Publication, shown: Publication) -
 def distribution(
     release: Release, protection: str, value: str, draws: Iterable[pl.DataFrame]
 ) -> pl.DataFrame:
-    """Quantiles over all draws of a protection.
+    """Compute quantiles over all draws of a protection.
 
     Args:
         release: Orders levels.
@@ -304,7 +304,7 @@ def distribution(
 def unit_errors(
     release: Release, protection: str, value: str, deviations: pl.DataFrame
 ) -> pl.DataFrame:
-    """Every geounit's error beside its true number of people.
+    """Return every geounit's error beside its true number of people.
 
     Args:
         release: Orders levels.
@@ -332,7 +332,7 @@ def _level_order(release: Release) -> pl.Expr:
 def units_all_below(
     truth: pl.DataFrame, made: pl.DataFrame, place: str, feature: str, edge: float
 ) -> int:
-    """Units with records of which all are below an edge, while some true one there is not.
+    """Count the units whose records are all below a limit, while some true one is not.
 
     Args:
         truth: Columns ``place`` and ``feature``, a row a record.
@@ -345,11 +345,11 @@ def units_all_below(
 
 
 def resolved_tables(release: Release, measured: Release) -> tuple[Table, ...]:
-    """The tables of a release whose cells are sums of combinations that another one counts.
+    """Return the tables whose cells are sums of combinations that another release counts.
 
     Args:
         release: Whose tables are wanted.
-        measured: Of the same features; its tables are what was measured.
+        measured: Release with the same features, whose tables were measured.
     """
     grain = refine(release, [cell.masks for table in measured.tables for cell in table.cells])
     # People of one atom of a tallied feature may have picked unequally many.

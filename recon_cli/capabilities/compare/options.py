@@ -65,7 +65,7 @@ class Coarser(ConfigModel):
 
 
 def _bare(value: object) -> object:
-    """A bare ``claims:`` asks for it with its defaults."""
+    """Treat a bare ``claims:`` as a section with defaults."""
     return {} if value is None else value
 
 
@@ -78,7 +78,7 @@ _ORDER: Final = (
 
 
 def _asked(value: object) -> object:
-    """A bare ``cellkey:`` in a protection, too; a bare protection is none at all.
+    """Treat a bare ``cellkey:`` in a protection as one with defaults; a bare protection is none.
 
     A list is a sequence.
     """
@@ -102,7 +102,7 @@ def _asked(value: object) -> object:
 
 
 def _in_order(kinds: Iterable[str]) -> list[str]:
-    """Those that are known, once, in the order that they work in; of counts the first alone."""
+    """Sort the known kinds by the order in which they apply; of counts keep the first."""
     found = [kind for kind in _ORDER if kind in set(kinds)]
     counts = _ORDER[_ORDER.index("coarser") + 1 :]
     return [*(kind for kind in found if kind not in counts), *[k for k in found if k in counts][:1]]
@@ -115,17 +115,17 @@ class AnyProtection(ConfigModel):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What it is made by, in order; none for the truth as it is."""
+        """Return the kinds of its steps, in order; none for exact counts."""
         return tuple(_in_order(self.model_fields_set))
 
     @property
     def sections(self) -> dict[str, Section]:
-        """The sections of the stages that make it, in order."""
+        """Return the sections of the stages that make it, in order."""
         found = {kind: getattr(self, kind) for kind in self.kinds}
         return {kind: each for kind, each in found.items() if isinstance(each, Section)}
 
     def check(self, name: str, release: Release) -> None:
-        """Refuse what the release does not have, and what the comparison sets itself.
+        """Refuse values that the release does not support, or that the comparison itself sets.
 
         Args:
             name: Its own.
@@ -147,7 +147,7 @@ class AnyProtection(ConfigModel):
             self._check_coarser(name, self.coarser)
 
     def _check_coarser(self, name: str, coarser: Coarser) -> None:
-        """Refuse what the protection of counts that follows would not heed."""
+        """Refuse options that the following protection of counts would ignore."""
         last = self.kinds[-1]
         if last == "coarser":
             return
@@ -197,7 +197,7 @@ class SwapGrid(ConfigModel):
     pseudo_tract: Annotated[dict[str, Annotated[Three, Field(strict=False)]], Field(min_length=1)]
 
     def protections(self) -> dict[str, Protected]:
-        """``swap-RATE-SIZE-TRACT`` → the protection."""
+        """Map ``swap-RATE-SIZE-TRACT`` to each protection."""
         return {
             f"swap-{rate:g}-{size}-{tract}": Protected.model_validate(
                 {
@@ -229,11 +229,11 @@ class Sweep(ConfigModel):
 
     @property
     def kind(self) -> str:
-        """The protection's section."""
+        """Return the protection's section."""
         return self.over.partition(".")[0]
 
     def points(self, name: str, protection: Protected) -> list[SweepPoint]:
-        """Every value and draw of a protection.
+        """List every value and draw of a protection.
 
         Raises:
             ConfigError: The protection has no such number, or not such values.
@@ -263,7 +263,7 @@ class SweepPoint:
 
     @property
     def name(self) -> str:
-        """That of its folder."""
+        """Return the name of its folder."""
         return f"{self.of}-{self.value.replace('/', '_')}-{self.draw}"
 
 
@@ -280,7 +280,7 @@ def _with_number(protection: Protected, sweep: Sweep, value: object, draw: int) 
 
 
 def _replaced(model: AnyModel, keys: Sequence[str], value: object, over: str) -> AnyModel:
-    """The model with a number in the place that some keys lead to.
+    """Replace a parameter, given by its keys, in the model.
 
     Raises:
         ConfigError: They lead to none, or it cannot be that number.
@@ -347,7 +347,7 @@ class Compare(Section):
 
     @property
     def every(self) -> dict[str, Protected]:
-        """Name → protection, those of the grid of swaps and every point of the sweep too."""
+        """Map names to protections, including those of the swap grid and the sweep."""
         swaps = {} if self.swaps is None else self.swaps.protections()
         swept = {point.of for point in self.points}
         fixed = {name: each for name, each in self.protections.items() if name not in swept}
@@ -355,7 +355,7 @@ class Compare(Section):
 
     @property
     def points(self) -> tuple[SweepPoint, ...]:
-        """Those of the sweep.
+        """Return the points of the sweep.
 
         Raises:
             ConfigError: What is swept is no number of a protection, or cannot have a value.
@@ -371,7 +371,7 @@ class Compare(Section):
         )
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables and levels, and names that are no folders."""
+        """Refuse unknown tables and levels, and names that cannot be folders."""
         release.select_tables(self.tables)
         self.reconstruct.check(release)
         if self.sweep is not None and not self.points:
@@ -396,5 +396,5 @@ class Compare(Section):
                 raise ConfigError(f"weights: no table {name!r} in release {release.name!r}")
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The truth, where the section names it."""
+        """Return the truth, if the section names it."""
         return () if self.truth is None else (self.truth,)

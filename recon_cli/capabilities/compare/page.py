@@ -1,4 +1,4 @@
-"""The page of `recon compare`: what each protection costs, and what it leaves to find."""
+"""The page of `recon compare`: error and remaining risk of each protection."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ def compose_comparison(
     swept: SweptTables | None = None,
     conditions: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> ReportDocument:
-    """The page.
+    """Compose the page.
 
     Args:
         errors: Name → columns of `recon_cli.capabilities.compare.errors.ERRORS`.
         scores: Columns of `SCORES` in `protection_summary`; None where nobody was linked.
-        people: Of the truth.
-        risk: What the text weighs error against; default the first measure that any has.
+        people: Number of people in the truth.
+        risk: Risk measure that the text weighs against error; default the first that any has.
         weights: Table → how much its errors count.
         missing: Name → why it is not there, of protections without a summary.
-        swept: Which number was swept, and what came of it.
+        swept: Swept parameter, and its results.
         conditions: Name → what its ε is under, in words that follow "ε is".
     """
     words = words_of(release)
@@ -138,7 +138,7 @@ def compose_comparison(
 
 
 def _missing_words(missing: Mapping[str, str], there: int) -> list[str]:
-    """Which protections are not compared, and why; nobody was linked then."""
+    """Name the protections that are missing, and why; then nobody was linked."""
     if not missing:
         return []
     said = "; ".join(f"**{name}**: {why}" for name, why in missing.items())
@@ -158,7 +158,7 @@ def _choice(summary: ProtectionSummary, taken: Sequence[Measure]) -> Choice:
 
 
 def _sentences(best: Sequence[ProtectionSummary], by: Measure, words: Words) -> list[str]:
-    """Names the choices on the frontier, from the least error on, and what each gives up."""
+    """Name the choices on the frontier, by increasing error, and what each gives up."""
     if not best:
         return ["**Unknown:** the risk of no protection was measured."]
     names = enumerate_words([f"**{each.name}**" for each in best])
@@ -202,7 +202,7 @@ def _beaten_words(beaten: Mapping[str, str]) -> str:
 
 
 def _hull_words(best: Sequence[Choice], hull: Sequence[Choice]) -> str:
-    """Which choices on the frontier some weighing of errors and risks leads to."""
+    """Name the choices on the frontier that are optimal for some weights."""
     if len(best) < 2:
         return ""
     inner = [f"**{each.name}**" for each in best if each not in hull]
@@ -227,7 +227,7 @@ def _unmeasured_words(choices: Sequence[Choice]) -> str:
 
 
 def _weight_words(weights: Mapping[str, float]) -> str:
-    """How tables count in the errors over all of them."""
+    """Describe the weights of tables in the overall errors."""
     if not weights:
         return ""
     said = enumerate_words([f"{name} {weight:g}" for name, weight in weights.items()])
@@ -235,7 +235,7 @@ def _weight_words(weights: Mapping[str, float]) -> str:
 
 
 def _coarse_level(errors: Mapping[str, pl.DataFrame]) -> str:
-    """What the next coarser level with tables is called; empty if there is none."""
+    """Name the next coarser level with tables; empty if there is none."""
     levels = next(iter(errors.values()))["level"].unique(maintain_order=True)
     return levels[1].replace("_", " ") if len(levels) > 1 else ""
 
@@ -246,7 +246,7 @@ def _figure(
     coarse: str,
     words: Words,
 ) -> Figure:
-    """A panel for each measure of risk that was taken."""
+    """Draw a panel for each measure of risk that was taken."""
     accuracy = [("unit_error", error_axis(words))]
     if coarse:
         accuracy.append(("region_error", f"mean error of a {coarse}'s cell, {words.people}"))
@@ -269,7 +269,7 @@ def _figure(
 
 
 def _looks(choices: Sequence[Choice]) -> dict[str, Look]:
-    """Name of each protection → how it is drawn."""
+    """Map each protection to its look."""
     free, grey = Look("on the frontier", BLUE[0], "circle"), Look("dominated", GREY[2], "diamond")
     unplaced = Look("not placed", GREY[1], "square")
     beaten = dominated_by(choices)
@@ -286,7 +286,7 @@ def _panel(
     error: str,
     axes: tuple[str, str],
 ) -> CurvePanel:
-    """A measure of risk over an error; ``axes`` are what the error and the risk are called."""
+    """Plot a measure of risk over an error; ``axes`` are the names of both."""
     points: dict[Look, list[CurvePoint]] = {look: [] for look in looks.values()}
     for each in summaries:
         x, y = getattr(each, error), each.measure(risk)
@@ -350,7 +350,7 @@ def _sheet(
 
 
 def _score_sections(scores: pl.DataFrame | None, words: Words) -> tuple[ReportSection, ...]:
-    """Reconstructions and links beside the truth, for everybody and by size."""
+    """Compare reconstructions and links with the truth, for everybody and by size."""
     if scores is None:
         return ()
     names = ("true records, %", "by coarse columns", "links right, %", words.nonmodal, words.modal)
@@ -380,7 +380,7 @@ def _score_sections(scores: pl.DataFrame | None, words: Words) -> tuple[ReportSe
 
 
 def _error_sheets(errors: Mapping[str, pl.DataFrame], words: Words) -> list[ResultTable]:
-    """By table, and by number of people; a column a protection."""
+    """Tabulate errors by table and by number of people; a column for each protection."""
     names = list(errors)
     joined = pl.concat(
         frame.select("level", "table", "size", "mae", protection=pl.lit(name))

@@ -1,4 +1,4 @@
-"""Protections in numbers: what each costs and leaves to find, and the study's tables beside."""
+"""Summaries of protections: error, remaining risk, and the study's tables beside."""
 
 from __future__ import annotations
 
@@ -21,22 +21,20 @@ class ProtectionSummary:
     """A protection in numbers. Errors are mean absolute errors, in people; rates in percent.
 
     Attributes:
-        unit_error: Of a cell of a geounit of the finest level; tables weigh what was said.
-        region_error: Of a cell of the next coarser level with tables; None if there is none.
-        total_error: Of the number of people of a geounit of the finest level.
+        unit_error: Error of a cell of a geounit of the finest level, with the tables' weights.
+        region_error: Error of a cell of the next coarser level with tables; None if there is none.
+        total_error: Error of the total population of a geounit of the finest level.
         unpublished: Share of the finest level's cells without a number.
         people: Reconstructed.
         certain: Records proven to be in every solution, in percent of the truth's people.
         disclosed: People of whom some columns settle another one, likewise; None if not asked.
         agreement: Reconstructed records that the truth has, by coarse columns, in the same place.
-        precision: Of links of nonmodal people who are unique in their place.
+        precision: Precision of links of nonmodal people who are unique in their place.
         guessed: The better guesser's precision for the same people.
-        links: How many links the precision is of.
-        epsilon: What it spent of one record's privacy, as its strategy has neighbours; None where
-            nothing is differentially private. Of swapped records, of those.
-        posterior: What who knows all other records believes of the truth, of two values that no
-            exact count tells apart, expected, at most; see
-            `capabilities.account.account.expected_posterior`. Of swapped records, of those.
+        links: Number of links in the precision.
+        epsilon: Privacy loss of one record, by the neighbours of its strategy; None where
+        posterior: Belief in the truth of an adversary who knows all other records, of two values
+            that no
         all_below: Units whose reconstructed people are all below an edge, while the truth's are
             not; None if not asked.
     """
@@ -60,18 +58,18 @@ class ProtectionSummary:
 
     @property
     def gain(self) -> float | None:
-        """Percentage points of precision beyond guessing."""
+        """Return the percentage points of precision beyond guessing."""
         if self.precision is None or self.guessed is None:
             return None
         return self.precision - self.guessed
 
     def measure(self, name: Measure) -> float | None:
-        """One of the measures of risk; no gain where guesses are right more often."""
+        """Return one of the measures of risk; no gain if guesses are right more often."""
         found: float | None = getattr(self, name)
         return None if found is None else max(found, 0.0)
 
     def as_row(self) -> dict[str, object]:
-        """For a table."""
+        """Return it as a table row."""
         return {**asdict(self), "gain": self.gain}
 
 
@@ -90,19 +88,19 @@ def summarise(
     posterior: float | None = None,
     all_below: int | None = None,
 ) -> ProtectionSummary:
-    """Put the measures of one protection together.
+    """Combine the measures of one protection.
 
     Args:
         name: As in the config, and as the source of its links.
         errors: Columns of `recon_cli.capabilities.compare.errors.ERRORS`.
-        rates: Of `capabilities.score.tables.make_rates`, of all protections; None where nobody was
-            linked.
+        rates: Rates of all protections, from `capabilities.score.tables.make_rates`; None where
+            nobody was
         people: Reconstructed.
         of: People of the truth; shares are of them, however few were reconstructed.
-        certain: How many reconstructed records are in every solution.
-        disclosed: How many people are disclosed; None if that was not asked.
-        epsilon: What was spent.
-        posterior: Of the strongest adversary, a probability.
+        certain: Number of reconstructed records in every solution.
+        disclosed: Number of disclosed people; None if it was not asked for.
+        epsilon: Privacy loss.
+        posterior: Posterior of the strongest adversary, a probability.
         all_below: Units; None if that was not asked.
     """
     levels = [e.name for e in release.geography.levels if e.name in set(errors["level"])]
@@ -135,7 +133,7 @@ def summarise(
 
 
 def _rates(rates: pl.DataFrame, name: str) -> dict[str, float | None]:
-    """Agreement with the truth, and precision for nonmodal uniques beside guessing."""
+    """Return agreement with the truth, and precision for nonmodal uniques beside guessing."""
     whole = rates.filter(pl.col("source") == name, pl.col("block_size") == ALL)
     agreement = whole.filter(table="table08_agreement", rate="agree_binned")["pct"]
     hard = whole.filter(table="uniques_by_size", panel="nonmodal_unique", rate="precision")
@@ -165,11 +163,12 @@ SCORES: Final = pl.Schema(
 
 
 def score_table(rates: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Put the rates of all protections side by side.
+    """Arrange the rates of all protections side by side.
 
     Args:
-        rates: Of `recon_cli.capabilities.score.tables.make_rates`, with the protections as sources.
-        names: Of the protections, in order.
+        rates: Rates from `recon_cli.capabilities.score.tables.make_rates`, with the protections as
+            sources.
+        names: Names of the protections, in order.
 
     Returns:
         Columns of `SCORES`, all sizes first.

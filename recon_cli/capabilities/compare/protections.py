@@ -1,4 +1,4 @@
-"""The runs of a comparison: each protection a run of its own, and one that links them all."""
+"""The runs of a comparison: one for each protection, and one that links them all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TRUTH, LINKED = "_truth", "_linked"
 
 
 def methods_of(protection: Protected) -> list[ProtectionMethod]:
-    """How it protects, in order; empty where nothing is done to the truth but to leave some out."""
+    """List the methods of a protection, in order; empty if it only leaves out counts."""
     return [PROTECTIONS[kind] for kind in protection.sections]
 
 
@@ -50,28 +50,28 @@ def open_protection(method: ProtectionMethod, run: Run) -> ProtectionStage[Any, 
 
 
 def published_by(protection: Protected) -> Publishes:
-    """What its readers get."""
+    """Return the kind of data that it publishes."""
     methods = methods_of(protection)
     return methods[-1].publishes if methods else "records"
 
 
 def is_of_people(protection: Protected) -> bool:
-    """Whether what is proven of what it publishes is proven of people: of counts of the truth."""
+    """Test whether proofs about its publication are about people, that is, about true counts."""
     return all(method.publishes == "counts" for method in methods_of(protection))
 
 
 def truth_of(run: Run, config: Compare) -> Path:
-    """The records of the truth."""
+    """Return the true records."""
     return config.truth or run.work / "persons"
 
 
 def home_of(run: Run, name: str) -> Path:
-    """The work folder of a protection."""
+    """Return the work folder of a protection."""
     return run.work / COMPARED / name
 
 
 def units_path(run: Run) -> Path:
-    """The list of all units, which everybody knows whatever is published of them."""
+    """Return the list of all units, which is public for every protection."""
     return run.work / COMPARED / COMPARED_UNITS
 
 
@@ -82,8 +82,7 @@ class ProtectionRun:
     Attributes:
         config: Its sections.
         release: The schema of what it publishes.
-        measuring: What has to run before, with the schema of the truth: noise is added to queries
-            that are no tables of it.
+        measuring: Earlier run with the schema of the truth: noise is added to queries
     """
 
     config: RunConfig
@@ -91,7 +90,7 @@ class ProtectionRun:
     measuring: RunConfig | None = None
 
     def runs(self, run: Run) -> tuple[Run, ...]:
-        """In order, what is to be run in the folder."""
+        """Return the runs in the folder, in order."""
         attack = replace(run, config=self.config, release=self.release)
         if self.measuring is None:
             return (attack,)
@@ -99,13 +98,13 @@ class ProtectionRun:
 
     @property
     def stages(self) -> list[Stage]:
-        """All stages, in order."""
+        """Return all stages, in order."""
         before = [] if self.measuring is None else stages_of(self.measuring)
         return [*before, *stages_of(self.config)]
 
 
 def protection_run(run: Run, name: str, protection: Protected) -> ProtectionRun:
-    """The run of one protection.
+    """Make the run of one protection.
 
     Args:
         run: The comparison.
@@ -167,7 +166,7 @@ def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
 def _published_tables(
     release: Release, config: Compare, protection: Protected
 ) -> TableChoice | None:
-    """The tables of a release with exact counts: of fewer levels, those that all of them have."""
+    """Select the tables of a release with exact counts: with fewer levels, those that all have."""
     coarser = protection.coarser
     if coarser is None:
         return config.tables
@@ -176,20 +175,20 @@ def _published_tables(
 
 
 def _top(run: Run, work: Path, *, workers: int | None) -> Top:
-    """The keys beside the sections, for another work folder."""
+    """Return the top-level keys for another work folder."""
     own = {name: getattr(run.config.top, name) for name in Top.model_fields}
     return Top(**{**own, "work": work, "workers": workers})
 
 
 def truth_run(run: Run) -> ProtectionRun:
-    """The run that only publishes the truth's own tables, for a comparison without ``none``."""
+    """Make the run that only publishes the truth's tables, for a comparison without ``none``."""
     made = _protection_config(run, TRUTH, Protected())
     kept = {name: made.sections[name] for name in ("tabulate", "ingest")}
     return ProtectionRun(RunConfig(made.top, kept, made.source), run.release)
 
 
 def _for_study(section: Section, given: Mapping[str, object], seed: int) -> Section:
-    """The section of a stage, with what it is given in the place of what it would take itself.
+    """Return the section of a stage, with given values in place of its own.
 
     A comparison is for study: its protections can be repeated.
     """
@@ -202,9 +201,9 @@ def _for_study(section: Section, given: Mapping[str, object], seed: int) -> Sect
 
 
 def linking_config(run: Run) -> RunConfig:
-    """The run that links all reconstructions with the truth, and scores them side by side.
+    """Make the run that links all reconstructions with the truth, and scores them side by side.
 
-    Guessers, and what an attacker knows, are the same for all and made once.
+    Guessers and the attacker's knowledge are the same for all and made once.
     """
     config = run.config.section(Compare)
     link = Link.model_validate(
@@ -242,7 +241,7 @@ class ComparedRuns:
 
     @classmethod
     def of(cls, run: Run) -> ComparedRuns:
-        """What the config asks for."""
+        """Make the runs that the config asks for."""
         config = run.config.section(Compare)
         protected = {name: protection_run(run, name, each) for name, each in config.every.items()}
         exact = next((n for n, each in config.every.items() if not each.kinds), None)
@@ -251,19 +250,19 @@ class ComparedRuns:
 
     @property
     def first(self) -> dict[str, ProtectionRun]:
-        """By name the runs that wait for none of the others; the truth's own comes first."""
+        """Return by name the runs that depend on no other; the truth's own comes first."""
         own = self.truth not in self.protected.values()
         every = {**({EXACT: self.truth} if own else {}), **self.protected}
         return dict(sorted(every.items(), key=lambda each: each[1] is not self.truth))
 
     def without(self, missing: Mapping[str, str]) -> ComparedRuns:
-        """Those that are there, not linked where some are not."""
+        """Drop missing runs; without all of them nobody is linked."""
         kept = {name: each for name, each in self.protected.items() if name not in missing}
         return replace(self, protected=kept, linking=None if missing else self.linking)
 
 
 def _can_link(run: Run, config: Compare) -> bool:
-    """Whether the truth says who is who, and the release what an attacker links on.
+    """Test whether the truth identifies people, and the release has columns to link on.
 
     Raises:
         ConfigError: One of them does not, and the section names a column of identifiers.

@@ -1,4 +1,4 @@
-"""What came of the runs of a comparison: errors, a summary each, means of sweeps, and the page."""
+"""Results of a comparison: errors, a summary of each run, means of sweeps, and the page."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def write_comparison(
     missing: Mapping[str, str],
     measured: dict[str, MeasuredErrors],
 ) -> Manifest:
-    """Measure what came of the runs, and write tables and page.
+    """Measure the results of the runs, and write tables and page.
 
     Args:
-        stage: Where they are written.
+        stage: Transaction to write to.
         missing: Name → why it is not there, of protections that are left out; nobody is linked
             before all are there.
         measured: Name → errors, of protections that were measured before; others are added.
@@ -124,7 +124,7 @@ def write_comparison(
 
 @dataclass(frozen=True)
 class MeasuredErrors:
-    """How far what a protection publishes is from the truth.
+    """The errors of a protection's publication.
 
     Attributes:
         errors: Columns of `recon_cli.capabilities.compare.errors.ERRORS`.
@@ -141,7 +141,7 @@ class MeasuredErrors:
 def _measure_errors(
     run: Run, runs: ComparedRuns, known: Collection[str]
 ) -> dict[str, MeasuredErrors]:
-    """Name of each protection that is not among ``known`` → its errors."""
+    """Compute the errors of each protection that is not among ``known``."""
     config = run.config.section(Compare)
     items = [WorkItem(name, each, 1) for name, each in runs.protected.items() if name not in known]
     truth = _Truth(run.release, runs.truth.config.work, truth_of(run, config), config)
@@ -158,7 +158,7 @@ def _measure_errors(
 
 @dataclass(frozen=True)
 class _Truth:
-    """What all protections are measured against.
+    """The truth that all protections are compared with.
 
     Attributes:
         home: Where its tables are.
@@ -206,10 +206,9 @@ def _all_below(truth: _Truth, protection: ProtectionRun, feature: str, edge: flo
 
 
 def _reader(release: Release, protection: ProtectionRun) -> _Reader:
-    """Reads the tables of the truth's schema as a protection's readers know them.
+    """Return a reader of the truth's tables as a protection's readers know them.
 
-    They are what is published; of other queries than tables, the tables of the records fitted to
-    them.
+    These are the published tables; for queries other than tables, tables of records fitted to them.
     """
     work = protection.config.work
     if protection.measuring is None:
@@ -230,7 +229,7 @@ def _fitted(
     partition: str,
     truth: Publication,
 ) -> Publication:
-    """Tables of fitted records: of a unit without any, zeros."""
+    """Return tables of fitted records, with zeros for units without any."""
     columns = record_columns(release)
     records = typed_records(microdata.read(partition, columns=[*columns]), microdata.path, release)
     is_unit = pl.col("level") == release.geography.unit.name
@@ -242,7 +241,7 @@ def _nothing(truth: Publication) -> Publication:
 
 
 def _people_of_truth(run: Run) -> int:
-    """How many records the truth has."""
+    """Count the records of the truth."""
     path = truth_of(run, run.config.section(Compare))
     slices = open_records("compare.truth", path, run.release).slices()
     return sum(each.rows for each in slices.values())
@@ -255,7 +254,7 @@ def _summaries(
     rates: pl.DataFrame | None,
     people: int,
 ) -> list[ProtectionSummary]:
-    """One row a protection."""
+    """Summarise each protection."""
     config = run.config.section(Compare)
 
     def summary(name: str, made: ProtectionRun) -> ProtectionSummary:
@@ -279,9 +278,9 @@ def _summaries(
 
 
 def _noise_notes(protection: Protected, config: RunConfig) -> Mapping[str, Any]:
-    """Return the notes of a protection's first step with noise; without any, none.
+    """Return the notes of a protection's first step with noise; empty without any.
 
-    What follows is made of what that published, and spends nothing.
+    Later steps use only what that published, and spend nothing.
     """
     for method in methods_of(protection):
         stage = stage_named(method.name)
@@ -292,7 +291,7 @@ def _noise_notes(protection: Protected, config: RunConfig) -> Mapping[str, Any]:
 
 
 def _conditions(config: Compare, runs: ComparedRuns) -> dict[str, list[str]]:
-    """Name of a protection → what its ε is under: exact counts, and records that were changed."""
+    """Map protections to the conditions of their ε: exact counts, and changed records."""
     found = {}
     for name, made in runs.protected.items():
         notes = _noise_notes(config.every[name], made.config)
@@ -306,7 +305,7 @@ def _conditions(config: Compare, runs: ComparedRuns) -> dict[str, list[str]]:
 
 
 def _spends(run: Run, protection: Protected, made: ProtectionRun) -> tuple[Spend, ...]:
-    """What its first step with noise spends, query by query; empty without such a step."""
+    """Return the privacy loss of its first step with noise, by query; empty without one."""
     first = replace(run, config=made.measuring or made.config)
     for method in methods_of(protection):
         spends = tuple(open_protection(method, first).spends)
@@ -316,7 +315,7 @@ def _spends(run: Run, protection: Protected, made: ProtectionRun) -> tuple[Spend
 
 
 def _described(protection: Protected) -> str:
-    """``swap: setting hi; round: base 5, how nearest``."""
+    """Describe a protection, as in ``swap: setting hi; round: base 5, how nearest``."""
     steps = protection.model_dump(mode="json", exclude_unset=True)
     return "; ".join(_step(kind, steps[kind]) for kind in protection.kinds) or EXACT
 
@@ -339,7 +338,7 @@ def _microdata(config: RunConfig) -> Folder:
 
 
 def _disclosed(config: Compare, protection: Protected, made: RunConfig) -> int | None:
-    """People of whom some columns settle another one, in every solution; None if not asked."""
+    """Count people of whom some columns determine another, in every solution; None if unasked."""
     if config.claims is None:
         return None
     if published_by(protection) == "measurements":
@@ -350,7 +349,7 @@ def _disclosed(config: Compare, protection: Protected, made: RunConfig) -> int |
 
 @dataclass(frozen=True)
 class _Shown:
-    """What the page shows: of what is swept means over the draws of each value.
+    """The content of the page, with means over the draws of each swept value.
 
     Attributes:
         summaries: A row a protection, or a value of it.
@@ -371,7 +370,7 @@ def _means(
     summaries: Sequence[ProtectionSummary],
     measured: Mapping[str, MeasuredErrors],
 ) -> _Shown:
-    """Means over the draws of each value of a sweep, in the place of the draws."""
+    """Compute means over the draws of each value of a sweep, in place of the draws."""
     points = [point for point in config.points if point.name in measured]
     names = {point.name for point in points}
     by_name = {each.name: each for each in summaries}
@@ -407,7 +406,7 @@ def _means(
 
 
 def _table_files(shown: _Shown, scores: pl.DataFrame | None) -> dict[str, bytes]:
-    """File name → bytes: the comparison, all errors and scores, as Parquet and CSV."""
+    """Write the comparison, all errors and scores as Parquet and CSV: file name → bytes."""
     compared = pl.DataFrame([each.as_row() for each in shown.summaries], infer_schema_length=None)
     every = pl.concat(
         frame.select(pl.lit(name).alias("protection"), pl.all())

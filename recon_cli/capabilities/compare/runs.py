@@ -1,4 +1,4 @@
-"""Running what `recon compare` compares: protections side by side, then the links."""
+"""Running the parts of `recon compare`: protections side by side, then the links."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _TO_BE_MADE = "to be made"
 
 
 def run_compared(run: Run, show: _Show) -> dict[str, str]:
-    """Run what is not up to date: protections side by side, then the links.
+    """Run everything that is not up to date: protections side by side, then the links.
 
     Args:
         run: The comparison.
         show: Called whenever another protection is done while others are not, or failed.
 
     Returns:
-        What each run has made, as digests.
+        Digests of each run's output.
 
     Raises:
         StageError: Some failed; all others are done, and stay done.
@@ -88,7 +88,7 @@ def run_compared(run: Run, show: _Show) -> dict[str, str]:
 
 @dataclass
 class _GrowingPage:
-    """The page while protections are made.
+    """The page while protections are being made.
 
     Attributes:
         run: The comparison, silent.
@@ -102,7 +102,7 @@ class _GrowingPage:
     done: dict[str, str] = field(default_factory=dict)
 
     def look(self, name: str) -> None:
-        """A run is done if there is nothing to be made."""
+        """Add a run if it is up to date."""
         each = self.runs.first[name]
         try:
             is_open = any(_would_run(of_run) for of_run in each.runs(self.run))
@@ -112,7 +112,7 @@ class _GrowingPage:
             self.done[name] = _made(each.config.work, each.stages)
 
     def add(self, name: str, usage: Usage) -> None:  # noqa: ARG002
-        """A run has ended, well or not."""
+        """Add a run that has ended, successfully or not."""
         if name in self.done:
             return
         self.look(name)
@@ -121,7 +121,7 @@ class _GrowingPage:
             self._show(missing)
 
     def end(self, failed: Mapping[str, str]) -> None:
-        """All runs have ended.
+        """Complete the page after all runs.
 
         Args:
             failed: Name → why.
@@ -139,7 +139,7 @@ class _GrowingPage:
 
 
 def _write_units(run: Run) -> None:
-    """Write the list of units: those of the truth, and where else a protection may put people."""
+    """Write the list of units: those of the truth, and others where people may be placed."""
     place, config = run.release.geoid_column, run.config.section(Compare)
     truth = open_records("compare.truth", truth_of(run, config), run.release)
     parts = [truth.read(name, [place])[place] for name in truth.slices()]
@@ -157,7 +157,7 @@ def _write_units(run: Run) -> None:
 def _run_one(
     shared: tuple[Release, bool], protection: ProtectionRun, tick: OnProgress
 ) -> str | None:
-    """Run one protection; why it failed, so that the others go on. Runs in a worker."""
+    """Run one protection in a worker; return why it failed, so that the others go on."""
     release, force = shared
     try:
         for each in protection.runs(Run(protection.config, release, force=force)):
@@ -168,14 +168,14 @@ def _run_one(
 
 
 class _Within(SilentReporter):
-    """Tells of the units of a stage within a stage as statuses of that one."""
+    """Reports the units of an inner stage as statuses of the outer stage."""
 
     def __init__(self, stage: Stage, tick: OnProgress) -> None:
         self.stage, self.tick = stage.short_name, tick
 
     @contextmanager
     def bar(self, task: Task) -> Iterator[Bar]:
-        """A bar whose units are told until the block ends."""
+        """Show a bar whose units are reported until the block ends."""
         done = _Units(f"{plural(task.unit)} of {self.stage}", self.tick)
         try:
             yield done
@@ -185,7 +185,7 @@ class _Within(SilentReporter):
 
 @dataclass
 class _Units:
-    """A bar that tells of its units under a name."""
+    """A bar that reports its units under a name."""
 
     name: str
     tick: OnProgress
@@ -199,7 +199,7 @@ class _Units:
 
 @dataclass(frozen=True)
 class _Ticking:
-    """Follows the stages of a run within a stage, and tells of each that runs or is done."""
+    """Follows the stages of an inner run, and reports each that runs or is done."""
 
     tick: OnProgress
 
@@ -215,7 +215,7 @@ class _Ticking:
 
 
 def planned_digests(run: Run) -> dict[str, str]:
-    """What each run has made, as digests; or that it would make something."""
+    """Return digests of each run's output; or that the run is not up to date."""
     found = {}
     for name, config, stages, of_run in _parts(run, ComparedRuns.of(run)):
         made = _made(config.work, stages)
@@ -227,7 +227,7 @@ def planned_digests(run: Run) -> dict[str, str]:
 def _parts(
     run: Run, runs: ComparedRuns
 ) -> Iterator[tuple[str, RunConfig, Sequence[Stage], Sequence[Run]]]:
-    """Name, config, stages and runs of each part of a comparison."""
+    """Yield name, config, stages and runs of each part of a comparison."""
     for name, each in runs.first.items():
         yield name, each.config, each.stages, each.runs(run)
     if runs.linking is not None:

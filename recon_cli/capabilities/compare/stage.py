@@ -1,7 +1,7 @@
-"""`recon compare`: one truth, several protections → ``compare/NAME/`` and ``comparison/``.
+"""Run `recon compare`: several protections of the same records, each attacked.
 
-Each protection is a run of its own, with the stages and folders of any other run: it is resumed,
-and looked at with `recon status` or `recon report`, like any other.
+Writes ``compare/NAME/`` and ``comparison/``. Each protection is an ordinary run, with its own
+stages and folders: it can be resumed, and examined with `recon status` or `recon report`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAGE = "comparison.html"
 
 
 def open_stage(run: Run) -> ComparedStage:
-    """Protect the truth in every way that the config names, attack each, and compare.
+    """Open the stage that protects the truth in every way, attacks each, and compares.
 
     Raises:
         ConfigError: There is no truth, or a protection does not suit it.
@@ -53,14 +53,14 @@ class ComparedStage(OpenedStage):
     measured: dict[str, Any] = field(default_factory=dict)
 
     def planned(self) -> Recipe:
-        """What the runs have made; where one would make something, it is not known."""
+        """Return the digests of the runs' output, as far as the runs are up to date."""
         with undisturbed():
             from recon_cli.capabilities.compare.runs import planned_digests
 
         return self._recipe(planned_digests(self.run))
 
     def prepared(self) -> Recipe:
-        """Run what is not up to date; the page stands with the first protection, and fills.
+        """Run what is not up to date; the page appears with the first protection, and grows.
 
         Raises:
             StageError: A protection could not be made or attacked.
@@ -71,7 +71,7 @@ class ComparedStage(OpenedStage):
         return self._recipe(run_compared(self.run, self._show))
 
     def _show(self, digests: Mapping[str, str], missing: Mapping[str, str]) -> None:
-        """Publish the page of what is there.
+        """Publish the page of the protections that are done.
 
         Args:
             digests: Name → what its run has made, of the protections that are done.
@@ -107,7 +107,7 @@ class ComparedStage(OpenedStage):
         )
 
     def make(self, stage: Transaction) -> Manifest:
-        """Measure what came of the runs, and write the page."""
+        """Measure the results of the runs, and write the page."""
         with undisturbed():
             from recon_cli.capabilities.compare.results import write_comparison
 

@@ -1,8 +1,8 @@
-"""What changes with one number of a protection: means over draws, with Student's intervals.
+"""Effects of one parameter of a protection: means over draws, with Student's intervals.
 
-``people`` and ``cells`` are JASON's measure of usefulness, one less half the sum of all errors
-over the people: 1 − Σ|published − true| / 2N, of the counts of everybody and of all tables, and
-``cells of NAME`` of one table; it may be below zero.
+``people`` and ``cells`` are JASON's measure of usefulness, one less half the sum of all errors over
+the people: 1 − Σ|published − true| / 2N, for the total populations and for all tables, and ``cells
+of NAME`` for one table; it may be negative.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _COVERAGE: Final = 0.95
 
 @dataclass(frozen=True)
 class SweptDraw:
-    """What came of one draw at one value.
+    """The result of one draw at one value.
 
     Attributes:
         of: The protection.
@@ -68,9 +68,9 @@ class SweptDraw:
 
 
 def epsilon_spent(notes: Mapping[str, Any]) -> float | None:
-    """ε of what a protection's manifest says it spent, of all its products together.
+    """Return the total ε in the manifest of a protection.
 
-    None where it says nothing, or where Gaussian and geometric noise are mixed.
+    None if it has none, or mixes Gaussian and geometric noise.
     """
     products = notes.get("products", [notes] if "budget" in notes else [])
     kinds = {each["mechanism"] for each in products}
@@ -81,15 +81,15 @@ def epsilon_spent(notes: Mapping[str, Any]) -> float | None:
 
 
 def sweep_table(draws: Sequence[SweptDraw]) -> pl.DataFrame:
-    """Columns of `SWEEP`: protections and values in the order of the draws."""
+    """Tabulate the columns of `SWEEP`: protections and values in the order of the draws."""
     return _means(_numbers(draws), ["protection", "value", "epsilon", "measure", "level"], SWEEP)
 
 
 def difference_table(draws: Sequence[SweptDraw]) -> pl.DataFrame:
-    """Columns of `DIFFERENCES`: first those between values, then those between protections.
+    """Tabulate the columns of `DIFFERENCES`: between values, then between protections.
 
-    Chance that is common to both sides is in neither: the interval is of the differences of
-    single draws, and not the sum of two.
+    Randomness that both sides share cancels: the interval is of the differences of single draws,
+    not the sum of two.
     """
     numbers = _numbers(draws)
     values = [*dict.fromkeys(each.value for each in draws)]
@@ -115,7 +115,7 @@ def difference_table(draws: Sequence[SweptDraw]) -> pl.DataFrame:
 
 
 def _numbers(draws: Sequence[SweptDraw]) -> pl.DataFrame:
-    """A row a draw and measure that was taken."""
+    """Make a row for each draw and measure."""
     rows = [
         (each.of, each.value, each.draw, each.summary.epsilon, measure, level, number)
         for each in draws
@@ -161,7 +161,7 @@ def _measures(draw: SweptDraw) -> list[tuple[str, str, float | None]]:
 
 
 def mean_of_draws(draws: Sequence[SweptDraw]) -> tuple[ProtectionSummary, pl.DataFrame]:
-    """The mean summary and errors of all draws of a value."""
+    """Average the summary and errors of all draws of a value."""
     first = replace(draws[0].summary, name=f"{draws[0].of} {draws[0].value}")
     if len(draws) == 1:
         return first, draws[0].errors

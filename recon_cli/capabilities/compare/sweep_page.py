@@ -1,4 +1,4 @@
-"""The section of a comparison's page about one number of a protection at several values."""
+"""The section of a comparison's page about a swept parameter."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SPENT = (
 
 @dataclass(frozen=True)
 class SweptTables:
-    """What came of a sweep.
+    """The results of a sweep.
 
     Attributes:
         over: Which number.
@@ -56,22 +56,22 @@ class SweptTables:
 
 
 def risk_words(measure: str, words: Words) -> str:
-    """What a measure of risk is called."""
+    """Name a measure of risk."""
     return _RISKS[measure][0].format(words=words)
 
 
 def risk_axis(measure: str, words: Words) -> str:
-    """The same with its unit."""
+    """Name a measure of risk with its unit."""
     return f"{risk_words(measure, words)}, {_RISKS[measure][1]}"
 
 
 def error_axis(words: Words) -> str:
-    """What the error of the finest cells is called, with its unit."""
+    """Name the error of the finest cells, with its unit."""
     return f"mean error of a {words.unit}'s cell, {words.people}"
 
 
 def sweep_sections(swept: SweptTables, words: Words) -> tuple[ReportSection, ...]:
-    """The section."""
+    """Compose the section."""
     over, sweep = swept.over, swept.sweep
     has_epsilon = sweep["epsilon"].null_count() == 0
     placed = sweep.with_columns(
@@ -144,7 +144,7 @@ def _useful_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePane
 
 
 def _by_protection(rows: pl.DataFrame, measure: str, title: str, x: Scale) -> list[CurvePanel]:
-    """A panel of a measure that has no levels; none where it was not taken."""
+    """Draw a panel of a measure without levels; none if it was not taken."""
     here = rows.filter(measure=measure)
     if here.is_empty():
         return []
@@ -161,7 +161,7 @@ def _risk_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePanel]
 
 
 def _box_panels(distributions: pl.DataFrame, rows: pl.DataFrame, x: Scale) -> list[CurvePanel]:
-    """A panel for each protection and level."""
+    """Draw a panel for each protection and level."""
     at = rows.select("protection", "value", "x").unique()
     placed = distributions.filter(size=ALL).join(
         at, on=["protection", "value"], maintain_order="left"
@@ -180,7 +180,7 @@ def _box_panels(distributions: pl.DataFrame, rows: pl.DataFrame, x: Scale) -> li
 
 
 def _unit_figures(units: pl.DataFrame, rows: pl.DataFrame, words: Words) -> list[Figure]:
-    """The error of every geounit of a level, a panel for each value; none where all are exact."""
+    """Draw the error of every geounit of a level, a panel for each value; none if all are exact."""
     spent = rows.unique(["protection", "value"]).select("protection", "value", "epsilon")
     labels = {
         (name, value): value if epsilon is None else f"{value}, {_epsilon(epsilon)}"
@@ -219,7 +219,7 @@ def _unit_figures(units: pl.DataFrame, rows: pl.DataFrame, words: Words) -> list
 
 
 def _unit_marks(part: pl.DataFrame, y: Scale) -> Curve:
-    """A mark for each place in the panel, however many geounits are there."""
+    """Draw one mark for each position in the panel, however many geounits share it."""
     height = ((y.high or 0) - (y.low or 0)) / _PLACES
     true = pl.max_horizontal("true", 0.5)
     seen = part.select(
@@ -235,7 +235,7 @@ def _unit_marks(part: pl.DataFrame, y: Scale) -> Curve:
 def _difference_figures(
     differences: pl.DataFrame, rows: pl.DataFrame, x: Scale, words: Words
 ) -> list[Figure]:
-    """Between values, and between protections; none where there is one of them."""
+    """Draw differences between values, and between protections; none if there is one of them."""
     at = rows.select("protection", "value", "x").unique()
     placed = differences.join(at, on=["protection", "value"], maintain_order="left")
     steps = placed.filter(pl.col("protection") == pl.col("less_protection"))
@@ -253,7 +253,7 @@ def _difference_figures(
 
 
 def _difference_panels(rows: pl.DataFrame, x: Scale, words: Words) -> list[CurvePanel]:
-    """A panel for each measure, of the finest level where it has levels."""
+    """Draw a panel for each measure, of the finest level if it has levels."""
     finest = str(rows.filter(pl.col("level") != "")["level"][0])
     every = {
         **{
@@ -310,7 +310,7 @@ def _panel(title: str, x: Scale, names: Sequence[str], parts: Sequence[pl.DataFr
 
 
 def _means(rows: pl.DataFrame) -> tuple[CurvePoint, ...]:
-    """A point for each value, with the interval of its mean."""
+    """Return a point for each value, with the interval of its mean."""
     return tuple(
         CurvePoint(x, mean, None if low is None else (low, high))
         for x, mean, low, high in rows.sort("x").select("x", "mean", "low", "high").iter_rows()
@@ -352,7 +352,7 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _epsilon(spent: float) -> str:
-    """Three digits, or whole.
+    """Format ε with three digits, or as an integer.
 
     >>> _epsilon(2.8521), _epsilon(65155.5)
     ('ε 2.85', 'ε 65,156')
