@@ -1,4 +1,4 @@
-"""Sample further solutions, to see how often an uncertain record appears in them."""
+"""Sampling of further solutions, to measure how often uncertain records appear."""
 
 from recon_cli.stage import Stage
 

@@ -1,6 +1,6 @@
-"""Confidence of records that are not certain: how often they appear among sampled solutions.
+"""Confidence of uncertain records: how often they appear among sampled solutions.
 
-It is never a proof: a record that appears in all sampled solutions may be missing from others.
+It is never a proof: a record in all sampled solutions may be missing from others.
 
 See *confidence* in docs/glossary.md.
 """
@@ -43,7 +43,7 @@ def measure_confidence(
     microdata: pl.DataFrame,
     options: ConfidenceOptions,
 ) -> pl.DataFrame:
-    """How often each record that ``tables`` imply appears among sampled solutions.
+    """Measure how often each record implied by ``tables`` appears among sampled solutions.
 
     Args:
         published: Exact counts of one partition.
@@ -63,7 +63,7 @@ def measure_confidence(
 
 
 def confidence_of(lower: IntArray, held: IntArray, sampled: IntArray) -> FloatArray:
-    """The share of the records beyond the certain ones that solutions have: Eq. (confidence).
+    """Compute the share of records beyond the certain ones that solutions have: Eq. (confidence).
 
     Args:
         lower: Certain records of each histogram cell.
@@ -78,7 +78,7 @@ def confidence_of(lower: IntArray, held: IntArray, sampled: IntArray) -> FloatAr
 
 @dataclass(frozen=True)
 class ConfidenceQuestion(PlannedQuestion):
-    """How often does each record that is not certain appear among sampled solutions?"""
+    """The question of how often each uncertain record appears among sampled solutions."""
 
     options: ConfidenceOptions
 
@@ -90,7 +90,6 @@ class ConfidenceQuestion(PlannedQuestion):
         coverage: Coverage,
         options: ConfidenceOptions,
     ) -> Self:
-        """For some tables."""
         return cls(make_variability_plan(release, tables, coverage, "exact"), options)
 
     def measured(
@@ -99,7 +98,7 @@ class ConfidenceQuestion(PlannedQuestion):
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> pl.DataFrame:
-        """See `measure_confidence`."""
+        """Measure confidence as `measure_confidence` does."""
         plan, published, release = self.plan, part.published, self.release
         published.require_exact("confidence of records")
         columns = histogram_columns(release, plan.tables, published.coverage)
@@ -138,7 +137,6 @@ class ConfidenceQuestion(PlannedQuestion):
         }
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """The rows of ``confidence/``."""
         rows = self.measured(part, on_progress, quarantine)
         totals = {
             "people": rows.height,

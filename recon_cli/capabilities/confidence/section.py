@@ -1,4 +1,4 @@
-"""Confidence of the records that are not certain, and how far it is to be believed."""
+"""The report's section on confidence of uncertain records, and its calibration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADER = ("confidence", "records", "mean confidence %", "right %", "interval")
 
 
 def _render(folder: Folder, findings: Findings, _: Words) -> tuple[ReportSection, ...]:
-    """Records by tenth of their confidence, beside the truth where there is one."""
+    """Report records by tenth of their confidence, beside the truth if known."""
     notes, totals = folder.manifest.notes, folder.manifest.totals
     left = totals["people"] - totals["certain"] - totals["not_sampled"]
     text = [
@@ -61,7 +61,7 @@ def _render(folder: Folder, findings: Findings, _: Words) -> tuple[ReportSection
 
 
 def _calibration(folder: Folder, work: WorkFolder) -> pl.DataFrame | None:
-    """What `recon score` says of these records; None without a truth."""
+    """Read the results of `recon score` for these records; None without a truth."""
     score = work.open(SCORE) if work.holds(SCORE) else None
     if score is None or score.manifest.inputs["shared"].get("confidence/") != folder.manifest.key:
         return None
@@ -82,6 +82,6 @@ SECTION = Section(_KEY, _TITLE, folder_of(CONFIDENCE), _render)
 
 
 def read_tenths(work: Path) -> pl.DataFrame:
-    """Records that are not certain, by tenths of their confidence: ``tenth``, ``records``."""
+    """Count uncertain records by tenth of their confidence: ``tenth``, ``records``."""
     folder = open_folder(work, CONFIDENCE, "confidence")
     return count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions)

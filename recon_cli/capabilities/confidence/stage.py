@@ -1,4 +1,4 @@
-"""`recon confidence`: ``microdata/`` and ``tables/`` → ``confidence/``."""
+"""Run `recon confidence`: ``microdata/`` and ``tables/`` → ``confidence/``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recon_cli.stage import undisturbed
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """See how often each record appears among sampled solutions.
+    """Open the stage that measures confidence.
 
     Raises:
         SourceError: The counts are not exact.
