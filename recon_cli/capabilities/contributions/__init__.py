@@ -1,4 +1,4 @@
-"""Contributions: what each part of a publication adds to what an attack proves."""
+"""Contributions: how much each part of a publication adds to what an attack proves."""
 
 from recon_cli.stage import Stage
 

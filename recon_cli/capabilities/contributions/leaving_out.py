@@ -1,6 +1,6 @@
-"""A publication attacked without some of its parts, one set of them after the other.
+"""Attacks on a publication without some of its parts, one set of parts after the other.
 
-What an attack proves of it is the worth of a set of its parts.
+The value of a set of parts is what an attack on it proves.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from recon_cli.seeding import generator
 
 @dataclass(frozen=True)
 class LeavingOut:
-    """What is left out of a publication, and how the rest is attacked.
+    """The parts to leave out of a publication, and how to attack the rest.
 
     Attributes:
         tables: Those of the whole publication.
-        columns: Of a whole record.
+        columns: Columns of a whole record.
         parts: Each is left out alone.
         sets: Name → what is left out together.
         orders: In which parts join, for Shapley values.
@@ -65,7 +65,7 @@ class LeavingOut:
         sets: Mapping[str, Sequence[str]],
         orders: int,
     ) -> Self:
-        """Each part of a kind, each named set of tables, and each sampled coalition.
+        """Prepare each part of a kind, each named set of tables, and each sampled coalition.
 
         Raises:
             ConfigError: The tables tell no column apart.
@@ -89,20 +89,20 @@ class LeavingOut:
 
     @property
     def needed(self) -> list[LeftOut]:
-        """What has to be left out, each set once."""
+        """List the sets to leave out, each once."""
         return attacks_needed(self.parts, self.sets, self.orders)
 
     def attack(self, left_out: LeftOut, published: Iterable[Publication]) -> Proven:
-        """What is proven of what is left of all partitions."""
+        """Attack the rest of all partitions, and count what is proven."""
         rest = without(self.release, self.tables, self.coverage, left_out)
         left = (restrict(partition, rest) for partition in published)
         return prove(self.release, rest, left, self.columns, self.options, is_exact=self.is_exact)
 
     def ranked(self, proven: Sequence[Proven]) -> pl.DataFrame:
-        """Columns of `recon_cli.capabilities.contributions.ranking.CONTRIBUTIONS`.
+        """Rank the parts: columns of `recon_cli.capabilities.contributions.ranking.CONTRIBUTIONS`.
 
         Args:
-            proven: Of each of `needed`.
+            proven: Result for each of `needed`.
         """
         found = dict(zip(self.needed, proven, strict=True))
         return rank_contributions(self.parts, self.sets, self.orders, found)
@@ -117,10 +117,10 @@ def prove(
     *,
     is_exact: bool,
 ) -> Proven:
-    """What reconstruction and claims prove of some partitions together.
+    """Count what reconstruction and claims prove about some partitions together.
 
     Args:
-        columns: Of a whole record: those of the whole publication.
+        columns: Columns of a whole record in the whole publication.
 
     Raises:
         ContradictionError: No records have the counts.
@@ -144,6 +144,6 @@ def prove(
 
 
 def published_tables(release: Release, coverage: Coverage) -> tuple[Table, ...]:
-    """The tables of which something is published."""
+    """Return the tables that are published, at least in part."""
     names = {name for pattern in coverage for name in pattern.cells}
     return tuple(table for table in release.tables if table.name in names)

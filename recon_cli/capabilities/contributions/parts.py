@@ -1,6 +1,6 @@
 """Parts of a publication, and the publication without some of them.
 
-The numbers of people of geounits are no part: they stay known whatever is left out.
+Total populations of geounits are no part: they stay known whatever is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Part:
     """Cells that are left out together.
 
     Attributes:
-        name: Of the table, level or feature.
+        name: Name of the table, level or feature.
     """
 
     kind: PartKind
@@ -34,7 +34,7 @@ class Part:
 def parts_of(
     release: Release, tables: Iterable[Table], coverage: Coverage, kind: PartKind
 ) -> tuple[Part, ...]:
-    """The parts of one kind that are published and hold more than numbers of people."""
+    """List the published parts of one kind that contain more than total populations."""
     names: dict[PartKind, list[str]] = {
         "tables": [table.name for table in release.tables],
         "levels": [level.name for level in release.geography.levels],
@@ -54,7 +54,7 @@ def parts_of(
 def without(
     release: Release, tables: Iterable[Table], coverage: Coverage, left_out: Collection[Part]
 ) -> Coverage:
-    """What is published without some parts, of some tables.
+    """Remove some parts of some tables from the coverage.
 
     Args:
         tables: Those in use; no others remain.
@@ -90,7 +90,7 @@ _KINDS: tuple[PartKind, ...] = ("tables", "levels", "features")
 
 
 def restrict(published: Publication, coverage: Coverage) -> Publication:
-    """The counts that are left where less is published.
+    """Restrict counts to a smaller coverage.
 
     Args:
         coverage: As from `without`, of its coverage.

@@ -1,7 +1,8 @@
-"""The ranked list of parts: what is proven without each, and what each adds.
+"""The ranking of parts: what is proven without each, and what each adds.
 
-Left out alone, a part that says the same as another adds nothing, and so does the other; their
-Shapley values share what both say: what each adds on average, whatever else is published already.
+When left out alone, a part with the same content as another adds nothing, and neither does the
+other; their Shapley values share the common content: the average addition, over whatever else is
+published already.
 """
 
 from __future__ import annotations
@@ -55,12 +56,12 @@ class SampledMean:
 def draw_orders(
     players: Sequence[Player], orders: int, rng: np.random.Generator
 ) -> list[tuple[Player, ...]]:
-    """Orders drawn at random, each as likely as any other."""
+    """Draw uniform random orders."""
     return [tuple(players[i] for i in rng.permutation(len(players))) for _ in range(orders)]
 
 
 def coalitions(orders: Iterable[Sequence[Player]]) -> list[frozenset[Player]]:
-    """The sets that come about when players join in these orders, each once; also the empty one."""
+    """List the sets that arise when players join in these orders, each once; also the empty set."""
     found = {frozenset(order[:size]): None for order in orders for size in range(len(order) + 1)}
     return list(found)
 
@@ -68,14 +69,14 @@ def coalitions(orders: Iterable[Sequence[Player]]) -> list[frozenset[Player]]:
 def shapley_values(
     orders: Sequence[Sequence[Player]], worth: Callable[[frozenset[Player]], float]
 ) -> Mapping[Player, SampledMean]:
-    """What each player adds when it joins, averaged over orders: Eq. (shapley).
+    """Average over orders what each player adds when it joins: Eq. (shapley).
 
     Source: Castro, Gómez & Tejada (2009), Polynomial calculation of the Shapley value based on
     sampling.
 
     Args:
-        orders: Of all players.
-        worth: Of each of `coalitions`.
+        orders: Orders of all players.
+        worth: Returns the value of each of `coalitions`.
 
     >>> pair = {frozenset(): 0.0, frozenset("a"): 1.0, frozenset("b"): 0.0, frozenset("ab"): 3.0}
     >>> {name: each.value for name, each in shapley_values(["ab", "ba"], pair.get).items()}
@@ -124,7 +125,7 @@ class Proven:
 def attacks_needed(
     parts: Sequence[Part], sets: Mapping[str, LeftOut], orders: Sequence[Sequence[Part]]
 ) -> list[LeftOut]:
-    """What is to be left out, each set once: nothing, each part, the named sets, coalitions.
+    """List what to leave out, each set once: nothing, each part, the named sets, coalitions.
 
     Args:
         parts: Each is left out alone.
@@ -145,11 +146,11 @@ def rank_contributions(
     orders: Sequence[Sequence[Part]],
     proven: Mapping[LeftOut, Proven],
 ) -> pl.DataFrame:
-    """Put the list together.
+    """Compose the ranking.
 
     Args:
         orders: In which parts join; none for no Shapley values.
-        proven: Of each of `attacks_needed`.
+        proven: Result for each of `attacks_needed`.
 
     Returns:
         Columns of `CONTRIBUTIONS`.

@@ -1,4 +1,4 @@
-"""Which parts of the publication do the damage: what each adds to what is proven."""
+"""The report's section on contributions: what each part adds to what is proven."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS = {"tables": "table", "levels": "level", "features": "feature's detail"}
 
 
 def _render(folder: Folder, _: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """What is proven without each part, and what the part adds."""
+    """Report what is proven without each part, and what the part adds."""
     notes = folder.manifest.notes
     ranked = pl.read_parquet(folder.read_extra("contributions.parquet"))
     part = _PARTS[notes["parts"]]
@@ -39,7 +39,7 @@ def _render(folder: Folder, _: Findings, words: Words) -> tuple[ReportSection, .
 
 
 def _sheet(ranked: pl.DataFrame, words: Words, *, has_values: bool) -> ResultTable:
-    """A row a part, as `capabilities.contributions.ranking.rank_contributions` ranks them."""
+    """Make a row for each part, as `capabilities.contributions.ranking.rank_contributions` does."""
     people = {name: f"{name} {words.people}" for name in ("certain", "disclosed")}
     names = [people.get(name, name) for name in MEASURES]
     header = ["left out", *(f"{name} without" for name in names)]

@@ -1,4 +1,4 @@
-"""`recon contributions`: ``tables/`` and ``geounits/`` → ``contributions/``."""
+"""Run `recon contributions`: ``tables/`` and ``geounits/`` → ``contributions/``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RESULT = "contributions"
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Attack the publication without each of its parts.
+    """Open the stage that attacks the publication without each of its parts.
 
     Raises:
         ConfigError: A table is unknown or not published, or no part tells anything apart.
@@ -99,14 +99,14 @@ def _name(left_out: Collection[Part]) -> str:
 
 @dataclass(frozen=True)
 class _Attacked:
-    """What all attacks share."""
+    """The inputs that all attacks share."""
 
     leaving_out: LeavingOut
     work: Path
 
 
 def attack_one(attacked: _Attacked, left_out: frozenset[Part], tick: OnProgress) -> Proven:
-    """Attack what is left of all partitions; runs in a worker."""
+    """Attack the rest of all partitions; runs in a worker."""
     release = attacked.leaving_out.release
     folder, _ = open_published(attacked.work, release)
     published = (read_published(attacked.work, release, name) for name in folder.partitions)
