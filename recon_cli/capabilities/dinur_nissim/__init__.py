@@ -1,4 +1,4 @@
-"""Secret bits reconstructed from noisy sums of random subsets of them."""
+"""Reconstruction of secret bits from noisy sums of random subsets."""
 
 from recon_cli.stage import Command
 

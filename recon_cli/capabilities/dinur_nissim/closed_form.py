@@ -1,7 +1,7 @@
-"""Share of bits that follow from random subset sums: limits for many bits, and bounds.
+"""Share of bits that random subset sums determine: limits for many bits, and bounds.
 
-n bits, m sums of a fair random half of them, noise of standard deviation σ on each. Unless said
-otherwise the equations are our own; they describe box least squares, and are tested against it.
+n bits, m sums of a fair random half of them, noise of standard deviation σ on each. Equations
+without a source are our own; they describe box least squares, and are tested against it.
 
 See *subset sum* in docs/glossary.md.
 """
@@ -26,7 +26,7 @@ LAPLACE_BITS = math.log2(math.sqrt(2 * math.pi * math.e)) - math.log2(math.sqrt(
 
 
 def unique_probability(bits: int, queries: int) -> float:
-    """That exact sums leave no other point of the cube: Eq. (unique_cube).
+    """Return the probability that exact sums leave one point of the cube: Eq. (unique_cube).
 
     Source: Wendel, A problem in geometric probability (1962).
     """
@@ -34,10 +34,10 @@ def unique_probability(bits: int, queries: int) -> float:
 
 
 def exact_share(bits: int, queries: int) -> float:
-    """Share of bits right without noise: Eq. (below): of the solution nearest the cube's centre.
+    """Return the share of bits right without noise, nearest the centre: Eq. (below).
 
-    All of them where the solution is the only one, weighed with its probability. The limit of
-    many bits is vertical at one half; it is read one query below, so it needs three bits.
+    It is 1 where the solution is unique, weighted by that probability. The limit for many bits is
+    vertical at one half; it is evaluated one query below, so it needs three bits.
 
     Raises:
         ValueError: There are fewer bits.
@@ -47,7 +47,7 @@ def exact_share(bits: int, queries: int) -> float:
 
 
 def below_half(ratio: float) -> float:
-    """Share right with m/n below one half: Φ(√δ/t).
+    """Return the share right for m/n below one half: Φ(√δ/t).
 
     Args:
         ratio: δ = m/n, above 0.
@@ -70,7 +70,7 @@ def below_half(ratio: float) -> float:
 
 
 def noisy_share(bits: int, queries: int, sd: float) -> float:
-    """Share right of box least squares under normal noise: Eq. (above).
+    """Return the share right of box least squares under normal noise: Eq. (above).
 
     Args:
         queries: m, above n/2.
@@ -90,24 +90,24 @@ def noisy_share(bits: int, queries: int, sd: float) -> float:
 
 
 def small_noise_share(bits: int, queries: int, sd: float) -> float:
-    """The limit of `noisy_share` for little noise, Φ(√(m − n/2)/4σ): Eq. (smallnoise)."""
+    """Return the limit of `noisy_share` for little noise, Φ(√(m − n/2)/4σ): Eq. (smallnoise)."""
     return float(ndtr(math.sqrt(max(queries - bits / 2, 0)) / (4 * sd)))
 
 
 def sum_accuracy(bits: int, epsilon: float) -> float:
-    """Mean of 1 − |S̃ − S|/S for one sum S of fair bits with rounded Laplace noise: Eq. (onesum)."""
+    """Return the mean of 1 − |S̃ − S|/S for a sum S, rounded Laplace noise: Eq. (onesum)."""
     k = np.arange(1, bits + 1)
     inverse = float(binom.pmf(k, bits, 0.5) @ (1 / k)) / (1 - 0.5**bits)
     return 1 - inverse / (2 * math.sinh(epsilon / 2))
 
 
 def any_attacker_gaussian(queries: int, sd: float) -> float:
-    """Share that nobody exceeds under normal noise: Φ(√(m/2)/2σ), knowing all other bits."""
+    """Bound the share right under normal noise: Φ(√(m/2)/2σ), knowing all other bits."""
     return float(ndtr(math.sqrt(queries / 2) / (2 * sd)))
 
 
 def fano_share(bits: int, information: float) -> float:
-    """The largest mean share right with so many bits of information: Eq. (fano).
+    """Bound the mean share right for so many bits of information: Eq. (fano).
 
     h₂(1 − f) ≥ 1 − I/n, h₂ the binary entropy.
     """
@@ -124,14 +124,14 @@ def fano_share(bits: int, information: float) -> float:
 
 
 def sum_entropy(bits: int) -> float:
-    """Exact entropy of a sum of fair bits, in bits: Table A-6."""
+    """Compute the exact entropy of a sum of fair bits, in bits: Table A-6."""
     k = np.arange(bits + 1)
     log_mass = gammaln(bits + 1) - gammaln(k + 1) - gammaln(bits - k + 1) - bits * math.log(2)
     return float(-(np.exp(log_mass) @ log_mass) / math.log(2))
 
 
 def normal_queries(bits: int) -> int:
-    """Shifts of an m-sequence whose exact sums carry so many bits, if they were normal.
+    """Count the shifts of an m-sequence whose exact sums would carry so many bits, if normal.
 
     The least r of Eq. (shifts). Source: JASON (JSR-19-2F), A.5.
 

@@ -1,4 +1,4 @@
-"""Decoders: sums of random subsets back to bits, one for each kind of noise."""
+"""Decoders from sums of random subsets to bits, one for each kind of noise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CENTRED, _NEAR = 1e-3, 1.0
 
 
 def round_bits(x: FloatArray) -> IntArray:
-    """Bits of a point of the cube; one half is 1."""
+    """Round a point of the cube to bits; one half becomes 1."""
     found: IntArray = (x >= 0.5).astype(np.int64)
     return found
 
@@ -37,7 +37,7 @@ def round_bits(x: FloatArray) -> IntArray:
 def box_least_squares(gram: FloatArray, moments: FloatArray, queries: int) -> FloatArray:
     """Minimise ½‖Qx − a‖² for 0 ≤ x ≤ 1, for many right-hand sides of one Q.
 
-    Of several solutions the one nearest the cube's centre, all but exactly.
+    Of several solutions it returns nearly the one nearest the cube's centre.
 
     Source: Boyd et al., Alternating direction method of multipliers (2011), section 5.
 
@@ -53,7 +53,7 @@ def box_least_squares(gram: FloatArray, moments: FloatArray, queries: int) -> Fl
 
 
 def exact_solution(gram: FloatArray, moments: FloatArray, queries: int) -> FloatArray:
-    """Some 0 ≤ x ≤ 1 with Qx = a, for answers without noise; arguments as above.
+    """Find some 0 ≤ x ≤ 1 with Qx = a, for answers without noise; arguments as above.
 
     Ends as soon as rounded bits have all the sums, which proves them a solution.
     """
@@ -63,12 +63,12 @@ def exact_solution(gram: FloatArray, moments: FloatArray, queries: int) -> Float
 
 @dataclass(frozen=True)
 class _Splitting:
-    """Least squares and the cube in turn.
+    """Alternating least squares and projection to the cube.
 
     Attributes:
         gram: (n × n) QᵀQ.
         moments: (n × sides) Qᵀa.
-        weight: What a query adds to the curvature along a bit, times the queries.
+        weight: Contribution of a query to the curvature along a bit, times the queries.
     """
 
     gram: FloatArray
@@ -76,7 +76,7 @@ class _Splitting:
     weight: float
 
     def run(self, penalty: float, centre: float, *, until_solved: bool = False) -> FloatArray:
-        """(n × sides) points of the cube; penalty and pull to the centre in units of the weight."""
+        """Return (n × sides) points of the cube; penalty and pull to the centre are relative."""
         damped = self.gram.copy()
         damped[np.diag_indices_from(damped)] += self.weight * (penalty + centre)
         inverse = _inverse(damped)  # one product a step is faster than two triangular solutions
@@ -94,12 +94,12 @@ class _Splitting:
         return z
 
     def _is_solved(self, z: FloatArray) -> bool:
-        """Whether rounded bits have the sums: whole numbers agree if they differ by less than ½."""
+        """Test whether rounded bits have the sums: integers are equal if closer than ½."""
         return bool(np.abs(self.gram @ round_bits(z) - self.moments).max() < 0.5)
 
 
 def _inverse(A: FloatArray) -> FloatArray:
-    """Of a positive definite matrix, which is overwritten."""
+    """Invert a positive definite matrix, which is overwritten."""
     factor = linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)[0]
     filled, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
     found: FloatArray = np.tril(filled)
@@ -123,11 +123,14 @@ def least_absolute(Q: FloatArray, answers: FloatArray) -> FloatArray:
 
 
 def within(Q: FloatArray, answers: FloatArray, error: float) -> FloatArray | None:
-    """The analytic centre of 0 ≤ x ≤ 1 with |Qx − a| ≤ error, for bounded noise.
+    """Find the analytic centre of 0 ≤ x ≤ 1 with |Qx − a| ≤ error, for bounded noise.
 
-    It has the greatest product of all distances to bounds; a vertex would be as feasible, and as
-    far from the middle as possible. A bound that the cube's centre is within is lowered until it
-    is the error.
+    It has the greatest product of all distances to bounds; a vertex would be as feasible, but as
+    far from the middle as possible. A bound that the cube's centre satisfies is lowered until it
+    equals the error.
+
+    Source: Dinur & Nissim, Revealing information while preserving privacy (2003), Figure 1, for the
+    polytope; Boyd & Vandenberghe, Convex optimization (2004), section 11.4, for phase I.
 
     Returns:
         None if there is no such point: then a weighed mean of answers, which no point of the cube
@@ -153,7 +156,7 @@ def within(Q: FloatArray, answers: FloatArray, error: float) -> FloatArray | Non
 
 
 def _centre(Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray) -> FloatArray:
-    """The analytic centre of a polytope from a point inside of it."""
+    """Find the analytic centre of a polytope from an interior point."""
     for _ in range(_NEWTON_STEPS):
         direction, decrement = _newton(Q, answers, bound, x)
         if decrement < _CENTRED:
@@ -165,7 +168,7 @@ def _centre(Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray) -> 
 def _longest(
     Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray, direction: FloatArray
 ) -> float:
-    """The share of a step, at most 1, that leaves a tenth of the way to the nearest bound."""
+    """Return the share of a step, at most 1, that keeps a tenth of the way to the nearest bound."""
     off, moved = Q @ x - answers, Q @ direction[:-1]
     room = np.concatenate([bound - off, bound + off, x, 1 - x])
     used = np.concatenate(
@@ -177,14 +180,14 @@ def _longest(
 def _newton(
     Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray, price: float | None = None
 ) -> tuple[FloatArray, float]:
-    """The Newton step of minus the logarithms of all distances, and its decrement.
+    """Return the Newton step of minus the logarithms of all distances, and its decrement.
 
     Args:
         Q: (m × n) queries.
         answers: (m,) of them.
-        bound: Of |Qx − a|.
+        bound: Bound of |Qx − a|.
         x: (n,) a point inside.
-        price: Of the bound, which then is the last unknown; default: it is given.
+        price: Price of the bound, if that is the last unknown; default: the bound is fixed.
     """
     off, n = Q @ x - answers, len(x)
     above, below = 1 / (bound - off), 1 / (bound + off)
@@ -202,7 +205,7 @@ def _newton(
 
 
 def _least_bound(Q: FloatArray, answers: FloatArray, bound: float, x: FloatArray) -> float:
-    """What no point of the cube can have all answers within less than: a weighed mean of them."""
+    """Bound from below the largest error of any point of the cube, by a weighted mean."""
     off = Q @ x - answers
     signed = 1 / (bound - off) - 1 / (bound + off)
     total = float((1 / (bound - off) + 1 / (bound + off)).sum())

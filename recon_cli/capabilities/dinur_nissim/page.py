@@ -31,7 +31,7 @@ _MOST_PANELS = 8
 
 
 def compose_experiment(title: str, results: pl.DataFrame) -> ReportDocument:
-    """The page of subset sums.
+    """Compose the page of subset sums.
 
     Args:
         results: Rows of `recon_cli.capabilities.dinur_nissim.subset_sums.describe`.
@@ -87,7 +87,7 @@ def _share_section(results: pl.DataFrame) -> ReportSection:
 
 
 def _panels(results: pl.DataFrame) -> tuple[CurvePanel, ...]:
-    """One for each number of queries where more noises were tried than these; else the reverse."""
+    """Draw a panel for each number of queries, or for each noise if there are fewer noises."""
     by_noise = results["parameter"].n_unique() > results["queries"].n_unique()
     keys = ["bits", "queries"] if by_noise else ["bits", "noise", "parameter"]
     if not by_noise and results["bits"].n_unique() * 3 > results.height:
@@ -155,7 +155,7 @@ def _cell(name: str, value: float | str | None) -> str:
 
 
 def compose_one_sum(results: pl.DataFrame) -> ReportDocument:
-    """The page of Figure 5-6.
+    """Compose the page of Figure 5-6.
 
     Args:
         results: From `recon_cli.capabilities.dinur_nissim.presets.one_sum`.

@@ -34,10 +34,10 @@ ONE_SUM_EPSILONS = (
 
 @dataclass(frozen=True)
 class Setting:
-    """Some queries to some bits.
+    """A number of queries about a number of bits.
 
     Attributes:
-        noises: Of each answer, one after the other.
+        noises: Noise of each answer, one after the other.
     """
 
     bits: int
@@ -47,7 +47,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Settings to be tried.
+    """Settings to try.
 
     Attributes:
         trials: As published.
@@ -73,7 +73,7 @@ def _figure_4_1() -> Experiment:
 
 
 def _threshold(title: str) -> Experiment:
-    """Around n/2, where the cube's other points vanish; published were all m up to n."""
+    """Try numbers around n/2, where the cube's other points vanish; published were all m to n."""
     settings = tuple(
         Setting(n, round(n / 2 + step * math.sqrt(n)), _EXACT)
         for n in range(100, 1001, 100)
@@ -83,7 +83,7 @@ def _threshold(title: str) -> Experiment:
 
 
 def _figure_4_4() -> Experiment:
-    """√n·ln(n)/2 as standard deviation, as in the listing, and as variance, as in the text."""
+    """Use √n·ln(n)/2 as standard deviation, as in the listing, and as variance, as in the text."""
     settings = []
     for n in (10, 40, 100):
         size = math.sqrt(n) * math.log(n) / 2
@@ -113,7 +113,7 @@ FIGURES: Mapping[str, Experiment] = {
 
 
 def run_experiment(experiment: Experiment, trials: int, seed: int) -> Iterator[pl.DataFrame]:
-    """The results of one setting after the other, see `subset_sums.describe`."""
+    """Yield the results of each setting; see `subset_sums.describe`."""
     for setting in experiment.settings:
         shares = attack(
             setting.bits,
@@ -140,7 +140,7 @@ def run_experiment(experiment: Experiment, trials: int, seed: int) -> Iterator[p
 
 
 def one_sum(trials: int, seed: int, bits: Sequence[int] = ONE_SUM_BITS) -> pl.DataFrame:
-    """Figure 5-6: accuracy of one sum of fair bits with rounded Laplace noise.
+    """Simulate Figure 5-6: accuracy of one sum of fair bits with rounded Laplace noise.
 
     Returns:
         ``bits``, ``epsilon``, ``mean`` of 1 − |S̃ − S|/S over trials with S above 0, its standard

@@ -65,7 +65,7 @@ class AnswerNoise:
 
     @property
     def sd(self) -> float:
-        """Its standard deviation."""
+        """Return the standard deviation."""
         match self.kind:
             case "laplace":
                 return math.sqrt(2) / self.parameter
@@ -74,7 +74,7 @@ class AnswerNoise:
         return self.parameter
 
     def draw(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """(size,) draws; for study, not for a release."""
+        """Draw (size,) values; for study, not for a release."""
         match self.kind:
             case "none":
                 return np.zeros(size)
@@ -96,13 +96,13 @@ def attack(
     trials: int,
     seed: int,
 ) -> list[FloatArray]:
-    """Shares of bits right: for each noise (trials,).
+    """Compute the shares of bits right: (trials,) for each noise.
 
-    One choice of bits; new subsets and noise in each trial. All noises of a trial share its
-    subsets, so that their squares are added up once.
+    The bits are fixed; each trial has new subsets and noise. All noises of a trial share its
+    subsets, so that their Gram matrix is computed once.
 
     Args:
-        noises: Of each answer.
+        noises: Noise of each answer.
         decoder: ``auto`` takes `least_absolute` for Laplace and `within` for bounded noise as
             long as these are small, else box least squares.
         design: ``random`` subsets, each of a fair half; ``m-sequence``, different shifts of one,
@@ -143,7 +143,7 @@ def _by_squares(
     *,
     design: Design,
 ) -> list[FloatArray]:
-    """Box least squares, a chunk of the queries in memory at a time."""
+    """Decode by box least squares, with a chunk of the queries in memory at a time."""
     bits = len(truth)
     # whole numbers below 2^24, so exact in single precision; only the upper half is added up
     gram = np.zeros((bits, bits), dtype=np.float32, order="F")
@@ -191,7 +191,7 @@ def _by_programs(
 def _subsets(
     design: Design, rng: np.random.Generator, queries: int, bits: int
 ) -> Iterator[npt.NDArray[np.float32]]:
-    """(queries × bits) zeros and ones, a chunk of queries at a time."""
+    """Yield (queries × bits) zeros and ones, a chunk of queries at a time."""
     if design == "m-sequence":
         sequence = m_sequence(bits)
         shifts = rng.permutation(bits)[:queries]
@@ -204,7 +204,7 @@ def _subsets(
 
 
 def check_design(design: Design, bits: int, queries: int) -> None:
-    """Refuse a design that there is not.
+    """Refuse an impossible design.
 
     Raises:
         ValueError: There is no m-sequence of so many bits, or it has fewer shifts than queries.
@@ -214,9 +214,9 @@ def check_design(design: Design, bits: int, queries: int) -> None:
 
 
 def m_sequence(bits: int) -> IntArray:
-    """(bits,) a maximal sequence: any two of its shifts have (bits + 1)/4 ones in common.
+    """Return a (bits,) maximal sequence: any two shifts have (bits + 1)/4 ones in common.
 
-    A shift register whose feedback goes through all states but zero; the first that does.
+    The first shift register with feedback that visits all nonzero states.
 
     Source: Golomb, Shift register sequences (1967); JASON (JSR-19-2F), A.5.
 
@@ -259,11 +259,11 @@ def describe(
     *,
     design: Design = "random",
 ) -> dict[str, float | int | str | None]:
-    """Simulation, closed form and bounds of one setting, by the names of `RESULTS`.
+    """Describe one setting by simulation, closed form and bounds, with the columns `RESULTS`.
 
-    ``low``, ``middle`` and ``high`` are the 10%, 50% and 90% quantiles. What does not apply to
-    the noise, or the design, is None. The sums of an m-sequence vary as those of random subsets of
-    one bit more.
+    ``low``, ``middle`` and ``high`` are the 10%, 50% and 90% quantiles. Values that do not apply to
+    the noise, or the design, are None. The sums of an m-sequence vary like those of random subsets
+    of one bit more.
     """
     is_random = design == "random"
     likely = information(bits if is_random else bits + 1, queries, noise)
@@ -292,7 +292,7 @@ def describe(
 
 
 def expected_share(bits: int, queries: int, noise: AnswerNoise) -> float | None:
-    """What box least squares finds for many bits; None where no equation is known."""
+    """Return the limit of box least squares for many bits; None if no equation is known."""
     if noise.kind == "none":
         return closed_form.exact_share(bits, queries) if bits > 2 else None
     if 2 * queries <= bits:
@@ -301,10 +301,10 @@ def expected_share(bits: int, queries: int, noise: AnswerNoise) -> float | None:
 
 
 def information(bits: int, queries: int, noise: AnswerNoise) -> float:
-    """Bits of information that all answers carry at most, no more than there are bits.
+    """Bound the information in all answers, in bits, at most the number of bits.
 
     Eq. (A-15) with n and m exchanged where m > n; without noise the entropies of m sums. Bounded
-    noise gets no bound.
+    noise has no bound.
     """
     if noise.kind == "bounded":
         return float(bits)
