@@ -1,4 +1,4 @@
-"""`recon estimate`: ``tables/`` of noisy counts → ``estimates/``."""
+"""Run `recon estimate`: ``tables/`` of noisy counts → ``estimates/``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recon_cli.store.published import open_published
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Estimate all noisy counts from all measurements together."""
+    """Open the stage that estimates all noisy counts from all measurements together."""
     config = run.config.section(Estimate)
     tables, geounits = open_published(run.work, run.release)
     recipe = run.recipe(

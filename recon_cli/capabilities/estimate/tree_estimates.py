@@ -1,11 +1,11 @@
 """Generalised least squares on the tree of geounits: estimates of counts, and their variance.
 
 Two passes, exact for linear measurements with independent noise: upwards each geounit combines its
-own measurements with the sum of its children, downwards a child learns from its parent what the
-others have left. What the units do not measure stays open there, and is known above from the levels
-that do. No use is made of the fact that counts are at least 0, so an interval holds at its
-level for each count by itself, and for no reason depends on the truth. Symmetries of the
-measurements divide the work into small blocks.
+own measurements with the sum of its children; downwards each child uses what its parent knows from
+the others. Counts that the units do not measure stay open there, and are estimated above from the
+levels that do. Counts are not constrained to be at least 0, so an interval has its level for each
+count by itself, whatever the truth. Symmetries of the measurements divide the work into small
+blocks.
 
 Source: Hay et al. (2010), Boosting the Accuracy of Differentially Private Histograms Through
 Consistency, for one count; Cumings-Menon (2024), for many queries.
@@ -78,10 +78,10 @@ class _Node:
 
 
 def estimate_counts(measurements: Measurements, level: float) -> pl.DataFrame:
-    """Best linear unbiased estimates of all measured counts, with intervals. Eq. (tree).
+    """Compute best linear unbiased estimates of all measured counts, with intervals. Eq. (tree).
 
     Args:
-        measurements: Of one partition.
+        measurements: Measurements of one partition.
         level: Coverage of an interval in percent, for each count by itself.
 
     Returns:
@@ -139,7 +139,7 @@ class _Restricted:
     directions: FloatArray | None
 
     def inverse(self, matrix: FloatArray) -> FloatArray:
-        """The inverse of a matrix along the directions that are measured, zero elsewhere."""
+        """Invert a matrix along the directions that are measured; zero elsewhere."""
         if self.directions is None:
             return np.linalg.inv(matrix).astype(np.float64, copy=False)
         inside = np.linalg.inv(self.directions.T @ matrix @ self.directions)
@@ -165,7 +165,7 @@ class _Coordinates:
 
     @classmethod
     def of(cls, basis: SymmetricBasis, each: LevelMeasurements) -> Self:
-        """Those of a level's measurements."""
+        """Express a level's measurements in the basis."""
         said = basis.to_basis(each.operator.T @ (each.weight[:, None] * each.noisy))
         counted = each.operator.T.toarray()
         length = np.maximum(np.linalg.norm(counted, axis=0), 1)
@@ -173,7 +173,7 @@ class _Coordinates:
 
 
 def _restricted(block: MatrixBlock, levels: Sequence[_Coordinates]) -> list[_Restricted]:
-    """The levels in the coordinates of a block."""
+    """Restrict the levels to the coordinates of a block."""
     found: list[_Restricted] = []
     measured = np.zeros((block.size, block.size))
     for each in reversed(levels):
@@ -187,9 +187,10 @@ def _restricted(block: MatrixBlock, levels: Sequence[_Coordinates]) -> list[_Res
 
 
 def _range(measured: FloatArray) -> FloatArray | None:
-    """Orthonormal columns that span a Gram matrix of vectors of length 1; None for everything.
+    """Return orthonormal columns that span a Gram matrix of unit vectors; None for everything.
 
-    It is of unweighted rows, so that how precise a count is does not decide whether it is there.
+    The rows are unweighted, so that the precision of a count does not decide whether it is
+    measured.
     """
     values, vectors = np.linalg.eigh(measured)
     inside = values > _ZERO
@@ -200,19 +201,19 @@ def _range(measured: FloatArray) -> FloatArray | None:
 
 
 def _counts(rows: FloatArray, mean: FloatArray) -> FloatArray:
-    """(counts × geounits) from (size × counts × copies) and (size × geounits × copies)."""
+    """Compute (counts × geounits) from (size × counts × copies) and (size × geounits × copies)."""
     found: FloatArray = np.tensordot(rows, mean, axes=([0, 2], [0, 2]))
     return found
 
 
 def _variances(rows: FloatArray, variance: FloatArray) -> FloatArray:
-    """(counts × kinds) variances of counts."""
+    """Compute (counts × kinds) variances of counts."""
     found = [(np.tensordot(each, rows, axes=1) * rows).sum(axis=(0, 2)) for each in variance]
     return np.stack(found, axis=1)
 
 
 def _up(hierarchy: Hierarchy, levels: Sequence[_Restricted]) -> list[_Node]:
-    """From the units up: each geounit from what is measured at it and below."""
+    """Estimate from the units up: each geounit from measurements at it and below."""
     found: list[_Node] = []
     for depth in range(len(hierarchy.levels) - 1, -1, -1):
         information, said = levels[depth].information, levels[depth].said
@@ -244,7 +245,7 @@ def _up(hierarchy: Hierarchy, levels: Sequence[_Restricted]) -> list[_Node]:
 
 
 def _down(hierarchy: Hierarchy, levels: Sequence[_Restricted], up: Sequence[_Node]) -> list[_Node]:
-    """From above: each geounit from all measurements."""
+    """Estimate from the top down: each geounit from all measurements."""
     found = [up[0]]
     for depth in range(1, len(up)):
         above, own = found[-1], up[depth]
@@ -299,10 +300,10 @@ def _rows(  # noqa: PLR0917
 
 @dataclass(frozen=True)
 class EstimateQuestion(Question):
-    """What is each count, from all measurements of its tree together?
+    """The question of each count's estimate from all measurements of its tree.
 
     Attributes:
-        level: Of the intervals, in percent.
+        level: Coverage of the intervals, in percent.
     """
 
     schema: Release
@@ -310,16 +311,14 @@ class EstimateQuestion(Question):
 
     @classmethod
     def of(cls, release: Release, level: float) -> Self:
-        """With intervals of a level, in percent."""
         return cls(release, level)
 
     @property
     def release(self) -> Release:
-        """The schema."""
         return self.schema
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
-        """Rows of ``estimates/``; no solver is started.
+        """Compute rows of ``estimates/``; no solver is started.
 
         Raises:
             SourceError: Some counts have no noise, or too much is told apart.
