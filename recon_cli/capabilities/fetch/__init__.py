@@ -1,4 +1,4 @@
-"""Published files from the publisher's site: found, downloaded, checked, remembered."""
+"""Published files from the publisher's site: found, downloaded, checked, recorded."""
 
 from recon_cli.stage import Command
 

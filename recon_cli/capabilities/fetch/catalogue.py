@@ -1,4 +1,4 @@
-"""What can be downloaded of a release, and from where. Addresses are data: ``catalogues/``."""
+"""Catalogues of downloadable files. Addresses are data: ``catalogues/``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CatalogueFile:
 
     @property
     def file(self) -> str:
-        """The file's own name."""
+        """Return the file's own name."""
         return self.path.rsplit("/", 1)[-1]
 
 
@@ -48,9 +48,9 @@ class Catalogue(Spec):
     """All files of a release.
 
     Attributes:
-        source: What `recon ingest` reads the files as.
+        source: Format that `recon ingest` reads the files as.
         site: The publisher's address.
-        path: Of a state's file below it, with ``{folder}`` and ``{key}``.
+        path: Path of a state's file below it, with ``{folder}`` and ``{key}``.
     """
 
     release: str
@@ -61,7 +61,7 @@ class Catalogue(Spec):
 
     @cached_property
     def parts(self) -> tuple[CatalogueFile, ...]:
-        """The files, one a state."""
+        """Return the files, one for each state."""
         states = parse_yaml(_STATES.read_text(encoding="utf-8"), source=_STATES.name).data
         return tuple(
             CatalogueFile(
@@ -74,7 +74,7 @@ class Catalogue(Spec):
         )
 
     def find(self, text: str) -> CatalogueFile:
-        """The part that a person means by its key, name or number.
+        """Find a part by its key, name or number.
 
         Raises:
             ConfigError: There is none.
@@ -99,18 +99,18 @@ class Catalogue(Spec):
         )
 
     def address(self, part: CatalogueFile, mirror: str | None = None) -> str:
-        """Where ``part`` is: on the publisher's site, or below a mirror's address."""
+        """Return the address of ``part``: on the publisher's site, or on a mirror."""
         return f"{(mirror or self.site).rstrip('/')}/{part.path}"
 
 
 def catalogued_releases() -> tuple[str, ...]:
-    """Names of the releases whose files can be downloaded."""
+    """List the releases whose files can be downloaded."""
     names = [entry.name for entry in _FOLDER.iterdir() if entry.name.endswith(_SUFFIX)]
     return tuple(sorted(name.removesuffix(_SUFFIX) for name in names))
 
 
 def load_catalogue(release: str) -> Catalogue:
-    """The catalogue of a release.
+    """Load the catalogue of a release.
 
     Raises:
         ConfigError: There is none.
@@ -128,5 +128,5 @@ def load_catalogue(release: str) -> Catalogue:
 
 
 def _plain(text: str) -> str:
-    """Case, separators and leading zeros do not matter."""
+    """Normalise case, separators and leading zeros."""
     return text.strip().casefold().replace("_", " ").replace("-", " ").lstrip("0")

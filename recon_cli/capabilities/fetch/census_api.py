@@ -1,6 +1,6 @@
 """Tables from the Census Bureau's API: one answer for each county and each fifty variables.
 
-The key is read from the environment and is in no file and no message.
+The key is read from the environment, and is never written to a file or message.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ApiQuery:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The query, without the key."""
+        """Return the query, without the key."""
         return {
             "get": ",".join(("GEO_ID", *self.variables)),
             "for": f"{self.level}:*",
@@ -66,7 +66,7 @@ class ApiQuery:
 
 @dataclass(frozen=True)
 class ApiOrder:
-    """Where and how to ask.
+    """Options of requests.
 
     Attributes:
         site: Address below which the data sets are.
@@ -85,12 +85,12 @@ class ApiOrder:
 def queries(
     release: Release, tables: Sequence[str], levels: Sequence[str], counties: Sequence[str]
 ) -> list[ApiQuery]:
-    """Every request that some tables of some counties need.
+    """List every request that some tables of some counties need.
 
     Args:
         release: One of `DATA_SETS`.
-        levels: Of the release; default all that a table is published for, of block, block group
-            and tract.
+        levels: Levels of the release; default all that a table is published for, of block, block
+            group
         counties: Five digits each.
 
     Raises:
@@ -132,7 +132,7 @@ def _of_table(release: str, table: Table, levels: Sequence[str], county: str) ->
 
 
 def ask(order: ApiOrder, query: ApiQuery) -> Path:
-    """Write the answer to a query, unless it is there.
+    """Write the answer to a query, unless the file exists.
 
     Raises:
         FetchError: The server refuses, answers something else, or cannot be reached.
@@ -153,7 +153,7 @@ def ask(order: ApiOrder, query: ApiQuery) -> Path:
 
 
 def _attempts(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
-    """The answer, after as many attempts as it takes."""
+    """Request an answer, with retries."""
     waits = iter(order.waits)
     while True:
         try:
@@ -167,7 +167,7 @@ def _attempts(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
 
 
 def _request(order: ApiOrder, query: ApiQuery, url: str) -> bytes:
-    """The body of an answer.
+    """Return the body of an answer.
 
     Raises:
         FetchError: The server refuses.
@@ -205,7 +205,7 @@ def _hint(order: ApiOrder) -> str:
 
 
 def _check(answer: bytes, query: ApiQuery) -> None:
-    """Refuse an answer that is not a table of the variables that were asked for."""
+    """Refuse an answer that is not a table of the requested variables."""
     try:
         rows = json.loads(answer)
         header = rows[0]

@@ -81,7 +81,7 @@ def command(
 def _fetch_tables(
     run: Run, wanted: Fetch, counties: Sequence[str], tables: Sequence[str], levels: Sequence[str]
 ) -> None:
-    """Ask the API, and print what came of it."""
+    """Request tables from the API, and print the result."""
     order = ApiOrder(wanted.to, wanted.mirror or SITE, force=run.force, reporter=run.reporter)
     asked = queries(run.release, tables, levels, counties)
     paths = [ask(order, query) for query in asked]
@@ -90,7 +90,7 @@ def _fetch_tables(
 
 
 def _with_release(options: RunOptions) -> RunOptions:
-    """Without a config file: the default release, unless one is set."""
+    """Use the default release if there is no config file and no release is set."""
     if options.config is not None or Path(DEFAULT_FILE).exists():
         return options
     return replace(options, settings=(f"release={DEFAULT_RELEASE}", *options.settings))

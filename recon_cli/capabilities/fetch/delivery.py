@@ -1,8 +1,8 @@
-"""One file from a catalogue into a folder: downloaded, checked, named, recorded.
+"""Delivery of a catalogue's file to a folder: downloaded, checked, named, recorded.
 
-Until it has passed every check a download is in ``.fetch/`` of that folder, where an interrupted
-one stays for the next time. A file has its own name only when it is whole. SHA-256 sums are kept in
-the format that ``sha256sum -c`` reads.
+Until it has passed every check a download stays in ``.fetch/`` of that folder, where an interrupted
+one waits for the next attempt. A file gets its own name only when it is complete. SHA-256 sums are
+kept in the format that ``sha256sum -c`` reads.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CHUNK: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Order:
-    """What is wanted of every file.
+    """Options of a delivery.
 
     Attributes:
         release: The release, whose layout says what is in a file.
@@ -55,7 +55,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Delivery:
-    """A file that is there.
+    """A delivered file.
 
     Attributes:
         digest: Its SHA-256, as recorded.
@@ -116,7 +116,7 @@ def _present(order: Order, part: CatalogueFile, sums: Checksums, known: str | No
 
 
 def _download(order: Order, part: CatalogueFile, staging: Path, known: str | None) -> Path:
-    """The downloaded and checked file, still in the staging folder."""
+    """Download and check a file in the staging folder."""
     import pooch  # type: ignore[import-untyped]  # slow to import
 
     url = order.catalogue.address(part, order.mirror)
@@ -157,7 +157,7 @@ def _advice(order: Order, part: CatalogueFile) -> str:
 
 @contextmanager
 def _staging(folder: Path) -> Iterator[Path]:
-    """The staging folder, ours alone; gone afterwards if there is nothing in it."""
+    """Hold the staging folder exclusively; remove it afterwards if it is empty."""
     staging = folder / STAGING
     with _disk(staging):
         make_folder(staging)
@@ -201,7 +201,7 @@ def _disk(path: Path) -> Iterator[None]:
 
 
 def accept(path: Path, part: CatalogueFile, release: Release, reporter: Reporter) -> None:
-    """Check that a file is a whole zip with the members that `recon ingest` will read.
+    """Check that a file is a complete zip with the members that `recon ingest` will read.
 
     Every byte of those members is decompressed, so that their checksums are compared too.
 
@@ -248,7 +248,7 @@ class Checksums:
 
     @classmethod
     def read(cls, folder: Path) -> Checksums:
-        """What is recorded in ``folder``; nothing if there is no such file.
+        """Read the checksums of ``folder``; empty if it has none.
 
         Raises:
             FetchError: The file cannot be read, or a line is no checksum.
@@ -269,13 +269,13 @@ class Checksums:
         return cls(path, lines)
 
     def of(self, name: str) -> str | None:
-        """The recorded SHA-256 of a file, None if there is none."""
+        """Return the recorded SHA-256 of a file; None if there is none."""
         return next(
             (m[1].lower() for m in map(_SUM.fullmatch, self.lines) if m and m[2] == name), None
         )
 
     def record(self, name: str, digest: str) -> None:
-        """Write the file with the checksum of ``name`` in it."""
+        """Record the checksum of ``name``, and write the file."""
         others = [line for line in self.lines if not ((m := _SUM.fullmatch(line)) and m[2] == name)]
         text = "\n".join([*others, f"{digest}  {name}"])
         write_bytes(self.path, f"{text}\n".encode())

@@ -1,8 +1,8 @@
-"""A downloader for pooch that resumes a download, and shows how much of it has arrived.
+"""A downloader for pooch that resumes downloads, and shows their progress.
 
-What has arrived is kept in a part file, with a stamp beside it: the address, and what the server
-called this version of the file (its ETag or date). A later attempt asks for the rest *if it is
-still that version*, so that two versions are never glued together.
+Received bytes are kept in a part file, with a stamp beside it: the address, and the server's
+identifier of this version of the file (its ETag or date). A later attempt asks for the rest *if it
+is still that version*, so that two versions are never joined.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _EVERY: Final = 5.0
 
 
 class TransferError(Exception):
-    """An attempt failed in a way that a further attempt may mend."""
+    """A failed attempt that may succeed when repeated."""
 
 
 class Stamp(BaseModel):
-    """Which version of which file a part is of.
+    """The file and version of a part.
 
     Attributes:
         etag: The server's name of the version; empty if it has none, or a weak one.
@@ -66,13 +66,13 @@ class Stamp(BaseModel):
 
     @property
     def validator(self) -> str:
-        """What to ask the server by; empty if the part cannot be gone on with."""
+        """Return the validator to send to the server; empty if the part cannot be resumed."""
         return self.etag or self.modified
 
 
 @dataclass
 class ResumingDownloader:
-    """Downloads into ``part``, and moves it to where pooch wants it when it is whole.
+    """Downloads into ``part``, and moves it to pooch's target when it is complete.
 
     Attributes:
         part: File for what has arrived; stays when the download fails.
@@ -146,7 +146,7 @@ class ResumingDownloader:
             raise FetchError(f"{self.label}: the server sent the file as {encoding}: {url}")
 
     def _begin(self, response: Response, url: str, stamp: Stamp | None, start: int) -> int | None:
-        """Make the part ready for what comes; the size of the whole file, if known.
+        """Prepare the part for the response; return the size of the whole file, if known.
 
         Raises:
             TransferError: The server sends a piece that does not fit what we have.
@@ -198,7 +198,7 @@ class ResumingDownloader:
         return self.part.with_name(f"{self.part.name}.json")
 
     def _stamp(self, url: str) -> Stamp | None:
-        """The stamp of the part, if it can be gone on with from ``url``."""
+        """Return the stamp of the part, if it can be resumed from ``url``."""
         if not self._arrived() or not self._stamp_file.is_file():
             return None
         try:
@@ -216,12 +216,12 @@ class ResumingDownloader:
 
 
 def _strong(etag: str) -> str:
-    """An ETag that stands for equal bytes; a weak one does not."""
+    """Return a strong ETag, which identifies equal bytes; empty for a weak one."""
     return "" if etag.startswith("W/") else etag
 
 
 def _continues(stamp: Stamp, offered: Stamp, match: re.Match[str], start: int) -> bool:
-    """Whether a piece goes on where the part ends; a server may not heed ``If-Range``."""
+    """Test whether a response continues the part; a server may ignore ``If-Range``."""
     return (
         int(match[1]) == start
         and stamp.size in (None, int(match[2]))
@@ -232,7 +232,7 @@ def _continues(stamp: Stamp, offered: Stamp, match: re.Match[str], start: int) -
 
 @contextmanager
 def _passing_errors(label: str, url: str) -> Iterator[None]:
-    """Turn what requests raises into a failed attempt, or into a failure for good."""
+    """Turn exceptions of requests into a failed attempt, or into a final failure."""
     from requests import exceptions as http
     from urllib3.exceptions import NameResolutionError
 
@@ -260,7 +260,7 @@ def _passing_errors(label: str, url: str) -> Iterator[None]:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """The innermost of what requests and urllib3 have wrapped."""
+    """Return the innermost of the exceptions that requests and urllib3 have wrapped."""
     inner = getattr(error, "reason", None) or (error.args[0] if error.args else None)
     return _cause(inner) if isinstance(inner, BaseException) else error
 
@@ -271,15 +271,14 @@ def _said(error: BaseException) -> str:
 
 
 class Arrived(Protocol):
-    """Hears of bytes: how many have arrived since the last call."""
+    """A callback for the number of bytes received since the last call."""
 
-    def __call__(self, count: int, /) -> None:
-        """Count them."""
+    def __call__(self, count: int, /) -> None: ...
 
 
 @contextmanager
 def meter(reporter: Reporter, name: str, size: int | None, done: int = 0) -> Iterator[Arrived]:
-    """Show how much of a file has arrived.
+    """Show the progress of a file.
 
     Args:
         size: In bytes, if known.
@@ -294,7 +293,7 @@ def meter(reporter: Reporter, name: str, size: int | None, done: int = 0) -> Ite
 
 @dataclass
 class Lines:
-    """Says a line every few seconds, and none about a file that is there sooner.
+    """Prints a line every few seconds, and none for a file that arrives sooner.
 
     Attributes:
         size: In bytes, if known.
@@ -309,7 +308,6 @@ class Lines:
     _said: float = field(default_factory=time.monotonic)
 
     def __call__(self, count: int, /) -> None:
-        """Count bytes."""
         self.done += count
         self._fresh += count
         now = time.monotonic()
@@ -322,7 +320,7 @@ class Lines:
 
 @contextmanager
 def live(console: Console, name: str, size: int | None, done: int) -> Iterator[Arrived]:
-    """A bar as wide as the terminal; the rate is left out where it would not fit."""
+    """Show a bar as wide as the terminal, without the rate if it does not fit."""
     from rich import progress as bars  # a library user pays for it only here
     from rich.table import Column
 
