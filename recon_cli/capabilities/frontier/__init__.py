@@ -1,4 +1,4 @@
-"""What noise costs the users of tables, against the privacy that it gives."""
+"""The cost of noise for users of tables, against the privacy that it gives."""
 
 from recon_cli.stage import Stage
 

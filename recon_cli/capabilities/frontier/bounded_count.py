@@ -1,10 +1,10 @@
-"""One count of at most n, n known to all: how often each mechanism publishes the true one.
+"""A count of at most n, with n public: how often each mechanism publishes the true one.
 
 Matrices have a row for each published count and a column for each true one, 0 to n; neighbours
 differ by one. All true counts are equally likely where one number is asked for.
 
-Source: JASON (JSR-19-2F), 5.2.3; Cormode, Kulkarni & Srivastava, Constrained private mechanisms
-for count data (2018).
+Source: JASON (JSR-19-2F), 5.2.3; Cormode, Kulkarni & Srivastava, Constrained private mechanisms for
+count data (2018).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MISSED = 5
 
 
 def truncated_geometric(most: int, epsilon: float) -> FloatArray:
-    """(n+1 × n+1) the count and geometric noise, taken to the nearest of 0 to n."""
+    """Return the (n+1 × n+1) mechanism of geometric noise truncated to 0 to n."""
     alpha, count = math.exp(-epsilon), np.arange(most + 1)
     distance = abs(count[:, None] - count)
     ends = np.isin(count, (0, most))[:, None]
@@ -35,10 +35,10 @@ def truncated_geometric(most: int, epsilon: float) -> FloatArray:
 
 
 def fair(most: int, epsilon: float) -> FloatArray:
-    """(n+1 × n+1) the likeliest to be right of those that are right equally often of all counts.
+    """Return the (n+1 × n+1) most accurate mechanism that is equally accurate for all counts.
 
-    P(i | j) is in proportion to α^g, g = |i − j| while that is below e = min(j, n − j), else
-    ⌈(|i − j| + e)/2⌉. The printed scale is that of even n; columns here add up to 1 for all n.
+    P(i | j) is in proportion to α^g, g = |i − j| while that is below e = min(j, n − j), else ⌈(|i −
+    j| + e)/2⌉. The printed scale is that of even n; columns here add up to 1 for all n.
     """
     count = np.arange(most + 1)
     distance = abs(count[:, None] - count)
@@ -50,7 +50,7 @@ def fair(most: int, epsilon: float) -> FloatArray:
 
 
 def honest_rows(most: int) -> sparse.csr_array:
-    """Below 0 times a mechanism where no published count is likelier than the true one."""
+    """Return constraint rows: no published count is likelier than the true one."""
     size = most + 1
     cells = np.arange(size**2).reshape(size, size)  # published × true
     truth = np.broadcast_to(np.diag(cells), (size, size))
@@ -59,13 +59,13 @@ def honest_rows(most: int) -> sparse.csr_array:
 
 
 def fair_rows(most: int) -> sparse.csr_array:
-    """Below 0 times a mechanism where all counts are published rightly equally often."""
+    """Return constraint rows: all counts are published correctly equally often."""
     truth = np.diag(np.arange((most + 1) ** 2).reshape(most + 1, most + 1))
     return _differences(truth, np.roll(truth, 1), (most + 1) ** 2)
 
 
 def rightest(most: int, epsilon: float, rows: Sequence[sparse.csr_array] = ()) -> float:
-    """How often the best mechanism is right, by linear program.
+    """Compute how often the best mechanism is right, by a linear program.
 
     Args:
         most: n.
@@ -96,7 +96,7 @@ def rightest(most: int, epsilon: float, rows: Sequence[sparse.csr_array] = ()) -
 def _differences(
     less: IntArray, more: IntArray, width: int, factor: float = 1.0
 ) -> sparse.csr_array:
-    """Rows that say factor · x[less] ≤ x[more]."""
+    """Return constraint rows factor · x[less] ≤ x[more]."""
     row = np.arange(len(less))
     values = np.repeat([factor, -1.0], len(row))
     at = (np.tile(row, 2), np.concatenate([less, more]))
@@ -104,11 +104,11 @@ def _differences(
 
 
 def bounded_count(most: int, epsilons: Sequence[float]) -> pl.DataFrame:
-    """How often each mechanism is right.
+    """Tabulate how often each mechanism is right.
 
     Args:
         most: n.
-        epsilons: Of the count.
+        epsilons: Privacy losses of the count.
 
     Returns:
         ``epsilon``; ``uniform`` (any count, whatever is true), ``geometric`` (the best of all),
@@ -131,7 +131,7 @@ def bounded_count(most: int, epsilons: Sequence[float]) -> pl.DataFrame:
 
 
 def count_intervals(most: int, epsilons: Sequence[float]) -> pl.DataFrame:
-    """What a published count leaves, with geometric noise taken to the nearest of 0 to n.
+    """Tabulate what a published count leaves open, with truncated geometric noise.
 
     Returns:
         ``epsilon``, ``published``, and the 95% interval ``low`` to ``high`` of the true count.

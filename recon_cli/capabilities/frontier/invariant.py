@@ -1,7 +1,7 @@
-"""What an exact count gives away, beyond the noisy ones beside it.
+"""The cost of an exact count beside noisy ones.
 
-Its cost is told in two ways: what the strongest adversary believes of the truth with it and
-without, and how many bits it adds to what the noise of its own geounit leaves open.
+It is measured in two ways: the belief of the strongest adversary in the truth with the count and
+without, and the bits that it adds to what the noise of its own geounit leaves open.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FAR: Final = 12
 
 
 def whole_number_bits(variance: float) -> float:
-    """Entropy of P(v) ∝ exp(−v²/2σ²) over whole numbers, in bits; σ² is ``variance``.
+    """Compute the entropy of P(v) ∝ exp(−v²/2σ²) over integers, in bits; σ² is ``variance``.
 
     >>> f"{whole_number_bits(10.1):.2f}"
     '3.72'
@@ -47,10 +47,10 @@ def whole_number_bits(variance: float) -> float:
 def count_covariance(
     release: Release, measurements: Sequence[Measurement], query: Query
 ) -> FloatArray:
-    """(counts × counts) covariance of the least squares estimate of a query's counts.
+    """Compute the (counts × counts) covariance of the least squares estimate of a query.
 
     Args:
-        measurements: Of one geounit, whose noise is independent; all that is used.
+        measurements: All measurements of one geounit, with independent noise.
         query: Whose counts are estimated.
 
     Raises:
@@ -82,7 +82,7 @@ def count_covariance(
 
 
 def invariant_bits(covariance: FloatArray) -> float:
-    """Bits that exact counts add to estimates of them, about. Eq. (invariant).
+    """Approximate the bits that exact counts add to estimates of them. Eq. (invariant).
 
     Args:
         covariance: (counts × counts) of normal errors.
@@ -94,7 +94,7 @@ def invariant_bits(covariance: FloatArray) -> float:
 def bits_by_level(
     release: Release, strategy: Strategy, query: Query, levels: Sequence[str]
 ) -> pl.DataFrame:
-    """What exact counts of a query add, a row a level.
+    """Tabulate the bits that exact counts of a query add, a row for each level.
 
     Returns:
         ``level``, ``counts`` of a geounit, ``sd`` (the root mean squared error of one by the
@@ -115,10 +115,10 @@ def bits_by_level(
 def posterior_by_feature(
     release: Release, strategy: Strategy, query: Query, levels: Sequence[str]
 ) -> pl.DataFrame:
-    """What the strongest adversary believes of one value of a record, with exact counts and not.
+    """Compute the strongest adversary's belief in a value, with and without exact counts.
 
-    He knows all other records, and all else of this one, of which he holds two values equally
-    likely. Of those that the query tells apart its exact count settles which.
+    This adversary knows all other records, and all else about this one, of which two values are
+    equally likely. If the query distinguishes them, its exact count decides.
 
     Returns:
         ``feature``, ``noise`` and ``invariant``: at most, in percent; of two values that all

@@ -25,12 +25,12 @@ _STARTS = 3
 
 
 class SpanError(ValueError):
-    """A strategy that does not determine the workload."""
+    """Raised for a strategy that does not determine the workload."""
 
 
 @dataclass(frozen=True)
 class StrategyError:
-    """What a strategy makes of noise.
+    """The error of a strategy as a function of noise.
 
     Attributes:
         laplace: (queries,) Δ²‖qA⁺‖², Δ the L1 sensitivity; times 2/ε² it is the variance of each
@@ -46,23 +46,23 @@ class StrategyError:
     sensitivity: float
 
     def laplace_variance(self, epsilon: float) -> FloatArray:
-        """(queries,) variances with Laplace noise of ε in all."""
+        """Return (queries,) variances with Laplace noise of total ε."""
         found: FloatArray = 2 / epsilon**2 * self.laplace
         return found
 
     def gaussian_variance(self, rho: float) -> FloatArray:
-        """(queries,) variances with normal noise of zCDP ρ in all."""
+        """Return (queries,) variances with normal noise of total zCDP ρ."""
         found: FloatArray = self.gaussian / (2 * rho)
         return found
 
     def geometric_variance(self, epsilon: float) -> FloatArray:
-        """(queries,) variances with geometric noise of ε in all; of a strategy of integers."""
+        """Return (queries,) variances with geometric noise of total ε; for an integer strategy."""
         found: FloatArray = geometric_variance(epsilon / self.sensitivity) * self.spread
         return found
 
 
 def strategy_error(Q: FloatArray, A: FloatArray, *, replaced: bool = False) -> StrategyError:
-    """The error of a strategy: Eq. (strategy).
+    """Compute the error of a strategy: Eq. (strategy).
 
     Source: Li et al., The matrix mechanism (2015), Definition 6; Abowd & Schmutte, Eq. (E-27).
 
@@ -86,7 +86,7 @@ def strategy_error(Q: FloatArray, A: FloatArray, *, replaced: bool = False) -> S
 
 
 def _sensitivity(A: FloatArray, *, replaced: bool) -> tuple[float, float]:
-    """The L1 sensitivity, and the square of the L2 sensitivity."""
+    """Return the L1 sensitivity, and the square of the L2 sensitivity."""
     if not replaced:
         return float(np.abs(A).sum(axis=0).max()), float((A**2).sum(axis=0).max())
     differences = (A - A[:, [column]] for column in range(A.shape[1]))
@@ -96,17 +96,17 @@ def _sensitivity(A: FloatArray, *, replaced: bool) -> tuple[float, float]:
 
 
 def identity(Q: FloatArray) -> FloatArray:
-    """Every histogram cell."""
+    """Return the strategy of every histogram cell."""
     return np.eye(Q.shape[1], dtype=np.float64)
 
 
 def workload(Q: FloatArray) -> FloatArray:
-    """The published counts themselves."""
+    """Return the strategy of the published counts themselves."""
     return Q
 
 
 def tree(Q: FloatArray) -> FloatArray:
-    """Every histogram cell, and sums of two, four, … neighbours."""
+    """Return the strategy of every histogram cell, and sums of two, four, … neighbours."""
     cells = Q.shape[1]
     rows = [np.eye(cells)]
     width = 2
@@ -117,7 +117,7 @@ def tree(Q: FloatArray) -> FloatArray:
 
 
 def haar(Q: FloatArray) -> FloatArray:
-    """The total, and differences of halves, quarters, …: Haar wavelets.
+    """Return the strategy of the total, and differences of halves, quarters, …: Haar wavelets.
 
     Source: Xiao, Wang & Gehrke, Differential privacy via wavelet transforms (2011).
     """
@@ -135,7 +135,7 @@ def haar(Q: FloatArray) -> FloatArray:
 
 
 def optimised(Q: FloatArray, seed: int = 0) -> FloatArray:
-    """The p-identity strategy of the least total error that descent finds.
+    """Optimise a p-identity strategy for the least total error, by descent.
 
     [I; T] with columns scaled to sum 1 and T ≥ 0 of one row for each 16 cells; the identity if
     nothing better is found.
@@ -144,7 +144,7 @@ def optimised(Q: FloatArray, seed: int = 0) -> FloatArray:
 
     Args:
         Q: The workload.
-        seed: Of the starts.
+        seed: Seed of the starting points.
     """
     cells = Q.shape[1]
     p, gram, rng = max(1, cells // 16), Q.T @ Q, np.random.default_rng(seed)
@@ -165,7 +165,7 @@ def optimised(Q: FloatArray, seed: int = 0) -> FloatArray:
 
 
 def _p_identity(T: FloatArray, gram: FloatArray) -> tuple[float, FloatArray]:
-    """tr((AᵀA)⁻¹QᵀQ) of A = [I; T]D⁻¹, and its gradient by T, both exact."""
+    """Compute tr((AᵀA)⁻¹QᵀQ) of A = [I; T]D⁻¹, and its gradient by T, both exactly."""
     scale = 1 + T.sum(axis=0)
     inverse = np.eye(T.shape[1]) - T.T @ np.linalg.solve(np.eye(len(T)) + T @ T.T, T)
     scaled = scale[:, None] * gram * scale
@@ -185,14 +185,14 @@ STRATEGIES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def hierarchy_variances(own: Sequence[float], branching: Sequence[int]) -> list[float]:
-    """Variance of one count at each level after least squares: Eq. (hierarchy).
+    """Compute the variance of one count at each level after least squares: Eq. (hierarchy).
 
-    One pass up combines each geounit with the sum of those below it, one down corrects it by
-    what lies above.
+    An upward pass combines each geounit with the sum of those below it, a downward pass corrects it
+    by those above.
 
     Args:
         own: Variance of each level's measurement, the whole first; infinite where none is made.
-        branching: How many geounits each of the level above has; one less than levels.
+        branching: Number of geounits in each geounit of the level above; one less than levels.
 
     Raises:
         ValueError: The lengths do not fit, or nothing is measured at or below some level.
@@ -214,18 +214,18 @@ def hierarchy_variances(own: Sequence[float], branching: Sequence[int]) -> list[
 def level_variances(
     epsilon: float, shares: Sequence[float], sensitivity: float = 1.0
 ) -> list[float]:
-    """Variances of one Laplace count at each level: 2(Δ/ε_l)², infinite where the share is 0."""
+    """Return variances of one Laplace count at each level: 2(Δ/ε_l)², infinite for a share of 0."""
     return [
         math.inf if share == 0 else 2 * (sensitivity / (epsilon * share)) ** 2 for share in shares
     ]
 
 
 def hierarchy_errors(branching: Sequence[int], epsilons: Sequence[float]) -> pl.DataFrame:
-    """Errors of one count at each level after least squares, for three ways to spend ε.
+    """Tabulate errors of one count at each level after least squares, for three ways to spend ε.
 
     Args:
         branching: As for `hierarchy_variances`.
-        epsilons: Of all levels together; Laplace noise, sensitivity 1.
+        epsilons: Total over all levels; Laplace noise, sensitivity 1.
 
     Returns:
         ``budget`` (``finest``: all at the finest level; ``even``; ``not finest``: even over the

@@ -34,7 +34,7 @@ _ATTACKER = "any attacker"
 
 @dataclass(frozen=True)
 class ExactTables:
-    """What counts cost that would be exact.
+    """The cost of counts that would be exact.
 
     Attributes:
         what: Which, beside which strategy.
@@ -64,14 +64,14 @@ class BoundedTables:
 
 @dataclass(frozen=True)
 class Frontiers:
-    """What the page shows.
+    """The content of the page.
 
     Attributes:
         errors: From `recon_cli.capabilities.frontier.release.frontier`.
         one: From `recon_cli.capabilities.frontier.release.one_count`.
         levels: From `recon_cli.capabilities.frontier.matrix_mechanism.hierarchy_errors`.
         budget: The best ε at the officer's price, where one is given.
-        exact: What exact counts cost, where some are named.
+        exact: Cost of exact counts, if any are named.
         bounded: A count with a public bound, where one is given.
         users: From `recon_cli.capabilities.frontier.release.user_errors`, where users are named.
     """
@@ -88,10 +88,10 @@ class Frontiers:
 def compose_frontier(
     release: Release, weights: Mapping[str, float], law: NoiseLaw, found: Frontiers
 ) -> ReportDocument:
-    """The page.
+    """Compose the page.
 
     Args:
-        weights: Of tables, where not 1.
+        weights: Weights of tables, if not 1.
     """
     people = words_of(release).people
     neighbours = (
@@ -155,7 +155,7 @@ def _priced(budget: float) -> str:
 
 
 def _levels_section(levels: pl.DataFrame) -> tuple[ReportSection, ...]:
-    """One count of each geounit after least squares over levels; nothing without branching."""
+    """Report one count of each geounit after least squares over levels; needs branching."""
     depths = levels["depth"].n_unique()
     if depths < 2:
         return ()
@@ -174,7 +174,7 @@ def _levels_section(levels: pl.DataFrame) -> tuple[ReportSection, ...]:
 
 
 def _users_section(users: pl.DataFrame | None) -> tuple[ReportSection, ...]:
-    """What is left to each user; nothing where none are named."""
+    """Report the errors of each user; empty if none are named."""
     if users is None:
         return ()
     rows = [
@@ -191,7 +191,7 @@ def _users_section(users: pl.DataFrame | None) -> tuple[ReportSection, ...]:
 
 
 def _bounded_section(bounded: BoundedTables | None) -> tuple[ReportSection, ...]:
-    """A count of at most so many; nothing where no bound is given."""
+    """Report a bounded count; empty if no bound is given."""
     if bounded is None:
         return ()
     mechanisms = ("uniform", "geometric", "honest", "fair")
@@ -231,7 +231,7 @@ def _bounded_section(bounded: BoundedTables | None) -> tuple[ReportSection, ...]
 
 
 def _exact_section(exact: ExactTables | None, record: str) -> tuple[ReportSection, ...]:
-    """The cost of exact counts; nothing where none are named."""
+    """Report the cost of exact counts; empty if none are named."""
     if exact is None:
         return ()
     bits = [

@@ -68,7 +68,7 @@ def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
 
 
 def _exact(release: Release, asked: ExactCounts) -> ExactTables:
-    """The cost of exact counts.
+    """Compute the cost of exact counts.
 
     Raises:
         ConfigError: There is no such strategy, query or level, or its cost cannot be told.

@@ -1,7 +1,7 @@
 """Randomized response: privacy loss, variance, accuracy and its price.
 
-Person i has a sensitive bit (share π, wanted) and an innocuous one (share μ, known, independent).
-With probability ρ the first is published, else the second.
+Person i has a sensitive bit (share π, to be estimated) and an innocuous one (share μ, known,
+independent). With probability ρ the first is published, else the second.
 
 See *randomized response* in docs/glossary.md.
 """
@@ -12,7 +12,7 @@ import math
 
 
 def privacy_loss(rho: float, mu: float = 0.5) -> float:
-    """ε of one answer: Eq. (rrloss).
+    """Return ε of one answer: Eq. (rrloss).
 
     Source: Abowd & Schmutte, Eq. (B-2), (B-3).
 
@@ -25,7 +25,7 @@ def privacy_loss(rho: float, mu: float = 0.5) -> float:
 
 
 def truthful_share(epsilon: float, mu: float = 0.5) -> float:
-    """ρ with a privacy loss of ε, the inverse of `privacy_loss`.
+    """Return ρ for a privacy loss of ε, the inverse of `privacy_loss`.
 
     >>> round(privacy_loss(truthful_share(1.3, 0.2), 0.2), 12)
     1.3
@@ -37,26 +37,26 @@ def truthful_share(epsilon: float, mu: float = 0.5) -> float:
 
 
 def estimate(mean: float, rho: float, mu: float = 0.5) -> float:
-    """π from the mean of the published answers: unbiased, maybe outside 0 to 1."""
+    """Estimate π from the mean of the published answers: unbiased, possibly outside 0 to 1."""
     _check(rho, mu)
     return (mean - mu * (1 - rho)) / rho
 
 
 def variance(rho: float, share: float, people: int, mu: float = 0.5) -> float:
-    """Of `estimate`: Eq. (rrvariance).
+    """Return the variance of `estimate`: Eq. (rrvariance).
 
     Args:
-        rho: How often the sensitive answer is published.
+        rho: Probability that the sensitive answer is published.
         share: π.
         people: N.
-        mu: Of the innocuous bit.
+        mu: Share of the innocuous bit.
     """
     p = rho * (share - mu) + mu
     return p * (1 - p) / (rho**2 * people)
 
 
 def response_accuracy(epsilon: float, share: float, people: int, mu: float = 0.5) -> float:
-    """I = Var(ρ = 1) − Var(ρ) at a privacy loss of ε, for any share π and μ: Eq. (rrprior)."""
+    """Return I = Var(ρ = 1) − Var(ρ) at privacy loss ε, for shares π and μ: Eq. (rrprior)."""
     rho = truthful_share(epsilon, mu)
     return variance(1.0, share, people, mu) - variance(rho, share, people, mu)
 

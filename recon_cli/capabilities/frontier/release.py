@@ -1,6 +1,6 @@
 """Errors of a release's tables at every level, for every strategy, against the privacy loss.
 
-And how an officer who weighs tables spends a budget, and how much budget is worth its price.
+Also the optimal split of a budget among weighted tables, and the budget that is worth its price.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SIMPLE = ("identity", "itself")
 
 
 def best_split(weights: FloatArray, errors: FloatArray, power: int = 2) -> FloatArray:
-    """Shares that minimise Σ weight·error/share^power: Eq. (split).
+    """Find shares that minimise Σ weight·error/share^power: Eq. (split).
 
     Args:
         weights: (measurements,) what an officer states; at least one above 0.
@@ -57,15 +57,15 @@ def best_split(weights: FloatArray, errors: FloatArray, power: int = 2) -> Float
 
 
 def best_epsilon(benefit: float, cost: float, error: float) -> float:
-    """Where the marginal benefit of accuracy is the marginal cost of privacy loss: Eq. (optimum).
+    """Find where the marginal benefit of accuracy equals its marginal privacy cost: Eq. (optimum).
 
     Accuracy is −error/ε².
 
     Source: Abowd & Schmutte's rule; the closed form is ours.
 
     Args:
-        benefit: Of a unit of accuracy.
-        cost: Of a unit of ε.
+        benefit: Benefit of a unit of accuracy.
+        cost: Cost of a unit of ε.
         error: Total squared error at ε = 1.
     """
     if not min(benefit, cost, error) > 0:
@@ -75,7 +75,7 @@ def best_epsilon(benefit: float, cost: float, error: float) -> float:
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """Noise, and what ε means.
+    """A kind of noise, and the meaning of its ε.
 
     Attributes:
         delta: With which probability a Gaussian release may miss its ε.
@@ -88,7 +88,7 @@ class NoiseLaw:
     is_replaced: bool = False
 
     def variances(self, error: StrategyError, epsilon: float, share: float) -> FloatArray:
-        """(queries,) variances with a share of the budget: of ε, of Gaussian noise of ρ."""
+        """Return (queries,) variances with a share of the budget: of ε, or ρ for Gaussian noise."""
         if self.noise == "laplace":
             return error.laplace_variance(epsilon * share)
         if self.noise == "geometric":
@@ -96,17 +96,17 @@ class NoiseLaw:
         return error.gaussian_variance(rho_of(epsilon, self.delta) * share)
 
     def coefficients(self, error: StrategyError) -> FloatArray:
-        """(queries,) what variances are in proportion to; of geometric noise nearly."""
+        """Return (queries,) factors of the variances; approximate for geometric noise."""
         return error.gaussian if self.noise == "gaussian" else error.laplace
 
     @property
     def power(self) -> int:
-        """To which power of its share the error of a measurement falls."""
+        """Return the power of its share with which the error of a measurement falls."""
         return 1 if self.noise == "gaussian" else 2
 
 
 def rho_of(epsilon: float, delta: float) -> float:
-    """The zCDP ρ with ε = ρ + 2√(ρ·ln(1/δ)).
+    """Return the zCDP ρ with ε = ρ + 2√(ρ·ln(1/δ)).
 
     Source: Bun & Steinke, Concentrated differential privacy (2016), Proposition 1.3.
 
@@ -135,7 +135,7 @@ class TableErrors:
     by_strategy: Mapping[str, StrategyError]
 
     def best(self, law: NoiseLaw) -> str:
-        """The strategy of the least total error."""
+        """Return the strategy with the least total error."""
 
         def total(name: str) -> float:
             return float(law.coefficients(self.by_strategy[name]).sum())
@@ -144,7 +144,7 @@ class TableErrors:
 
 
 def table_workload(release: Release, table: Table) -> FloatArray:
-    """(cells × histogram cells that they tell apart): how often each cell counts a person."""
+    """Return the (cells × distinct histogram cells) matrix of how often a cell counts a person."""
     cells = [(cell.masks, cell.tally) for cell in table.cells]
     tallied = {tally for _, tally in cells if tally is not None}
     grain = refine(release, [masks for masks, _ in cells], tallied)
@@ -153,7 +153,7 @@ def table_workload(release: Release, table: Table) -> FloatArray:
 
 
 def workload_errors(Q: FloatArray, law: NoiseLaw) -> dict[str, StrategyError]:
-    """Strategy → its error on a workload."""
+    """Map strategies to their errors on a workload."""
     names = STRATEGIES if Q.shape[1] <= _MOST_CELLS else _SIMPLE
     return {
         name: strategy_error(Q, STRATEGIES[name](Q), replaced=law.is_replaced)
@@ -163,7 +163,7 @@ def workload_errors(Q: FloatArray, law: NoiseLaw) -> dict[str, StrategyError]:
 
 
 def all_errors(release: Release, tables: Sequence[Table], law: NoiseLaw) -> dict[str, TableErrors]:
-    """Table → its errors; tables of one shape are looked at once."""
+    """Map tables to their errors; tables of one shape are computed once."""
     shapes: dict[tuple[tuple[int, ...], bytes], dict[str, StrategyError]] = {}
     found = {}
     for table in tables:
@@ -182,16 +182,16 @@ def frontier(
     epsilons: Sequence[float],
     law: NoiseLaw,
 ) -> pl.DataFrame:
-    """Root mean squared errors of every table, level and strategy.
+    """Compute root mean squared errors of every table, level and strategy.
 
     The budget is divided among all tables of all levels: evenly, or so that the weighted sum of
-    mean squared errors is least, each table by its best strategy. Levels are measured apart; what
-    least squares over levels would gain is in `recon_cli.capabilities.frontier.matrix_mechanism`.
+    mean squared errors is least, each table by its best strategy. Levels are measured separately;
+    the gain of least squares over levels is in `recon_cli.capabilities.frontier.matrix_mechanism`.
 
     Args:
         tables: Those in use.
         weights: Table → its weight; 1 for others.
-        epsilons: Of the whole release.
+        epsilons: Privacy losses of the whole release.
 
     Returns:
         ``split`` (``even``, ``optimum``), ``level``, ``table``, ``strategy``, ``is_best``,
@@ -235,7 +235,7 @@ def _rows(
 
 
 def weighted_error(errors: pl.DataFrame, weights: Mapping[str, float]) -> dict[float, float]:
-    """ε → the weighted sum of mean squared errors of the optimum, each table at its best.
+    """Map ε to the optimal weighted sum of mean squared errors, each table by its best strategy.
 
     Args:
         errors: From `frontier`.
@@ -249,7 +249,7 @@ def weighted_error(errors: pl.DataFrame, weights: Mapping[str, float]) -> dict[f
 
 
 def users_weights(users: Mapping[str, tuple[Mapping[str, float], float]]) -> dict[str, float]:
-    """Table → what its squared error matters to all users: their weights times benefits.
+    """Sum weights times benefits over users, for each table.
 
     Args:
         users: Name → weights of tables, and benefit.
@@ -264,7 +264,7 @@ def users_weights(users: Mapping[str, tuple[Mapping[str, float], float]]) -> dic
 def user_errors(
     errors: pl.DataFrame, users: Mapping[str, tuple[Mapping[str, float], float]]
 ) -> pl.DataFrame:
-    """What the optimum split leaves each user: Eq. (users).
+    """Compute the errors of each user with the optimal split: Eq. (users).
 
     Args:
         errors: From `frontier`, with the weights of all.
@@ -290,7 +290,7 @@ def user_errors(
 def one_count(
     epsilons: Sequence[float], people: int, delta: float, share: float, innocuous: float
 ) -> pl.DataFrame:
-    """One number of people among N, by every mechanism, and what an attacker can guess.
+    """Tabulate one number of people among N by mechanism, and what an attacker can guess.
 
     Args:
         people: N.

@@ -1,4 +1,4 @@
-"""`recon plan frontier`: a release schema and weights → ``frontier/``."""
+"""Run `recon plan frontier`: a release schema and weights → ``frontier/``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = "frontier.html"
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Measure what noise would cost the users of each table.
+    """Open the stage that computes what noise would cost the users of each table.
 
     Raises:
         ConfigError: A table is unknown, or no weight is above 0.
