@@ -44,7 +44,7 @@ CORE: Final = (
 )
 #: Tests of the core, and copied files beside the package.
 _TESTS: Final = (
-    *("model", "solve", "statement", "attack", "score", "proofs", "explain", "rules"),
+    *("model", "solve", "statement", "capabilities", "explain"),
     *("test_verification.py", "test_tabulation.py"),
 )
 _COPIED: Final = ("recon_cli", "tests", "benchmarks", "configs", "fixtures", "docs")

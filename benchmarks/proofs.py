@@ -22,7 +22,7 @@ from recon_cli.capabilities.prove.contradictions import least_change
 from recon_cli.capabilities.prove.derivation import Budget
 from recon_cli.capabilities.prove.refutation import prove_unique
 from recon_cli.capabilities.prove.scope_rows import RowSource
-from tests.proofs.certificates import derived, ends, program, prover, solutions
+from tests.capabilities.prove.certificates import derived, ends, program, prover, solutions
 
 
 def mutated(lines: list[str], random: np.random.Generator) -> list[str]:

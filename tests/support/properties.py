@@ -1,7 +1,7 @@
 """Property tests: seeds, and how many examples of tiny releases.
 
 The suite tries the same examples every time, so that it passes or fails by the code alone.
-``RECON_EXAMPLES=5000 python -m pytest tests/attack`` tries that many, other ones each time.
+``RECON_EXAMPLES=5000 python -m pytest tests/capabilities`` tries that many, other ones each time.
 """
 
 from __future__ import annotations
