@@ -23,9 +23,22 @@ _SEPARATORS = ",;\t|"
 
 def separator_of(path: Path) -> str:
     """What is most often between the headers of a CSV file; a comma where there is one column."""
-    with path.open("rb") as file:
-        line = file.readline(100_000)
+    line = _first_line(path)[1]
     return max(_SEPARATORS, key=lambda mark: line.count(mark.encode()))
+
+
+def remarks_of(path: Path) -> int:
+    """How many lines that begin with ``#`` stand before the headers of a CSV file."""
+    return _first_line(path)[0]
+
+
+def _first_line(path: Path) -> tuple[int, bytes]:
+    """The number, from 0, and the text of the first line that is no remark."""
+    with path.open("rb") as file:
+        number = 0
+        while (line := file.readline(100_000)).startswith(b"#"):
+            number += 1
+    return number, line
 
 
 def read_texts(path: Path) -> pl.DataFrame:

@@ -18,7 +18,7 @@ import polars as pl
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.frames import UNREADABLE
 from recon_cli.schema import Level, Release, Value
-from recon_cli.sources.damage import columns_found, separator_of, unreadable
+from recon_cli.sources.damage import columns_found, remarks_of, separator_of, unreadable
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW
@@ -39,11 +39,14 @@ class Translation:
         columns: Header in the file → column of the release.
         values: Column of the release → code in the file → value of the release, or None.
         sheet: Of a workbook: the name of the sheet.
+        joined: Column of the release → headers whose texts make it one after the other, with the
+            digits of each.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, Value | None]] = field(default_factory=dict)
     sheet: str | None = None
+    joined: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def check(self, release: Release, others: Collection[str]) -> None:
         """Refuse what the release does not have.
@@ -87,7 +90,18 @@ class Translation:
                 raise ConfigError(f"columns: no column {header!r} ({found})")
             if column in headers and column not in self.columns:
                 raise ConfigError(f"columns.{header}: the file has a column {column!r}, too")
-        renamed = frame.rename(dict(self.columns))
+        for column, parts in self.joined.items():
+            if absent := [header for header in parts if header not in headers]:
+                found = columns_found(headers, parts)
+                raise ConfigError(f"layout: no column {absent[0]!r}, a part of {column} ({found})")
+        whole = frame.with_columns(
+            pl.concat_str(
+                pl.col(header).cast(pl.String).str.strip_chars().str.zfill(digits)
+                for header, digits in parts.items()
+            ).alias(column)
+            for column, parts in self.joined.items()
+        )
+        renamed = whole.rename(dict(self.columns))
         for column in self.values:
             if column not in renamed.collect_schema():
                 found = columns_found(renamed.collect_schema(), self.columns.values())
@@ -144,7 +158,7 @@ class RecordFile:
             return {row.partition: Slice(row.rows, row.digest) for row in rows}
         if self.layout == "folder":
             return {name: self._slice(files) for name, files in self._parts().items()}
-        if self.path.suffix.lower() == ".csv":
+        if self.path.suffix.lower() in {".csv", ".txt"}:
             # where few columns are asked for, lines of another width pass
             self._collect(_scan(self.path, None).select(pl.all().null_count()))
         prefix = self.level.enclosing(pl.col(self.place).cast(pl.String))
@@ -244,11 +258,11 @@ def open_records(
         file = found(path / "microdata", "stage")
     elif path.is_dir() and any(path.glob(f"{level.name}=*/*.parquet")):
         file = found(path, "folder")
-    elif path.is_file() and path.suffix.lower() in {".csv", ".parquet", ".xlsx"}:
+    elif path.is_file() and path.suffix.lower() in {".csv", ".txt", ".parquet", ".xlsx"}:
         file = found(path, "file")
     elif path.exists():
         raise ConfigError(
-            f"{name}: {path}: a .parquet, .csv or .xlsx file, or a folder of "
+            f"{name}: {path}: a .parquet, .csv, .txt or .xlsx file, or a folder of "
             f"{level.name}=…/*.parquet is expected"
         )
     else:
@@ -271,8 +285,9 @@ def known_columns(release: Release) -> tuple[str, ...]:
 
 def _scan(path: Path, sheet: str | None) -> pl.LazyFrame:
     match path.suffix.lower():
-        case ".csv":
-            return pl.scan_csv(path, infer_schema=False, separator=separator_of(path))
+        case ".csv" | ".txt":
+            separator, remarks = separator_of(path), remarks_of(path)
+            return pl.scan_csv(path, infer_schema=False, separator=separator, skip_lines=remarks)
         case ".xlsx":
             return _workbook(path, sheet, path.stat().st_mtime_ns).lazy()
     return pl.scan_parquet(path, hive_partitioning=False)

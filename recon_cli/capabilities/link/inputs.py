@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
 from recon_cli.capabilities.link.files import FLAGS
-from recon_cli.capabilities.link.options import AttackerFile, Link
+from recon_cli.capabilities.link.options import AttackerFile, Link, SourceFile
 from recon_cli.capabilities.link.passes import Agreement, Pass, passes_by_weight
 from recon_cli.capabilities.link.published_margins import PublishedMargins
 from recon_cli.capabilities.link.specification import (
@@ -25,6 +25,7 @@ from recon_cli.capabilities.link.specification import (
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
+from recon_cli.sources.record_layout import record_layout
 from recon_cli.sources.records import RecordFile, Translation, open_records
 from recon_cli.store import INGEST
 from recon_cli.store.manifest import MANIFEST, read_manifest
@@ -174,12 +175,41 @@ def _origins(run: Run, config: Link) -> dict[str, RecordFile]:
     if sources is None:
         own = (run.work / "microdata" / MANIFEST).is_file()
         sources = {_own_name(run): None} if own else {}
-    for name, path in sources.items():
+    for name, given in sources.items():
         if name in (*files, TABLES):
             raise ConfigError(f"link.sources.{name}: that name is reserved")
-        where = run.work / "microdata" if path is None else path
-        files[name] = open_records(name, where, run.release)
+        if given is None:
+            files[name] = open_records(name, run.work / "microdata", run.release)
+        else:
+            files[name] = _source_file(run.release, name, given)
     return files
+
+
+def _source_file(release: Release, name: str, given: SourceFile) -> RecordFile:
+    """A source with headers and codes of its own."""
+    key = f"link.sources.{name}"
+    translation = _translation(release, given, given.columns, key)
+    try:
+        translation.check(release, ())
+    except ConfigError as error:
+        raise ConfigError(f"{key}.{error}") from error
+    return open_records(name, given.path, release, translation)
+
+
+def _translation(
+    release: Release, given: SourceFile, columns: Mapping[str, str], key: str
+) -> Translation:
+    """The words of a file: those of its layout, and others that the config adds."""
+    if given.layout is None:
+        return Translation(columns, given.values, given.sheet)
+    try:
+        packaged = record_layout(given.layout, release)
+    except ConfigError as error:
+        raise ConfigError(f"{key}.{error}") from error
+    values = {**packaged.values, **given.values}
+    return replace(
+        packaged, columns={**packaged.columns, **columns}, values=values, sheet=given.sheet
+    )
 
 
 def _own_name(run: Run) -> str:
@@ -234,7 +264,7 @@ def _attacker_file(release: Release, id_column: str, name: str, given: AttackerF
     columns = dict(given.columns)
     if given.id is not None and given.id != id_column:
         columns[given.id] = id_column
-    translation = Translation(columns, given.values, given.sheet)
+    translation = _translation(release, given, columns, f"link.attackers.{name}")
     try:
         translation.check(release, (id_column, *FLAGS))
     except ConfigError as error:

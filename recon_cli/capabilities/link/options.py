@@ -15,7 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from recon_cli.config.model import (
@@ -26,7 +26,6 @@ from recon_cli.config.model import (
     Section,
     as_list,
     keys_as_text,
-    place,
 )
 
 #: What stands for a file in ``sources`` and ``attackers``.
@@ -34,38 +33,43 @@ OWN_MICRODATA = "microdata"
 FROM_CEF = "cef"
 
 
-def _place_or(word: str) -> BeforeValidator:
-    def check(value: object, info: ValidationInfo) -> object:
-        return None if value == word else place(value, info)
-
-    return BeforeValidator(check)
-
-
-#: A path, or None where the config says ``microdata``: this run's own.
-Source = Annotated[Path | None, _place_or(OWN_MICRODATA)]
-
-
-class AttackerFile(ConfigModel):
-    """An attacker's file as it is.
+class SourceFile(ConfigModel):
+    """A file of records as it is.
 
     Attributes:
         path: A CSV, Parquet or xlsx file, or a folder of partitions.
+        layout: A packaged layout, such as ``mdf_2010``: headers and codes of a publication.
         columns: Header in the file → column of the release, where they differ.
         values: Column of the release → code in the file → value of the release, or null for one
             that says nothing.
-        id: Header of the column with a person's identifier; default ``link.id``.
         sheet: Of a workbook: the name of the sheet.
-        may_leave_out: Largest share of its records that may be left out. More is an error: codes
-            or ids may be others than those of the truth.
     """
 
     path: ConfigPath
+    layout: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
     values: dict[
         str, Annotated[dict[str, str | int | bool | None], BeforeValidator(keys_as_text)]
     ] = Field(default_factory=dict)
-    id: str | None = None
     sheet: str | None = None
+
+
+class AttackerFile(SourceFile):
+    """An attacker's file as it is.
+
+    Attributes:
+        path: A CSV, Parquet or xlsx file, or a folder of partitions.
+        layout: A packaged layout, such as ``mdf_2010``: headers and codes of a publication.
+        columns: Header in the file → column of the release, where they differ.
+        values: Column of the release → code in the file → value of the release, or null for one
+            that says nothing.
+        sheet: Of a workbook: the name of the sheet.
+        id: Header of the column with a person's identifier; default ``link.id``.
+        may_leave_out: Largest share of its records that may be left out. More is an error: codes
+            or ids may be others than those of the truth.
+    """
+
+    id: str | None = None
     may_leave_out: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.5
 
 
@@ -76,6 +80,15 @@ def _attacker(value: object) -> object:
     return value if isinstance(value, dict) else {"path": value}
 
 
+def _source(value: object) -> object:
+    """``microdata`` is no file; a path alone is one with the release's own columns and values."""
+    if value == OWN_MICRODATA:
+        return None
+    return value if isinstance(value, dict) else {"path": value}
+
+
+#: A file, or None where the config says ``microdata``: this run's own.
+Source = Annotated[SourceFile | None, BeforeValidator(_source)]
 #: A file, or None where the config says ``cef``: the CEF's own columns.
 Attacker = Annotated[AttackerFile | None, BeforeValidator(_attacker)]
 
@@ -167,8 +180,9 @@ class Link(Section):
         cef: The truth; default ``cef/`` or ``persons/`` (of `recon data synth`) in the work folder.
         hdf: What was tabulated, where it is known; default ``hdf/`` in the work folder, if it is
             there.
-        sources: Further sources by name: a path, or ``microdata``. Default this run's own
-            microdata, if it is there.
+        sources: Further sources by name: a path; ``path`` with ``layout``, or ``columns`` and
+            ``values``, of a file with other headers and codes; or ``microdata``. Default this
+            run's own microdata, if it is there.
         guessers: By name; default MDG and PRG of the HDF, or of the tables where there is none.
         attackers: By name: a path; ``path``, ``columns``, ``values`` and ``id`` of a file with
             other headers and codes; or ``cef``, its exact columns. Default CEF_atkr of that kind,
@@ -205,6 +219,6 @@ class Link(Section):
     def inputs(self, work: Path) -> tuple[Path, ...]:
         """The files that it names; the work folder itself stands for its microdata."""
         named = [self.cef, self.hdf]
-        named += (self.sources or {}).values()
+        named += [file.path for file in (self.sources or {}).values() if file is not None]
         named += [file.path for file in (self.attackers or {}).values() if file is not None]
         return tuple(path for path in named if path not in (None, work))

@@ -186,7 +186,7 @@ def test_a_release_that_is_not_a_census(tmp_path: Path) -> None:
         ({"cef": "nowhere.parquet"}, 2, "CEF: no such file or folder"),
         ({"cef": None}, 2, "link.cef: missing: the file with the truth"),
         ({"sources": {"HDF": "cef.parquet"}}, 2, "link.sources.HDF: that name is reserved"),
-        ({"attackers": {"X": "notes.txt"}}, 2, "a .parquet, .csv or .xlsx file, or a folder"),
+        ({"attackers": {"X": "notes.doc"}}, 2, "a .parquet, .csv, .txt or .xlsx file, or a folder"),
         ({"attackers": {"X": "empty.csv"}}, 4, "empty.csv: no column 'pik' (columns: geoid_block"),
         (
             {"attackers": {"X": "odd.csv"}},
@@ -217,7 +217,7 @@ def test_mistakes_are_named(
 ) -> None:
     config = town(tmp_path, 40)
     config["link"].update(change)
-    (tmp_path / "notes.txt").write_text("not a table")
+    (tmp_path / "notes.doc").write_text("not a table")
     (tmp_path / "empty.csv").write_text("geoid_block,sex,age\n")
     (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
     result = recon("link", "-c", write(tmp_path, config), code=code)

@@ -1,0 +1,64 @@
+"""Packaged layouts of record files: what whoever published them calls columns and codes.
+
+A layout is a YAML file in ``record_layouts/``. ``place`` names the columns that make a unit's
+geoid, with the digits of each; ``columns`` and ``values`` are those of a `Translation`;
+``numbered`` says which number the first value of a feature has where its values are numbered in
+their order; and ``highest`` up to which number a file goes beyond the release's last one.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release, Value
+from recon_cli.sources.records import Translation, known_columns
+from recon_cli.strict_yaml import parse_yaml
+
+_FOLDER = resources.files(__package__) / "record_layouts"
+
+
+def layout_names() -> tuple[str, ...]:
+    """Return the names of the packaged layouts.
+
+    >>> layout_names()
+    ('mdf_2010', 'ppmf_pl')
+    """
+    names = (entry.name for entry in _FOLDER.iterdir())
+    return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
+
+
+def record_layout(name: str, release: Release) -> Translation:
+    """Return a packaged layout as a translation into a release's columns, of those that it has.
+
+    Raises:
+        ConfigError: There is no such layout; the message begins with the key.
+    """
+    if name not in layout_names():
+        raise ConfigError(f"layout: no layout {name!r} (there is {', '.join(layout_names())})")
+    text = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    found: Any = parse_yaml(text, source=name).data
+    known = known_columns(release)
+    columns = {header: column for header, column in found["columns"].items() if column in known}
+    values: dict[str, dict[str, Value | None]] = {
+        column: dict(codes) for column, codes in found["values"].items() if column in known
+    }
+    for column, first in found.get("numbered", {}).items():
+        if column in known:
+            values[column] = _numbered(release, column, first)
+    for column, highest in found.get("highest", {}).items():
+        last = release.features[release.feature_index[column]].values[-1]
+        beyond = range(int(last) + 1, highest + 1)
+        values.setdefault(column, {}).update({str(number): last for number in beyond})
+    return Translation(columns, values, joined={release.geoid_column: found["place"]})
+
+
+def _numbered(release: Release, column: str, first: int) -> dict[str, Value | None]:
+    """Codes of a feature's values in their order, with and without leading zeros."""
+    values = release.features[release.feature_index[column]].values
+    width = len(str(first + len(values) - 1))
+    codes: dict[str, Value | None] = {}
+    for number, value in enumerate(values, first):
+        codes |= {str(number): value, f"{number:0{width}}": value}
+    return codes
