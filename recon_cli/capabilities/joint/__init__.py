@@ -1,4 +1,4 @@
-"""Two kinds of records in one program: what both releases together prove of either."""
+"""Joint proofs: two kinds of records in one program, and what both releases prove together."""
 
 from recon_cli.stage import Stage
 

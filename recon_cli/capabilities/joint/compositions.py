@@ -1,11 +1,11 @@
-"""The compositions of a place: households with all their members.
+"""Compositions of a place: households with all their members.
 
 A composition is a household's record with a multiset of people for which all links between
-households and people hold, and of which the place's own counts allow one: Eq. (household) of
-docs/method.md. Households of which links ask the same are of one *pattern*; the members of a
-pattern are listed together, smallest households first. What a pattern has too many of is not
-listed: its households and people then stay records, linked as those of a whole place are, which
-allows all that the compositions would and more.
+households and people hold, and which the place's own counts allow: Eq. (household) of
+docs/method.md. Households with the same link requirements form a *pattern*; the member sets of a
+pattern are listed together, smallest households first. A pattern with too many compositions is not
+listed: its households and people then stay separate records, linked as those of a whole place are,
+which allows all that the compositions would and more.
 
 See *composition* in docs/glossary.md.
 """
@@ -36,12 +36,12 @@ _DENSE = 20_000_000
 
 @dataclass(frozen=True)
 class Listing:
-    """The variables of a place's program: compositions, then records that stand by themselves.
+    """The variables of a place's program: compositions, then separate records.
 
     Attributes:
         expansion: Sparse (candidates × variables) how many of each candidate a variable stands for:
             the matrix of Eq. (division).
-        compositions: How many of the variables are compositions.
+        compositions: Number of variables that are compositions.
         is_complete: Whether every household with members is a composition.
     """
 
@@ -51,12 +51,12 @@ class Listing:
 
 
 def list_compositions(records: PlaceRecords, rows: LinearConstraints, limit: int) -> Listing:
-    """The compositions of a place, Eq. (household), of as many patterns as the limit allows.
+    """List the compositions of a place, Eq. (household), of as many patterns as the limit allows.
 
     Args:
         records: The candidates of all parts.
         rows: The counts of the parts over these candidates.
-        limit: Of compositions.
+        limit: Largest number of compositions.
     """
     place = _Place.of(records, rows)
     if place is None:
@@ -75,18 +75,18 @@ def list_compositions(records: PlaceRecords, rows: LinearConstraints, limit: int
 
 
 class _TooManyError(Exception):
-    """A pattern has more compositions than may be listed."""
+    """Raised for a pattern with more compositions than may be listed."""
 
 
 @dataclass
 class _Budget:
-    """What may still be listed, and begun."""
+    """The number of compositions that may still be listed and started."""
 
     listed: int
     begun: int
 
     def begin(self, households: int) -> None:
-        """Go on with some households.
+        """Charge some started households to the budget.
 
         Raises:
             _TooManyError: They are too many.
@@ -98,12 +98,12 @@ class _Budget:
 
 @dataclass(frozen=True)
 class _Place:
-    """Members and households of a place, and what its counts leave room for.
+    """Members and households of a place, and the slack of its counts.
 
     Attributes:
         members: (members × parts) candidates.
         households: (households × parts) candidates.
-        codes: Of the members, as from `member_codes`.
+        codes: Codes of the members, from `member_codes`.
         uses: (members × rows) what each adds to the counts.
         room: For each row the most that it may come to.
     """
@@ -118,7 +118,7 @@ class _Place:
 
     @classmethod
     def of(cls, records: PlaceRecords, rows: LinearConstraints) -> _Place | None:
-        """None if there are too many members and counts."""
+        """Build a place; None if there are too many members and counts."""
         links: HouseholdLinks = records.links
         members, households = (
             records.described(kind) for kind in (links.members, links.households)
@@ -144,7 +144,7 @@ class _Place:
         return cls(records, members, households, codes, asked, used, room)
 
     def patterns(self) -> Iterator[_Pattern]:
-        """Households of which links ask the same, of few members first."""
+        """Yield households with equal link requirements, fewest members first."""
         asked = self.asked
         key = np.concatenate([asked.code, asked.least, asked.most], axis=1)
         _, first, of_household = np.unique(key, axis=0, return_index=True, return_inverse=True)
@@ -156,7 +156,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Pattern:
-    """Households of which links ask the same of their members.
+    """Households with equal requirements for their members.
 
     Attributes:
         households: Their numbers in the place.
@@ -195,7 +195,7 @@ class _Pattern:
         return cls(place, households, groups, counted, least, most, later)
 
     def member_sets(self, budget: _Budget) -> Iterator[IntArray]:
-        """Arrays (households × members) of all sets of members that these may have.
+        """Yield (households × members) arrays of all member sets that these households may have.
 
         Raises:
             _TooManyError: They are too many.
@@ -214,7 +214,7 @@ class _Pattern:
     def _completed(
         self, group: int, begun: _Begun, count: IntArray, budget: _Budget
     ) -> Iterator[IntArray]:
-        """All ways to complete some member sets with members of this group and later ones."""
+        """Yield all completions of some member sets with members of this group and later ones."""
         if ((count < self.least) & ~self.later[group]).any():
             return
         if group == len(self.groups):
@@ -232,7 +232,7 @@ class _Pattern:
 
 @dataclass(frozen=True)
 class _Begun:
-    """Sets of members that may not be complete.
+    """Sets of members that may be incomplete.
 
     Attributes:
         uses: (members × rows) what each member adds.
@@ -249,11 +249,11 @@ class _Begun:
     last: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
 
     def restarted(self) -> _Begun:
-        """Before the first member of another group."""
+        """Return the sets before the first member of another group."""
         return _Begun(self.uses, self.room, self.chosen, self.used, np.zeros_like(self.last))
 
     def extended(self, group: IntArray) -> _Begun:
-        """With one more member of the group, where the counts have room."""
+        """Add one more member of the group, where the counts have room."""
         used = np.zeros((1, len(self.room)), dtype=np.int64) if self.used is None else self.used
         chosen, more, last = [self.chosen[:0, :1]], [used[:0]], [self.last[:0]]
         at: list[IntArray] = [self.last[:0]]
@@ -279,7 +279,7 @@ class _Begun:
 def _listing(
     place: _Place, found: list[tuple[_Pattern, IntArray]], unlisted: list[_Pattern]
 ) -> Listing:
-    """Compositions as columns, and what stays for itself."""
+    """Arrange compositions as columns, and the remaining records."""
     rows: list[IntArray] = [np.empty(0, dtype=np.int64)]
     columns: list[IntArray] = [np.empty(0, dtype=np.int64)]
     width = 0

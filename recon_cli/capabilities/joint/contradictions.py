@@ -1,4 +1,4 @@
-"""Why two releases that are each possible are not possible together: a link, and tables of both."""
+"""Contradictions of two releases that are each possible alone: a link, and tables of both."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class JointRows:
     upper: IntArray
 
     def is_possible(self, kept: BoolArray, seed: int) -> bool:
-        """Whether a solution is not ruled out under some of the rows of links."""
+        """Test whether no proof excludes a solution under some of the rows of links."""
         at = np.flatnonzero(kept)
         some = LinearConstraints(
             sparse.csr_array(self.linking.A[at]), self.linking.least[at], self.linking.most[at]
@@ -57,10 +57,10 @@ class JointRows:
 def joint_contradiction(
     joint: JointRelease, plans: Sequence[Plan], geoid: str, rows: JointRows, seed: int
 ) -> ContradictionError:
-    """The error for a place whose two parts no records can have together.
+    """Return the error for a place whose two parts no records can have together.
 
-    It names links none of which can be left out: without any of them there are solutions, or none
-    is ruled out.
+    It names a minimal set of links: without any one of them there are solutions, or none is
+    excluded.
     """
     kept = np.ones(len(rows.link), dtype=bool)
     groups: list[IntArray] = [
@@ -89,10 +89,10 @@ class _Needed:
     """A row of a link that cannot be left out.
 
     Attributes:
-        link: What messages call it.
+        link: Name of the link in messages.
         by: The groups that it is about, in words; empty for all.
-        kinds: What the parts call their records.
-        tables: Of each part those that are about it.
+        kinds: Names of the parts' records.
+        tables: Tables of each part that count these records.
     """
 
     link: str
@@ -107,7 +107,7 @@ class _Needed:
 
 
 def _page(joint: JointRelease, place: str, told: Sequence[_Needed]) -> str:
-    """Markdown: every row of a link that is needed, and the tables of both parts."""
+    """Write Markdown with every needed row of a link, and the tables of both parts."""
     header = ["link", "of", "records", "their tables", "and records", "their tables"]
     rows = [
         [row.link, row.by or "all", *chain(*zip(row.kinds, row.tables, strict=True))]
@@ -132,7 +132,7 @@ def _page(joint: JointRelease, place: str, told: Sequence[_Needed]) -> str:
 def _told(
     joint: JointRelease, plans: Sequence[Plan], rows: JointRows, kept: IntArray
 ) -> Iterator[_Needed]:
-    """Each row that is needed, with the tables of both parts that are about it."""
+    """Yield each needed row, with the tables of both parts that count its records."""
     for row in kept.tolist():
         link = joint.links[int(rows.link[row])]
         labels = [
@@ -150,7 +150,7 @@ def _told(
 
 
 def _masks(link: Link, side: int, labels: Sequence[object], plan: Plan) -> Masks:
-    """What a row counts of one part."""
+    """Return the records of one part that a row counts."""
     masks = list(link.predicates[side])
     for pair, label in zip(link.by, labels, strict=True):
         groups = pair[side]
@@ -160,7 +160,7 @@ def _masks(link: Link, side: int, labels: Sequence[object], plan: Plan) -> Masks
 
 
 def _tables(plan: Plan, masks: Masks) -> str:
-    """The tables that count these records, or else those that tell them from others."""
+    """Name the tables that count these records, or else those that distinguish them from others."""
     release, full = plan.release, plan.release.full
     unit = release.geography.unit.name
     here = [table for table in plan.tables if unit in table.levels]

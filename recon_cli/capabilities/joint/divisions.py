@@ -1,8 +1,8 @@
 """Who lives with whom: the households that are in every solution with all their members.
 
-A division of a place is a number of households of each composition, and of the records that stand
-by themselves, with the counts of all parts: Eq. (division) of docs/method.md. What is asked is the
-least number of each composition over all divisions.
+A division of a place is a number of households of each composition, and of the separate records,
+with the counts of all parts: Eq. (division) of docs/method.md. The search is for the least number
+of each composition over all divisions.
 
 See *composition* in docs/glossary.md.
 """
@@ -53,7 +53,7 @@ class CertainHousehold:
     """A household that is in every solution with all its members.
 
     Attributes:
-        number: How many of them there are at least.
+        number: Least number of them.
         cells: The histogram cells of its members and its own, among those of all parts one after
             the other, rising, each as often as there are such members.
     """
@@ -64,12 +64,11 @@ class CertainHousehold:
 
 @dataclass(frozen=True)
 class PlaceDivision:
-    """What is known of who lives with whom in one place.
+    """The results about who lives with whom in one place.
 
     Attributes:
-        status: What is known, as of places in `recon_cli.capabilities.joint.units.STATUSES`, or
-            `NOT_ASKED`.
-        compositions: How many were listed.
+        status: Status, as of places in `recon_cli.capabilities.joint.units.STATUSES`, or
+        compositions: Number of listed compositions.
         most: No division has more households with members; −1 where that is not asked, as a
             division has one that is not certain.
         certain: Those that are in every one.
@@ -84,16 +83,16 @@ class PlaceDivision:
 
     @property
     def is_unique(self) -> bool:
-        """Whether there is one division only, and somebody to be divided."""
+        """Report whether there is only one division, of at least one person."""
         return 0 < self.most == sum(each.number for each in self.certain)
 
 
 def find_divisions(
     joint: JointRelease, parts: Sequence[Part], found: JointCertainty, options: JointOptions
 ) -> list[PlaceDivision]:
-    """For each place its households with all their members in every division, Eq. (division).
+    """Find for each place its households with all their members in every division, Eq. (division).
 
-    Nothing is asked where no compositions may be listed.
+    Skipped if no compositions may be listed.
 
     Raises:
         ConfigError: The links do not say who belongs to whom.
@@ -140,7 +139,7 @@ def find_divisions(
 def _search(
     records: PlaceRecords, program: JointProgram, here: IntArray, options: JointOptions, seed: int
 ) -> _Search:
-    """What is asked of one place, of whose candidates ``here`` are the places in the program."""
+    """Set up the search in one place, whose candidates are ``here`` in the program."""
     part = program.part[here]
     listing = list_compositions(records, rows_within(program.own, here), options.compositions)
     return _Search(
@@ -160,7 +159,7 @@ class _Search:
 
     Attributes:
         rows: Over the candidates.
-        upper: Of each candidate.
+        upper: Upper bound of each candidate.
         cell: Its histogram cell.
         is_household: Whether it is a household with members, of the second part.
         is_told: Whether it is of a part whose records are told.
@@ -175,7 +174,7 @@ class _Search:
     effort: Effort
 
     def division(self) -> PlaceDivision | None:
-        """What is in every division; None if there is none."""
+        """Find what is in every division; None if there is none."""
         listing, E = self.listing, self.listing.expansion
         if not listing.compositions and not listing.is_complete:
             return PlaceDivision(STATUSES[BOUNDED])
@@ -227,7 +226,7 @@ class _Search:
     def _greatest(
         self, program: IntegerProgram, count: IntArray, known: IntArray, spent: float
     ) -> Ledger:
-        """The greatest value of a count, or what none is above where the effort ends before.
+        """Find the greatest value of a count, or an upper bound if the budget runs out.
 
         Args:
             spent: Deterministic seconds.
@@ -240,7 +239,7 @@ class _Search:
         return ledger
 
     def _most(self) -> IntArray:
-        """The most of each variable that its candidates allow."""
+        """Return the upper bound of each variable by its candidates."""
         E = sparse.csc_array(self.listing.expansion)
         if not E.nnz:
             return np.zeros(E.shape[1], dtype=np.int64)
@@ -248,7 +247,7 @@ class _Search:
         return most
 
     def _alike(self, values: IntArray) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """The compositions that a division has, as they are told.
+        """Return the compositions of a division in terms of output columns.
 
         Returns:
             Sparse (histogram cells × distinct compositions) what each has, and sparse (distinct
@@ -273,7 +272,7 @@ class _Search:
         return columns, sparse.csr_array(wide)
 
     def _certain(self, told: sparse.csr_array, least: IntArray) -> Iterator[CertainHousehold]:
-        """Those compositions of which there is always one."""
+        """Yield the compositions whose least number is positive."""
         for at in np.flatnonzero(least > 0).tolist():
             entries = slice(told.indptr[at], told.indptr[at + 1])
             cells = np.repeat(told.indices[entries], told.data[entries]).tolist()
@@ -281,7 +280,7 @@ class _Search:
 
 
 def told_divisions(divisions: Sequence[PlaceDivision]) -> list[pl.Series]:
-    """What is known of each place, as columns."""
+    """Return the results of each place as columns."""
     certain = [sum(each.number for each in division.certain) for division in divisions]
     return [
         pl.Series("compositions", [each.compositions for each in divisions], pl.Int32),
@@ -294,7 +293,7 @@ def told_divisions(divisions: Sequence[PlaceDivision]) -> list[pl.Series]:
 def certain_households(
     parts: Sequence[Part], geoids: pl.Series, divisions: Sequence[PlaceDivision]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A row for each household that is certain with every member, and for each such member.
+    """List each household that is certain with every member, and each such member.
 
     Returns:
         The geoid, ``composition`` (from 1 in each place), ``households`` (how many of them there

@@ -1,9 +1,9 @@
-"""What the links of a joint release say of one household and its members by themselves.
+"""Links of a joint release, applied to one household and its members.
 
-A link that adds up sizes says who belongs to whom: the records of its first part are *members*,
-those of its second part *households*. Each link between the two holds for every household with its
-own members, as it does for a whole place: the household has one householder, with what it is
-counted under, as many members as its size says, and nobody of an age that it is said not to have.
+A link that adds up sizes states membership: the records of its first part are *members*, those of
+its second part *households*. Each link between the two holds for every household with its own
+members, as it does for a whole place: the household has one householder, in the groups where it is
+counted, as many members as its size states, and no member of an excluded age.
 
 See *composition* in docs/glossary.md.
 """
@@ -26,7 +26,7 @@ MANY = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class HouseholdLinks:
-    """The links of a joint release by what they are between.
+    """The links of a joint release, grouped by what they connect.
 
     Attributes:
         members: Numbers of the parts whose records are members of households.
@@ -43,7 +43,7 @@ class HouseholdLinks:
 
     @classmethod
     def of(cls, joint: JointRelease) -> HouseholdLinks:
-        """Of a joint release.
+        """Group the links of a joint release.
 
         Raises:
             ConfigError: No link adds up sizes of the first two parts, or a part is of neither kind.
@@ -69,7 +69,7 @@ class HouseholdLinks:
 
     @staticmethod
     def _is_between(link: Link, members: Sequence[int], households: Sequence[int]) -> bool:
-        """Whether a link is from members to households; an equation may be written either way."""
+        """Test whether a link connects members and households; equations go either way."""
         one, other = link.parts
         if link.kind is LinkKind.EQUAL and one in households:
             one, other = other, one
@@ -77,7 +77,7 @@ class HouseholdLinks:
 
     @property
     def sums(self) -> tuple[int, ...]:
-        """The links that say who is a member of a household."""
+        """Return the links that state the members of a household."""
         links = self.joint.links
         return tuple(at for at in self.between if links[at].kind is LinkKind.SUM)
 
@@ -87,7 +87,7 @@ class PlaceRecords:
     """The candidates of all parts in one place.
 
     Attributes:
-        codes: Of these candidates.
+        codes: Link codes of these candidates.
         part: For each its part.
         upper: For each the most records.
     """
@@ -99,12 +99,12 @@ class PlaceRecords:
 
     @property
     def is_counted(self) -> BoolArray:
-        """Which candidates are members of households, or households with members."""
+        """Return the candidates that are members of households, or households with members."""
         counted: BoolArray = np.any(self.codes.code[list(self.links.sums)] >= 0, axis=0)
         return counted
 
     def described(self, kind: Sequence[int]) -> IntArray:
-        """The members, or households, as all parts of the kind together describe one.
+        """Combine all parts' descriptions of a kind: members or households.
 
         Returns:
             (records × parts of the kind) candidates that links allow to be the same record.
@@ -128,7 +128,7 @@ class PlaceRecords:
 
 @dataclass(frozen=True)
 class Requirements:
-    """What each link asks of the members of households.
+    """The requirements of each link for the members of households.
 
     Attributes:
         code: (households × links) the group whose members it counts; −1 where there may be none.
@@ -142,7 +142,7 @@ class Requirements:
 
     @classmethod
     def of(cls, records: PlaceRecords, households: IntArray) -> Requirements:
-        """Of households, as from `PlaceRecords.described`."""
+        """Compute the requirements of households from `PlaceRecords.described`."""
         links, shape = records.links, (len(households), len(records.links.between))
         code = np.full(shape, -1, dtype=np.int64)
         least, most = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
@@ -156,7 +156,7 @@ class Requirements:
 
 
 def member_codes(records: PlaceRecords, members: IntArray) -> IntArray:
-    """(members × links) the group in which each link counts a member, −1 for none."""
+    """Return (members × links) groups in which each link counts a member, −1 for none."""
     links = records.links
     code = np.full((len(members), len(links.between)), -1, dtype=np.int64)
     for at, number in enumerate(links.between):
@@ -167,13 +167,13 @@ def member_codes(records: PlaceRecords, members: IntArray) -> IntArray:
 
 
 def household_part(links: HouseholdLinks, link: Link) -> int:
-    """The part of a link that is about households."""
+    """Return the part of a link that is about households."""
     one, other = link.parts
     return other if other in links.households else one
 
 
 def _ends(link: Link, size: IntArray) -> tuple[IntArray, IntArray]:
-    """The least and the most members of a household that a link counts."""
+    """Return the least and the most members of a household that a link counts."""
     one = np.ones_like(size)
     if link.kind is LinkKind.EQUAL:
         return one, one

@@ -1,8 +1,8 @@
 """The least number of each record over all solutions of a place's program.
 
-Most records are lacking somewhere: solutions that lack as many as possible are looked for first,
-among the variables that the relaxation makes likely. Duals, added up in whole numbers, prove
-most of what is left; cases prove what duals stop short of; two engines come last.
+Most records are missing in some solution. So the search first looks for solutions that lack as many
+as possible, among the variables that the relaxation makes likely. Duals, added up in integers,
+prove most of the rest; case splits prove what duals do not; two engines come last.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CONFIRMATION = 60.0
 
 @dataclass(frozen=True)
 class Start:
-    """What is known before.
+    """The bounds and solutions known before the search.
 
     Attributes:
         known: Solutions, at least one.
@@ -54,12 +54,12 @@ class Start:
 def least_records(
     program: IntegerProgram, sums: sparse.csr_array, start: Start, effort: Effort
 ) -> Ledger:
-    """The least of each sum of variables, as far as the effort goes.
+    """Find the least value of each sum of variables, within the budget.
 
     Args:
-        program: Of a place.
+        program: Program of a place.
         sums: Sparse (sums × variables) of ones.
-        start: Where to begin.
+        start: Initial bounds and solutions.
         effort: Its limit is for everything together.
     """
     ledger = Ledger(program, sums, start.known)
@@ -72,7 +72,7 @@ def least_records(
 
 
 class _Search:
-    """A ledger of least values being filled, and the effort that is left."""
+    """A ledger of least values, and the remaining budget."""
 
     def __init__(self, ledger: Ledger, likely: IntArray, effort: Effort) -> None:
         program = ledger.program
@@ -84,7 +84,7 @@ class _Search:
 
     @property
     def left(self) -> float:
-        """Deterministic seconds that are left."""
+        """Return the remaining deterministic seconds."""
         return self.effort.limit - self.ledger.effort
 
     def _spent(self, seconds: float) -> None:
@@ -99,7 +99,7 @@ class _Search:
         return vertex
 
     def refute(self) -> None:
-        """Look for solutions that lack as many of the open records as possible."""
+        """Search for solutions that lack as many of the open records as possible."""
         ledger, dry = self.ledger, 0
         by_variable = sparse.csr_array(ledger.functionals.T)
         while dry < _DRY and self.left > 0 and ledger.is_open_below.any():
@@ -111,7 +111,7 @@ class _Search:
             dry = 0 if is_new else dry + 1
 
     def _look_near(self, vertex: Vertex, cost: FloatArray, asked: IntArray) -> bool:
-        """Whether a solution at or near a vertex shows anything new."""
+        """Test whether a solution at or near a vertex has any new value."""
         solution = self.program.rounded(vertex.values)
         if not len(solution):
             among = self._among(vertex, cost, _FEW, self.ledger.known[-1])
@@ -120,22 +120,22 @@ class _Search:
         return len(solution) > 0 and self._keep(solution)
 
     def _keep(self, solution: IntArray) -> bool:
-        """Keep a solution if it has less of any sum than was known; whether it does."""
+        """Keep a solution with a smaller sum than known; return whether it has one."""
         is_less = (self.ledger.functionals @ solution < self.ledger.least).any()
         return bool(is_less) and self.ledger.add_solution(solution)
 
     def _among(self, vertex: Vertex, cost: FloatArray, times: int, known: IntArray) -> IntArray:
-        """Likely variables, and those of a known solution."""
+        """Select likely variables, and those of a known solution."""
         likely = likely_variables(self.program, cost, vertex, times)
         return np.union1d(likely, np.flatnonzero(known))
 
     def settle(self, k: int) -> None:
-        """The least of one sum: what proves it, or solutions with less."""
+        """Find the least value of one sum, by a proof or solutions with less."""
         while self.ledger.is_open(k, 1) and self.left > 0 and self._step(k):
             pass
 
     def _step(self, k: int) -> bool:
-        """Whether a solution has less of a sum than was known; proofs are looked for, too."""
+        """Search for a solution with a smaller sum, and proofs; return whether one was found."""
         ledger, functional = self.ledger, self.ledger.coefficients(k)
         vertex = self._vertex(functional.astype(np.float64))
         if not len(vertex.values):
@@ -152,7 +152,7 @@ class _Search:
         return self._look_below(k, vertex, functional) or self._prove(k, functional)
 
     def _look_below(self, k: int, vertex: Vertex, functional: IntArray) -> bool:
-        """Whether a solution among likely variables has less of a sum than was known."""
+        """Search among likely variables for a solution with a smaller sum."""
         fewer = self._fewer(k, functional)
         for times in (_FEW, _MORE):
             among = self._among(vertex, functional.astype(np.float64), times, self.ledger.known[0])
@@ -163,7 +163,7 @@ class _Search:
         return False
 
     def _fewer(self, k: int, functional: IntArray) -> IntegerProgram:
-        """The solutions that have less of a sum than was known."""
+        """Restrict the program to solutions with a smaller sum than known."""
         row = sparse.csr_array(functional[None])
         proven, most = self.ledger.proven(k, 1), int(self.ledger.least[k]) - 1
         return with_rows(self.program, LinearConstraints(row, np.array([proven]), np.array([most])))

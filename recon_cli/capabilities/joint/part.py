@@ -34,7 +34,7 @@ from recon_cli.schema.joint import JointRelease
 
 @dataclass(frozen=True)
 class PartInput:
-    """What a part's plan is made from.
+    """The inputs of a part's plan.
 
     Attributes:
         tables: Those in use.
@@ -58,7 +58,7 @@ class PartPlan:
 
     @classmethod
     def of(cls, joint: JointRelease, side: int, given: PartInput) -> PartPlan:
-        """Of the first (0) or second part."""
+        """Plan the first (0) or second part."""
         release, tables, coverage = given.release, given.tables, given.coverage
         columns = histogram_columns(release, tables, coverage)
         masks = [*histogram_masks(release, columns), *link_masks(joint.links, release, side)]
@@ -70,11 +70,11 @@ class Part:
     """A part in one partition, each place alone: Eq. 4.9 of the 2010 study.
 
     Attributes:
-        system: Of all places.
+        system: System of all places.
         rows: Its relaxed rows.
-        bounds: What propagation proves of the part alone.
+        bounds: Bounds from propagation in the part alone.
         histogram: The histogram cells of its candidates.
-        geoids: Of its places.
+        geoids: Geoids of its places.
     """
 
     made: PartPlan
@@ -87,7 +87,7 @@ class Part:
 
     @classmethod
     def of(cls, made: PartPlan, published: Publication) -> Part:
-        """Of published counts.
+        """Build the part from published counts.
 
         Raises:
             ContradictionError: They contradict each other.
@@ -119,17 +119,17 @@ class Part:
 
     @cached_property
     def _row_ends(self) -> tuple[IntArray, IntArray]:
-        """The rows in the order of their units, and the units in that order."""
+        """Return the rows sorted by unit, and the units in that order."""
         of_row = self.system.candidates.unit[self.rows.A.indices[self.rows.A.indptr[:-1]]]
         order = np.argsort(of_row, kind="stable")
         return order, of_row[order]
 
     def within(self, geoids: pl.Series, is_asked: BoolArray) -> PlacesOfPart:
-        """The candidates in some neighbouring places.
+        """Restrict the part to the candidates in some neighbouring places.
 
         Args:
-            geoids: Of the places, rising.
-            is_asked: Which of them are asked about.
+            geoids: Geoids of the places, sorted.
+            is_asked: Mask of the places in question.
         """
         first = self.geoids.search_sorted(geoids[0], "left")
         last = self.geoids.search_sorted(geoids[-1], "right")
@@ -160,7 +160,7 @@ class Part:
         )
 
     def numbered(self, geoids: pl.Series) -> IntArray:
-        """For each candidate the place of its unit in ``geoids``; −1 if it is not among them."""
+        """Return for each candidate the index of its unit in ``geoids``; −1 if absent."""
         table = pl.DataFrame({"geoid": geoids, "at": np.arange(len(geoids))})
         found = pl.DataFrame({"geoid": self.geoids}).join(
             table, on="geoid", how="left", maintain_order="left"
@@ -170,16 +170,16 @@ class Part:
         return numbered
 
     def linked(self, unit: IntArray) -> LinkedPart:
-        """What links need; ``unit`` as from `numbered`."""
+        """Return the inputs of links; ``unit`` from `numbered`."""
         return LinkedPart(self.made.plan, self.system.candidates, unit, self.bounds.upper)
 
     @property
     def is_bounded(self) -> BoolArray:
-        """For each place whether its counts bound all records that are there."""
+        """Test for each place whether its counts bound all records there."""
         return self.system.is_bounded & self.system.is_listed
 
     def frame(self) -> pl.DataFrame:
-        """One row per histogram cell: the unit's geoid and the columns."""
+        """Return one row for each histogram cell: the unit's geoid and the columns."""
         return self.histogram.frame(self.made.plan, self.counts, self.system)
 
 
@@ -190,13 +190,13 @@ class PlacesOfPart:
     Attributes:
         of_unit: For each candidate its place, from 0.
         place: The same; −1 where nothing is asked about it.
-        lower: What propagation proves of the part alone.
+        lower: Lower bounds from propagation in the part alone.
         upper: Likewise.
         rows: Its relaxed rows there.
         of_cell: For each candidate its histogram cell, from 0.
-        cells: How many of these there are.
-        first_column: Of the candidates, among those of the part.
-        first_cell: Of the histogram cells, likewise.
+        cells: Number of these cells.
+        first_column: Index of the first candidate among those of the part.
+        first_cell: Index of the first histogram cell among those of the part.
     """
 
     plan: Plan
@@ -213,12 +213,12 @@ class PlacesOfPart:
 
     @property
     def linked(self) -> LinkedPart:
-        """What links need."""
+        """Return the inputs of links."""
         return LinkedPart(self.plan, self.candidates, self.place, self.upper)
 
 
 def rows_within(rows: LinearConstraints, columns: IntArray) -> LinearConstraints:
-    """The rows that have any of some columns, of which none has others as well."""
+    """Select the rows with any of some columns, none of which may have other columns."""
     inside = over(rows, columns)
     keep = np.flatnonzero(np.diff(inside.A.indptr) > 0)
     A = sparse.csr_array(inside.A[keep])
@@ -226,12 +226,12 @@ def rows_within(rows: LinearConstraints, columns: IntArray) -> LinearConstraints
 
 
 def over(rows: LinearConstraints, columns: IntArray) -> LinearConstraints:
-    """Rows over some columns."""
+    """Restrict rows to some columns."""
     return LinearConstraints(sparse.csr_array(rows.A[:, columns]), rows.least, rows.most)
 
 
 def stacked(first: LinearConstraints, second: LinearConstraints) -> LinearConstraints:
-    """The rows of both."""
+    """Stack the rows of both."""
     return LinearConstraints(
         sparse.csr_array(sparse.vstack([first.A, second.A])),
         np.concatenate([first.least, second.least]),

@@ -1,4 +1,4 @@
-"""Which records of two parts are in every joint solution? The question of `recon joint`."""
+"""The question of `recon joint`: which records of two parts are in every joint solution."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from recon_cli.schema.joint import JointRelease
 
 @dataclass(frozen=True)
 class JointQuestion(Question):
-    """Which records of two parts are in every joint solution?
+    """The question of which records of two parts are in every joint solution.
 
     Attributes:
-        plans: Of each part.
+        plans: Plan of each part.
     """
 
     joint: JointRelease
@@ -44,13 +44,13 @@ class JointQuestion(Question):
 
     @classmethod
     def of(cls, joint: JointRelease, parts: Sequence[PartInput], options: JointOptions) -> Self:
-        """For some tables of each."""
+        """Prepare for some tables of each part."""
         plans = (PartPlan.of(joint, number, each) for number, each in enumerate(parts))
         return cls(joint, tuple(plans), options)
 
     @property
     def release(self) -> Release:
-        """The first part's schema."""
+        """Return the first part's schema."""
         return self.plans[0].plan.release
 
     def ask(
@@ -59,7 +59,7 @@ class JointQuestion(Question):
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> Answer:
-        """The rows of ``joint/``, ``joint_partner/``, ``joint_units/`` and of the compositions.
+        """Answer with rows of ``joint/``, ``joint_partner/``, ``joint_units/`` and compositions.
 
         Raises:
             ContradictionError: The counts of one part, or of all, contradict each other.
@@ -97,7 +97,7 @@ class JointQuestion(Question):
         )
 
     def _units(self, parts: Sequence[Part], found: JointCertainty) -> pl.DataFrame:
-        """A row a place."""
+        """Make a row for each place."""
         columns = [found.geoids.alias(self.release.geoid_column)]
         for side, (name, part) in enumerate(zip(self.joint.names, parts[:2], strict=False)):
             at = found.geoids.search_sorted(part.geoids).cast(pl.Int64).to_numpy()

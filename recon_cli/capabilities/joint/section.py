@@ -1,4 +1,4 @@
-"""What releases of the same places prove together, and what each of them by itself."""
+"""The report's section on joint proofs, beside those of each release alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TITLE = "Releases together"
 
 
 def _render(found: JointFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """Both kinds of records: how many are certain by their own tables, and how many together."""
+    """Report for both kinds of records how many are certain alone, and together."""
     if are_all_open(found.manifest):
         return (ReportSection(_KEY, _TITLE, (_introduction(found), _open(found, words))),)
     figure = Figure(
@@ -85,7 +85,7 @@ def _introduction(found: JointFindings) -> str:
 
 
 def _open(found: JointFindings, words: Words) -> str:
-    """Say that nothing was proven since nothing bounds one of the sides."""
+    """State that nothing is proven because the records of one side are unbounded."""
     units, sides = found.manifest.totals["units"], map(plural, found.shown_parts)
     return (
         f"**Open:** in {of_units(units, words)} no table bounds the {' or the '.join(sides)}: how "
@@ -95,7 +95,7 @@ def _open(found: JointFindings, words: Words) -> str:
 
 
 def _together(found: JointFindings, divisions: DivisionFindings, words: Words) -> str:
-    """Who lives with whom, in a sentence."""
+    """Describe who provably lives with whom."""
     kind = plural(found.shown_parts[1])
     records = found.by_size.row(0, named=True)[f"{found.shown_parts[1]}_records"]
     share = percentage(divisions.certain, records)
@@ -109,7 +109,7 @@ def _together(found: JointFindings, divisions: DivisionFindings, words: Words) -
 
 
 def _certain(row: dict[str, int], part: str) -> str:
-    """Of one kind, in a sentence."""
+    """Describe the certain records of one kind."""
     records, alone, joint = (row[f"{part}_{what}"] for what in COUNTED)
     kind = plural(part) if records != 1 else part
     return (
@@ -119,7 +119,7 @@ def _certain(row: dict[str, int], part: str) -> str:
 
 
 def _shares(row: dict[str, int], part: str) -> dict[str, float | None]:
-    """Percent of the records of one kind."""
+    """Return percentages of the records of one kind."""
     records, alone, joint = (row[f"{part}_{what}"] for what in COUNTED)
     parts = {"alone": alone, "joint": joint - alone, "rest": records - joint, "certain": joint}
     return {name: percent_of(number, records) for name, number in parts.items()}
@@ -137,7 +137,7 @@ def _panel(by_size: pl.DataFrame, part: str, words: Words) -> Panel:
 
 
 def _alt(found: JointFindings, part: str, words: Words) -> str:
-    """A panel, for those who do not see it."""
+    """Describe a panel for readers who cannot see it."""
     rows = found.by_size.iter_rows(named=True)
     shares = [
         f"{size_label(row['size'])}: {percent(of['alone'])}% alone, {percent(of['certain'])}%"
@@ -168,7 +168,7 @@ def _sheet(by_size: pl.DataFrame, part: str, words: Words) -> ResultTable:
 
 
 def _worst(found: JointFindings, words: Words) -> ResultTable:
-    """The places where the releases say most together that neither says alone."""
+    """List the places where the releases prove most together beyond each alone."""
     header = [words.unit]
     for part in found.shown_parts:
         header += [plural(part), "certain alone", "together"]

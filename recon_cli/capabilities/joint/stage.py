@@ -1,4 +1,4 @@
-"""`recon joint`: the ``tables/`` of two runs → ``joint/`` and what lies beside it."""
+"""Run `recon joint`: the ``tables/`` of two runs → ``joint/`` and the folders beside it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GRAIN = 500
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Ask what releases of the same places prove together.
+    """Open the stage of joint proofs.
 
     Raises:
         ConfigError: There are no such links, or they are of other releases.
@@ -88,7 +88,7 @@ def _assumed(release: Release, config: Joint) -> Release:
 
 
 def _part(release: Release, tables: Folder) -> Any:
-    """All published tables of a part."""
+    """Select all published tables of a part."""
     with undisturbed():
         from recon_cli.capabilities.joint.part import PartInput
 

@@ -42,7 +42,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
 
 
 def _who_lives_with_whom(manifest: Manifest, unit: str) -> list[Fact]:
-    """Where it was asked for."""
+    """Report who lives with whom, if it was asked for."""
     totals, partner = manifest.totals, shown_parts(manifest)[1]
     if not manifest.notes["compositions"]:
         return []

@@ -1,8 +1,7 @@
 """The records of two parts that are in every joint solution, place by place.
 
 The parts' rows and the links between them are one program: Eq. (together) of docs/method.md. Its
-certain records are asked for first; of those that there are, whether their own part alone proves
-them, too.
+certain records are found first; then which of these their own part alone proves, too.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class JointProgram:
         cell: For each its histogram cell, among those of all parts one after the other.
         own: The parts' rows over them.
         rows: And those of links.
-        bounds: What propagation proves of them.
+        bounds: Bounds from propagation.
     """
 
     places: IntArray
@@ -71,18 +70,17 @@ class JointProgram:
 
 @dataclass(frozen=True)
 class JointCertainty:
-    """What all parts together prove in one partition.
+    """The joint proofs of one partition.
 
     Attributes:
-        programs: What it was asked of, if they are wanted.
+        programs: Programs that were solved, if they are wanted.
         geoids: The places of any part, rising.
         status: For each the place in `STATUSES` of what is known.
         records: (parts × places) records of each part in a joint solution; of those `UNDECIDED` and
             beyond, what propagation puts there.
         alone: For each part, for each of its histogram cells the records that it proves by itself.
         together: The same for all parts together.
-        confirmed: Of these the records that rest on the word of two engines; of all others a proof
-            was added up in whole numbers.
+        confirmed: Number of these records that rest on two engines alone; of all others a proof
         seconds: For each place deterministic seconds.
     """
 
@@ -97,7 +95,7 @@ class JointCertainty:
 
     @classmethod
     def of(cls, batches: Sequence[JointCertainty], parts: int) -> Self:
-        """Of batches of places, one after the other."""
+        """Concatenate batches of places."""
         nothing = np.empty(0, dtype=np.int64)
         return cls(
             tuple(program for b in batches for program in b.programs),
@@ -120,9 +118,9 @@ class JointCertainty:
 def find_certain(
     joint: JointRelease, parts: Sequence[Part], options: JointOptions, quarantine: Quarantine
 ) -> JointCertainty:
-    """The least number of each record over all joint solutions, Eq. (together), and by its part.
+    """Find the least number of each record over all joint solutions, Eq. (together), and alone.
 
-    Of the third part and further ones only what propagation proves is told.
+    For the third part and further ones only results of propagation are returned.
 
     Raises:
         ContradictionError: All parts are possible, and not together; names tables, and the link.
@@ -141,7 +139,7 @@ def find_certain(
 
 
 def _asked(parts: Sequence[Part], geoids: pl.Series) -> IntArray:
-    """For each place `PROVEN` until something else is known, or why nothing is asked about it.
+    """Return for each place `PROVEN` for now, or why it is not examined.
 
     One part lacks it, or counts do not bound all records.
     """
@@ -156,7 +154,7 @@ def _asked(parts: Sequence[Part], geoids: pl.Series) -> IntArray:
 
 
 def _batches(parts: Sequence[Part], geoids: pl.Series) -> Iterator[slice]:
-    """Neighbouring places with so many candidates together that memory is bounded."""
+    """Yield batches of neighbouring places, limited in candidates to bound memory."""
     size = np.zeros(len(geoids), dtype=np.int64)
     for part in parts:
         at = geoids.search_sorted(part.geoids).cast(pl.Int64).to_numpy()
@@ -169,14 +167,14 @@ def _batches(parts: Sequence[Part], geoids: pl.Series) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Some places.
+    """A batch of places to examine.
 
     Attributes:
         batch: Which of all.
         status: For each the place in `STATUSES`: `PROVEN` where something is asked about it.
-        watched: Of all places.
-        first_column: Of each part, among the candidates of all.
-        first_cell: Of each part, among the histogram cells of all.
+        watched: Quarantine of all places.
+        first_column: Index of each part's first candidate among those of all parts.
+        first_cell: Index of each part's first histogram cell among those of all parts.
     """
 
     batch: slice
@@ -188,7 +186,7 @@ class _Asked:
 
 
 class _Places:
-    """The program of some places, and what is known so far.
+    """The program of some places, and the results so far.
 
     Columns are the candidates of all parts, one part after the other, and so are cells.
     """
@@ -236,16 +234,16 @@ class _Places:
         self.known: dict[int, _Solved] = {}
 
     def _all(self, of: Callable[[PlacesOfPart], IntArray]) -> IntArray:
-        """What each part says of its columns or rows, one after the other."""
+        """Concatenate an array of each part."""
         found: IntArray = np.concatenate([of(part) for part in self.parts])
         return found
 
     def _by_cell(self, columns: IntArray, values: IntArray) -> IntArray:
-        """Sums of some columns' values by histogram cell."""
+        """Sum some columns' values by histogram cell."""
         return np.bincount(self.of_cell[columns], values, self.first_cell[-1]).astype(np.int64)
 
     def _own_rows(self) -> LinearConstraints:
-        """The parts' own rows of the columns in question."""
+        """Return the parts' own rows over the columns in question."""
         blocks = sparse.block_diag([part.rows.A for part in self.parts], format="csr")
         every = LinearConstraints(
             sparse.csr_array(blocks),
@@ -255,7 +253,7 @@ class _Places:
         return rows_within(every, self.columns)
 
     def _linking(self, rows: IntArray) -> LinearConstraints:
-        """Some rows of links over the columns in question."""
+        """Return some rows of links over the columns in question."""
         every = self.links.rows
         A = sparse.csr_array(every.A[rows][:, self.columns])
         return LinearConstraints(A, every.least[rows], every.most[rows])
@@ -269,7 +267,7 @@ class _Places:
         return Bounds(found.lower, found.upper, self.alone_bounds.is_open, found.conflict)
 
     def _contradiction(self, unit: int) -> ContradictionError:
-        """Why a place has no joint solution."""
+        """Return the error for a place without a joint solution."""
         here = np.flatnonzero(self.label == unit)
         link = np.flatnonzero(self.links.unit == unit)
         return joint_contradiction(
@@ -290,7 +288,7 @@ class _Places:
         return digest_seed(self.options.seed, purpose, self.geoids[unit])
 
     def settled(self) -> JointCertainty:
-        """All of them."""
+        """Settle all places."""
         for component in split_components(
             self.rows, self.bounds, self.label, targets=self.label, pack=1
         ):
@@ -324,7 +322,7 @@ class _Places:
         )
 
     def _programs(self) -> tuple[JointProgram, ...]:
-        """The program, where compositions will be asked for; it is large."""
+        """Return the program if compositions will be examined; it is large."""
         if not self.options.compositions:
             return ()
         part, cell = self.part[self.columns], self.of_cell[self.columns]
@@ -346,7 +344,7 @@ class _Places:
         return (program,)
 
     def _settle_together(self, unit: int, component: Component) -> None:
-        """A joint solution of a place, and the least of each record that it has."""
+        """Find a joint solution of a place, and the least number of each of its records."""
         seed = self._seed("joint", unit)
         found = first_solution(component.program, Effort(seed, self.options.unit_seconds))
         solution = found.solution
@@ -370,7 +368,7 @@ class _Places:
         self.known[unit] = _Solved(columns, known)
 
     def _settle_alone(self, unit: int, component: Component) -> None:
-        """What a part proves by itself of the records that all prove."""
+        """Find which of the jointly proven records a part proves alone."""
         columns = self.columns[component.columns]
         cells = np.unique(self.of_cell[columns])
         cells = cells[self.together[cells] > self.alone[cells]]
@@ -391,7 +389,7 @@ class _Places:
         start: Start,
         effort: Effort,
     ) -> Ledger:
-        """The least of each of some histogram cells in a component."""
+        """Find the least number of people in some histogram cells of a component."""
         of_column = self.of_cell[self.columns[component.columns]]
         place = np.minimum(np.searchsorted(cells, of_column), len(cells) - 1)
         inside = np.flatnonzero(cells[place] == of_column)
@@ -404,7 +402,7 @@ class _Places:
         return ledger
 
     def _known(self, unit: int, columns: IntArray) -> list[IntArray]:
-        """Joint solutions over some columns of one part."""
+        """Return joint solutions over some columns of one part."""
         if unit not in self.known:
             return [self.values[columns]]
         solved, found = self.known[unit], []
@@ -426,9 +424,9 @@ class _Solved:
 
 
 def _confirmed(ledger: Ledger) -> IntArray:
-    """For each least value how much of it rests on the word of two engines alone.
+    """Return for each least value how much of it rests on two engines alone.
 
-    Every other proof is added up once more, in whole numbers of any length.
+    Every other proof is added up once more, in integers of any length.
 
     Raises:
         ValueError: A proof does not come to what it is there for.
@@ -445,7 +443,7 @@ def _confirmed(ledger: Ledger) -> IntArray:
 
 
 def certain_records(part: Part, alone: IntArray, together: IntArray) -> Iterator[pl.DataFrame]:
-    """A row for each certain record: the geoid, its histogram columns, and ``proof``."""
+    """Yield a row for each certain record: the geoid, its histogram columns, and ``proof``."""
     frame = part.frame()
     for proof, number in (("alone", alone), ("joint", together - alone)):
         rows = np.repeat(np.arange(len(number)), number)
