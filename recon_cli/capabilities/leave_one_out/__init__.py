@@ -1,4 +1,4 @@
-"""Leave-one-out: what the counts tell of a person, with that person in them and without."""
+"""Leave-one-out: conclusions about a person with and without that person in the counts."""
 
 from recon_cli.stage import Stage
 

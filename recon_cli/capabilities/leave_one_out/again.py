@@ -1,12 +1,12 @@
-"""The attack from scratch, with everybody in the data and without one person after the other.
+"""Attacks from scratch, with everybody in the data and without one person after the other.
 
-For protected counts: where numbers are suppressed, rounded or perturbed, what is published without
-a person is not what is published with that person less one, and nothing of the first attack need
-hold in the second. It costs an attack on the region for each distinct record.
+For protected counts: if numbers are suppressed, rounded or perturbed, the counts published without
+a person are not those with the person less one, and no result of the first attack need hold in the
+second. This costs an attack on the region for each distinct record.
 
-The study's ideal experiment draws the swap again, too. Households move by numbers of their own, so
-without a person few others move otherwise; what does change is part of what the person's answer
-does to the publication.
+The study's ideal experiment draws the swap again, too. Each household moves by a random number of
+its own, so without a person few others move differently; such changes are part of the effect of the
+person's answers.
 """
 
 from __future__ import annotations
@@ -68,13 +68,12 @@ def attack_again(
     publish: Publish,
     options: LeaveOneOutOptions,
 ) -> pl.DataFrame:
-    """What is concluded about everybody, by an attack on what is published with and without.
+    """Attack the publications with everybody and without each person, and compare conclusions.
 
     Args:
         records: The confidential records of a partition: the unit's geoid and the features.
-        publish: What is published of them. Where chance plays a part it should be the same in
-            each call, or the difference shows the chance, too.
-        options: How to attack; ``share`` and ``within`` say who is left out.
+        publish: Publishes the counts of records. Where chance plays a part it should be the same in
+        options: Options of the attack; ``share`` and ``within`` select who is left out.
 
     Returns:
         As `recon_cli.capabilities.leave_one_out.question.leave_out`.
@@ -89,13 +88,13 @@ def attack_again(
 
 
 def left_out(records: pl.DataFrame, row: int) -> pl.DataFrame:
-    """The records but for one."""
+    """Return the records except one."""
     return records.filter(pl.int_range(pl.len()) != row)
 
 
 @dataclass(frozen=True)
 class ScratchAttack:
-    """An attack that begins anew for each publication.
+    """An attack that starts from scratch for each publication.
 
     Attributes:
         columns: The histogram columns that the tables tell apart.
@@ -118,7 +117,7 @@ class ScratchAttack:
         published: Publication,
         options: LeaveOneOutOptions,
     ) -> ScratchAttack:
-        """Plan it."""
+        """Plan the attack."""
         columns = compared_columns(release, tables, published.coverage, options.gains)
         gained = gained_columns(release, columns, options.gains)
         coverage, is_exact = published.coverage, published.is_exact
@@ -126,7 +125,7 @@ class ScratchAttack:
         return cls(plan, records, published, columns, gained, options)
 
     def people(self, *same: str) -> pl.DataFrame:
-        """Who is left out: a row for each distinct record, ``same`` columns besides.
+        """Return who is left out: a row for each distinct record, with the ``same`` columns.
 
         Returns:
             The unit's geoid, ``same``, ``_row`` (of one of them), ``_<column>`` (the place of its
@@ -153,10 +152,10 @@ class ScratchAttack:
         )
 
     def compare(self, people: pl.DataFrame, without: Without, ways: int = 1) -> list[pl.DataFrame]:
-        """What is concluded with each of some people, maybe of nobody, and without.
+        """Compare conclusions with each of some people, if any, and without.
 
         Args:
-            without: What is published without one of them, in each of the ``ways``.
+            without: Publishes the counts without one of them, in each of the ``ways``.
 
         Returns:
             For each way to publish without them a frame, as from `attack_again`.
@@ -191,7 +190,7 @@ class ScratchAttack:
         return frames
 
     def _world(self, published: Publication, region: str, known: Sequence[_World]) -> _World:
-        """What is published of a region, attacked; nothing is where the same is known."""
+        """Attack what is published about a region, unless the same was attacked before."""
         here = self.plan.release.geography.inside(pl.col("geoid"), region)
         geounits, counts = (each.filter(here) for each in (published.geounits, published.counts))
         part = replace(published, geounits=geounits, counts=counts.sort(counts.columns))
@@ -204,13 +203,13 @@ class ScratchAttack:
 
 
 def _columns(found: Sequence[_Conclusion]) -> list[Any]:
-    """The fields of conclusions, an array each."""
+    """Return the fields of conclusions as arrays."""
     kinds = (np.float64, np.int64, np.int64, np.bool_, np.float64)
     return [np.array([each[at] for each in found], dtype=kind) for at, kind in enumerate(kinds)]
 
 
 class _Conclusion(NamedTuple):
-    """What is concluded about one person; see `Conclusions`."""
+    """The conclusions about one person; see `Conclusions`."""
 
     chance: float
     is_settled: int
@@ -220,7 +219,7 @@ class _Conclusion(NamedTuple):
 
 
 class _World:
-    """What is published of one region, attacked."""
+    """The publication about one region, with the results of the attack."""
 
     def __init__(
         self,
@@ -249,7 +248,7 @@ class _World:
         self.seconds = options.seconds
 
     def conclude(self, geoid: str, values: IntArray, is_gained: BoolArray) -> _Conclusion:
-        """What the attack says of somebody of a unit, who need not be in the counts.
+        """Draw conclusions about a person of a unit, who need not be in the counts.
 
         Args:
             values: For each histogram column the place of the person's value.
@@ -291,12 +290,12 @@ class _World:
 
 @dataclass(frozen=True)
 class SwappedPublication:
-    """How records are swapped, and what is published of them.
+    """A way to swap records and to publish them.
 
     Attributes:
         draw: People → which households move where; the same for the same people.
         move: People and that → people with their new units, in the same order.
-        publish: What is published of people that were moved, each region by itself.
+        publish: Publishes the counts of moved people, each region by itself.
     """
 
     draw: Callable[[pl.DataFrame], pl.DataFrame]
@@ -311,7 +310,7 @@ def attack_swapped(
     swap: SwappedPublication,
     options: LeaveOneOutOptions,
 ) -> pl.DataFrame:
-    """What is concluded about people at their true address, before a swap moved some of them.
+    """Compare conclusions about people at their true address, before a swap moved some of them.
 
     Args:
         persons: The confidential records: the unit's geoid, ``household``, the features.
@@ -334,7 +333,7 @@ def attack_swapped(
     changed: list[int] = []
 
     def without(row: int) -> Sequence[Publication]:
-        """Of the person's region alone: nothing else is attacked."""
+        """Publish the person's region alone: nothing else is attacked."""
         region = release.region.enclosing(str(persons[release.geoid_column][row]))
         here = release.geography.inside(place, region)
         others = left_out(persons, row)
@@ -357,7 +356,7 @@ def attack_swapped(
 
 
 def _units_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
-    """How many units have other records."""
+    """Count the units whose records differ."""
     counts = [each.group_by(each.columns).len() for each in (before, after)]
     names = [*before.columns, "len"]
     differ = [

@@ -1,12 +1,12 @@
-"""What is concluded about people of a batch, with them in the counts and without.
+"""Conclusions about people of a batch, with them in the counts and without.
 
-Without a person the counts have the solutions that are left when his or her record is taken out of
-those that contain it: Eq. (without) of docs/method.md. So the second attack is the first one with a
-lower bound raised by one, and no attack at all where the record is in every solution.
+Without a person, the solutions of the counts are those that contain the person's record, with that
+record removed: Eq. (without) of docs/method.md. So the second attack is the first one with a lower
+bound raised by one, and unnecessary if the record is in every solution.
 
-Only what the conclusions need is asked: whether anybody, and whether somebody else, has the record
-in every solution, and whether anybody else with the same known values differs. Known solutions
-refute most; the duals of one relaxation prove most of the rest.
+Only what the conclusions need is computed: whether anybody, and whether somebody else, has the
+record in every solution, and whether anybody else with the same known values differs. Known
+solutions refute most; the duals of one relaxation prove most of the rest.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CHUNK = 128
 
 @dataclass
 class RecordEnds:
-    """Proven ends of two counts: of a person's record, and of the other people known to be alike.
+    """Proven bounds of two counts: of a person's record, and of others with the same known values.
 
     Attributes:
         least: The least number of people with the record.
@@ -53,29 +53,29 @@ class RecordEnds:
 
     @classmethod
     def of_known(cls, record: IntArray, others: IntArray) -> RecordEnds:
-        """As (people × solutions) known ones have the counts: proven of whom no component holds."""
+        """Start from (people × solutions) known counts, proven for people in no component."""
         least, most = record.min(axis=1), others.max(axis=1)
         return cls(least, least.copy(), most, most.copy())
 
     def at_least(self, people: int) -> IntArray:
-        """Whether so many people have the record in every solution: 1, 0, or −1: undecided."""
+        """Report whether so many people have the record in every solution: 1, 0, −1 if open."""
         return np.where(self.least >= people, 1, np.where(self.least_known < people, 0, -1))
 
     def alone(self, people: int) -> IntArray:
-        """Likewise, and nobody else of the class has other gained values."""
+        """Report the same, and that nobody else of the class has other gained values."""
         nobody = np.where(self.most_others == 0, 1, np.where(self.most_known > 0, 0, -1))
         enough = self.at_least(people)
         return np.where((enough == 0) | (nobody == 0), 0, np.minimum(enough, nobody))
 
     def take(self, other: RecordEnds, at: int) -> None:
-        """The ends of one person as in others."""
+        """Copy the bounds of one person from others."""
         for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
             mine[at] = theirs[at]
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What is asked about some people: how many have the record, and how many others there are.
+    """The questions about some people: how many have the record, and how many others exist.
 
     Attributes:
         program: Where their reference classes are open.
@@ -91,7 +91,7 @@ class Questions:
 def settle_ends(
     ends: RecordEnds, people: IntArray, questions: Questions, known: IntArray, effort: Effort
 ) -> float:
-    """Find the ends of some people's counts, in place, as far as they matter; the seconds.
+    """Find the bounds of some people's counts, in place, as far as needed; return the seconds.
 
     Args:
         known: (solutions × variables) solutions.
@@ -120,7 +120,7 @@ def settle_ends(
 def _least(
     program: IntegerProgram, functional: IntArray, known: IntArray, goal: int, effort: Effort
 ) -> Ledger:
-    """The least value of a functional, as far as it matters whether it is below a goal."""
+    """Find the least value of a functional, as far as needed to compare it with a goal."""
     ledger = Ledger(program, sparse.csr_array(functional[None, :]), list(known))
     search, only = EndSearch(ledger, effort), np.array([0])
     search.bound(only, np.array([1]))
@@ -131,7 +131,7 @@ def _least(
 
 @dataclass(frozen=True)
 class Conclusions:
-    """What is concluded about people; of −1, 0 and 1 the first is undecided.
+    """Conclusions about people: 1 yes, 0 no, −1 undecided.
 
     Attributes:
         chance: The chance that the attack says what is true of the gained columns: Eq. (chance).
@@ -146,7 +146,7 @@ class Conclusions:
 
 @dataclass(frozen=True)
 class BatchComparison:
-    """What is concluded about people from the counts, and from those without each of them.
+    """Conclusions about people from the counts, and from those without each of them.
 
     Attributes:
         deterministic_time: For each person the solver's seconds for both.
@@ -157,7 +157,7 @@ class BatchComparison:
     deterministic_time: FloatArray
 
     def spread(self, places: IntArray, people: int) -> BatchComparison:
-        """The same at some places among more people, of whom nothing is concluded."""
+        """Spread the results to positions among more people, without conclusions for the others."""
 
         def wide(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             spread = np.zeros(people, dtype=values.dtype)
@@ -193,7 +193,7 @@ def compare_batch(
 
 
 class _Comparison:
-    """The counts of the people's classes in both worlds; at first what holds without a solver."""
+    """The counts of the people's classes in both worlds, initially without a solver."""
 
     def __init__(
         self, system: System, sampled: SampledSolutions, classes: ReferenceClasses, people: IntArray
@@ -209,7 +209,7 @@ class _Comparison:
         )
 
     def add(self, component: Component, seconds: float) -> None:
-        """Whoever's reference class is in one component."""
+        """Add the people whose reference class is in one component."""
         here = np.unique(self.classes.whole[0][component.columns])
         chosen = np.flatnonzero(np.isin(self.classes.whole[0][self.people], here))
         if not len(chosen):
@@ -232,7 +232,7 @@ class _Comparison:
         return self.sampled.seeds[int(self.system.regions[unit])]
 
     def _questions(self, component: Component, chosen: IntArray) -> Questions:
-        """What is asked of a component about some people."""
+        """Return the questions of a component about some people."""
         classes, columns, people = self.classes, component.columns, self.people[chosen]
         part = classes.part[0][columns] == classes.part[0][people, None]
         whole = classes.whole[0][columns] == classes.whole[0][people, None]
@@ -242,7 +242,7 @@ class _Comparison:
         return Questions(component.program, functionals, counts - inside)
 
     def _leave_out(self, component: Component, at: int, place: int, seconds: float) -> None:
-        """A person whose record is in some solutions only: those that lack it are replaced."""
+        """Leave out a person whose record only some solutions have, replacing those without it."""
         program, seeds = component.program, self._seeds(component)
         lower = program.lower.copy()
         lower[place] = 1

@@ -42,5 +42,5 @@ class LeaveOneOut(Section):
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The records, if they are named."""
+        """Return the records, if they are named."""
         return () if self.records is None else (self.records,)

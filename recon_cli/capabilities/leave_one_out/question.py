@@ -1,4 +1,4 @@
-"""What do the counts tell of people who are not in them? The question of `recon leave-one-out`.
+"""The question of `recon leave-one-out`: what counts reveal about people who are not in them.
 
 See *leave-one-out* in docs/glossary.md.
 """
@@ -58,7 +58,7 @@ class LeftOut:
     Attributes:
         groups: (rows × histogram columns) the places of their values.
         gain: Their gained values as one number.
-        people: How many have the record.
+        people: Number of people with the record.
         unknown: `KNOWN`, or why nothing is.
     """
 
@@ -70,7 +70,7 @@ class LeftOut:
 
 
 def left_out_schema(release: Release, columns: Sequence[str]) -> pl.Schema:
-    """The columns of `leave_out`."""
+    """Return the columns of `leave_out`."""
     further: dict[str, pl.DataType] = {
         "people": pl.Int32(),
         "population": pl.Int32(),
@@ -86,7 +86,7 @@ def left_out_schema(release: Release, columns: Sequence[str]) -> pl.Schema:
 def left_out_frame(
     left_out: LeftOut, comparison: BatchComparison, columns: Sequence[str], modes: ModalValues
 ) -> pl.DataFrame:
-    """One row for each record; ``comparison`` is in their order, ignored where nothing is known."""
+    """Make a row for each record; ``comparison`` is in their order."""
     release = modes.release
     is_known = left_out.unknown == KNOWN
     both = (comparison.included, comparison.left_out)
@@ -121,7 +121,7 @@ def leave_out(
     records: pl.DataFrame,
     options: LeaveOneOutOptions,
 ) -> pl.DataFrame:
-    """What is concluded about people, with them in the counts and without.
+    """Compare conclusions about people, with them in the counts and without.
 
     Args:
         published: Exact counts of one partition.
@@ -147,7 +147,7 @@ def leave_out(
 
 
 def solution_seeds(options: LeaveOneOutOptions, region: str) -> list[int]:
-    """The seeds of the solutions that are sampled in a region, with each person and without."""
+    """Return the seeds of the sampled solutions of a region, with each person and without."""
     return [
         digest_seed(options.seed, "solution", region, str(number))
         for number in range(options.solutions)
@@ -157,7 +157,7 @@ def solution_seeds(options: LeaveOneOutOptions, region: str) -> list[int]:
 def compared_columns(
     release: Release, tables: Sequence[Table], coverage: Coverage, gains: Sequence[str]
 ) -> tuple[str, ...]:
-    """The histogram columns that the tables tell apart, known ones and gained ones.
+    """Return the histogram columns that the tables distinguish, known ones and gained ones.
 
     Raises:
         ConfigError: None of them is gained.
@@ -192,7 +192,7 @@ def _chosen(
     truth: IntArray,
     options: LeaveOneOutOptions,
 ) -> IntArray:
-    """For each candidate how many people with that record are left out."""
+    """Return for each candidate how many people with that record are left out."""
     unit = system.candidates.unit
     inside = release.geography.inside(counts.geoids.gather(system.units), options.within)
     chosen = np.where(inside.to_numpy()[unit], truth, 0)
@@ -206,7 +206,7 @@ def _chosen(
 
 @dataclass(frozen=True)
 class LeaveOneOutQuestion(PlannedQuestion):
-    """What is concluded about each of some people, with them in the counts and without?
+    """The question of conclusions about some people, with them in the counts and without.
 
     Attributes:
         mode: The most frequent gained value of all records, as from `gain_codes`; None for that of
@@ -227,11 +227,11 @@ class LeaveOneOutQuestion(PlannedQuestion):
         people: int | None,
         read_records: Callable[[], Iterator[pl.DataFrame]],
     ) -> Self:
-        """For some tables.
+        """Prepare for some tables.
 
         Args:
-            options: Who is left out; the share is that of ``people``.
-            people: How many to leave out, about; None for all.
+            options: Selects who is left out; the share is that of ``people``.
+            people: Approximate number to leave out; None for all.
             read_records: All records that were tabulated, part by part.
 
         Raises:
@@ -256,7 +256,7 @@ class LeaveOneOutQuestion(PlannedQuestion):
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> pl.DataFrame:
-        """See `leave_out`; ``part`` may be some regions, and the records of all the partition."""
+        """Leave people out as `leave_out` does; ``part`` may be some regions, with all records."""
         plan, options, published = self.plan, self.options, part.published
         published.require_exact("leaving one out")
         columns = compared_columns(self.release, plan.tables, published.coverage, options.gains)
@@ -285,7 +285,7 @@ class LeaveOneOutQuestion(PlannedQuestion):
         modes: ModalValues,
         watched: BatchQuarantine,
     ) -> pl.DataFrame:
-        """One row for each candidate of whom somebody is left out; ``people`` are by candidate."""
+        """Make a row for each candidate of whom somebody is left out."""
         options, unit = self.options, system.candidates.unit
         classes = make_classes(self.release, histogram, system.regions[unit], modes.columns)
         candidates = np.flatnonzero(people > 0)
@@ -311,7 +311,6 @@ class LeaveOneOutQuestion(PlannedQuestion):
         return left_out_frame(left_out, whole, histogram.columns, modes)
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """The rows of ``leave_one_out/``."""
         rows = self.left_out(part, on_progress, quarantine)
         by_status = rows.group_by("status").agg(pl.col("people").sum())
         return Answer(

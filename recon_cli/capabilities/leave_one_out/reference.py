@@ -1,4 +1,4 @@
-"""The people to whom an attacker compares a person, and what a guess from them is worth.
+"""Reference classes, with which an attacker compares a person, and the value of guesses.
 
 See *reference class* in docs/glossary.md.
 """
@@ -37,7 +37,7 @@ class ReferenceClasses:
     gain: IntArray
 
     def count(self, values: IntArray, candidates: IntArray) -> tuple[IntArray, IntArray]:
-        """People in the parts and in the whole classes of some candidates.
+        """Count people in the parts and in the whole classes of some candidates.
 
         Args:
             values: (solutions × candidates) people.
@@ -56,7 +56,7 @@ class ReferenceClasses:
     def changes(
         self, columns: IntArray, change: IntArray, candidate: int
     ) -> tuple[IntArray, IntArray]:
-        """How a change of some candidates changes the counts of one candidate's classes.
+        """Return how a change of some candidates changes the counts of one candidate's classes.
 
         Args:
             columns: The candidates that change.
@@ -73,7 +73,7 @@ class ReferenceClasses:
 def gained_columns(
     release: Release, columns: Sequence[str], gains: Sequence[str]
 ) -> tuple[str, ...]:
-    """Those of ``columns`` that tell something of a feature that is gained."""
+    """Return those of ``columns`` that contain information about a gained feature."""
     gained = {release.column_groups(name).feature for name in gains}
     return tuple(name for name in columns if release.column_groups(name).feature in gained)
 
@@ -81,7 +81,7 @@ def gained_columns(
 def make_classes(
     release: Release, histogram: HistogramCells, regions: IntArray, gains: Sequence[str]
 ) -> ReferenceClasses:
-    """The reference classes of a batch.
+    """Make the reference classes of a batch.
 
     Args:
         regions: For each candidate its region.
@@ -109,9 +109,9 @@ def _numbered(labels: Sequence[IntArray]) -> IntArray:
 
 
 def chance(part: IntArray, whole: IntArray) -> FloatArray:
-    """The share of the narrowest class with anybody in it that has the gained values.
+    """Return the share of the narrowest nonempty class that has the gained values.
 
-    Eq. (chance) of docs/method.md, for one solution; 0 where nobody is anywhere.
+    Eq. (chance) of docs/method.md, for one solution; 0 if all are empty.
 
     Args:
         part: (3 × …) people of each class with the gained values.
@@ -124,7 +124,7 @@ def chance(part: IntArray, whole: IntArray) -> FloatArray:
 
 
 def gain_codes(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """The gained values of every record as one number (Int64).
+    """Return the gained values of every record as one number (Int64).
 
     Raises:
         SourceError: A column is missing, or has a value that the schema does not know.
@@ -167,21 +167,21 @@ class ModalValues:
         return cls(release, columns, ValueCounts.of(counts, geoids, parent_level(release), mode))
 
     def _units(self, geoids: pl.Series) -> pl.Series:
-        """The number of each unit; null without people."""
+        """Return the number of each unit; null without people."""
         numbers = pl.Series(range(len(self.values.geoids)), dtype=pl.Int64)
         return geoids.replace_strict(
             self.values.geoids, numbers, default=None, return_dtype=pl.Int64
         )
 
     def population(self, geoids: pl.Series) -> pl.Series:
-        """The people of each unit (Int32)."""
+        """Return the people of each unit (Int32)."""
         sizes = self.values.counts.group_by("unit").agg(pl.col("n").sum())
         units = pl.DataFrame({"unit": self._units(geoids)})
         found = units.join(sizes, on="unit", how="left", maintain_order="left")["n"]
         return found.fill_null(0).cast(pl.Int32)
 
     def are_modal(self, geoids: pl.Series, gains: IntArray) -> pl.Series:
-        """Whether people have the modal guess of their unit.
+        """Test whether people have the modal guess of their unit.
 
         Args:
             gains: Their gained values, as from `gain_codes`.
@@ -191,12 +191,12 @@ class ModalValues:
 
 
 def largest_gain(epsilon: float) -> float:
-    """The most by which any chance differs, with a person in the data and without: Eq. (gainbound).
+    """Bound the difference of any chance with and without a person in the data: Eq. (gainbound).
 
     For a release that is ε-differentially private where neighbours add or remove one person, and
-    for any attack on it: the chance of an event, or the mean of a number between 0 and 1. Where
-    neighbours replace a person, leaving one out is half of it only if the ε given here is that of
-    adding or removing one.
+    for any attack on it: the probability of an event, or the mean of a number between 0 and 1.
+    Where neighbours replace a person, leaving one out is half of it only if the ε given here is
+    that of adding or removing one.
 
     Args:
         epsilon: ε, at least 0.

@@ -1,4 +1,4 @@
-"""What leaving people out comes to, as a result table beside ``leave_one_out/``."""
+"""The result table of leave-one-out, beside ``leave_one_out/``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DIFFERENCES = "differences.csv"
 def write_differences(
     staging: Staging, release: Release, partitions: Sequence[str], scoring: Score, seed: int
 ) -> Mapping[str, Any]:
-    """The result table as CSV beside the data; nothing is noted."""
+    """Write the result table as CSV beside the data; no notes."""
     sizes = Sizes(scoring.sizes)
     sums = [
         sum_left_out(
@@ -52,6 +52,6 @@ def write_differences(
 
 
 def read_differences(work: Path) -> pl.DataFrame:
-    """The published differences; see `capabilities.score.leave_one_out.left_out_differences`."""
+    """Read the published differences; see `left_out_differences` of `recon score`."""
     folder = open_folder(work, LEAVE_ONE_OUT, "leave_one_out")
     return pl.read_csv(folder.read_extra(DIFFERENCES), schema=DIFFERENCE)

@@ -1,4 +1,4 @@
-"""What people's own answers gave away, beside what follows from the answers of others."""
+"""The report's section on what people's own answers revealed, beside those of others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBERS = ("with them %", "without %", "points", "interval", "undecided")
 
 
 def _render(folder: Folder, _: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """What is learnt of people with and without their answers."""
+    """Report conclusions about people with and without their answers."""
     notes, totals = folder.manifest.notes, folder.manifest.totals
     gains = words.listed(notes["gains"])
     text = (

@@ -1,4 +1,4 @@
-"""`recon leave-one-out`: the counts with each of some people, and without → ``leave_one_out/``."""
+"""Run `recon leave-one-out`: the counts with each of some people, and without."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RECORDS = ("hdf", "cef", "persons")
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Attack the counts without each of some people, and compare what is concluded about them.
+    """Open the stage that attacks the counts without each of some people.
 
     Raises:
         ConfigError: A file or a column is not there, or the tables tell nothing of the gains.
@@ -87,7 +87,7 @@ def open_stage(run: Run) -> QuestionStage:
 
 
 def _cut_evenly(release: Release, geounits: Folder) -> list[Piece]:
-    """All partitions, cut into whole regions of about `_PIECE`."""
+    """Return all partitions, cut into whole regions of about `_PIECE`."""
     unit = release.geography.unit.name
     pieces: list[Piece] = []
     for partition in geounits.partitions:
@@ -98,7 +98,7 @@ def _cut_evenly(release: Release, geounits: Folder) -> list[Piece]:
 
 
 def _gains(run: Run, config: LeaveOneOut) -> tuple[str, ...]:
-    """What an attacker gains, as the config or the release says."""
+    """Return the attacker's gained columns, from the config or the release."""
     gains = config.gains or (run.release.attack.gains if run.release.attack else None)
     if gains is None:
         raise ConfigError(
@@ -131,7 +131,7 @@ def _records(run: Run, config: LeaveOneOut) -> RecordFile:
 
 
 def _with_records(recipe: Recipe, slices: Mapping[str, Slice]) -> Recipe:
-    """The recipe, which depends on the records, too: on all of them, by the most frequent value."""
+    """Add the records to the recipe: all of them, because of the most frequent value."""
     digests = {name: each.digest for name, each in slices.items()}
     return replace(recipe, shared={**recipe.shared, "records": key_of(digests)})
 
