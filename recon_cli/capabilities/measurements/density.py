@@ -31,22 +31,22 @@ class Density:
 
     @property
     def values(self) -> IntArray:
-        """(n,) the integers."""
+        """Return the (n,) integers."""
         return np.arange(self.low, self.low + len(self.p))
 
     @property
     def variance(self) -> float:
-        """Of a draw."""
+        """Return the variance of a draw."""
         mean = float(self.p @ self.values)
         return float(self.p @ (self.values - mean) ** 2)
 
     def draw(self, rng: np.random.Generator, size: int) -> IntArray:
-        """(size,) draws by inverting the distribution in doubles: for study, not for a release."""
+        """Draw (size,) values by inverting the distribution in doubles: not for a release."""
         ends = np.cumsum(self.p)
         return self.low + np.searchsorted(ends[:-1], rng.random(size), side="right")
 
     def sum_of(self, terms: int) -> Density:
-        """The density of a sum of independent draws.
+        """Return the density of a sum of independent draws.
 
         Raises:
             ValueError: ``terms`` is below 1.
@@ -65,12 +65,12 @@ class Density:
 
 
 def reach(precision: float) -> int:
-    """The greatest |z| with exp(−precision·z²) above e^−36, and one more."""
+    """Return the greatest |z| with exp(−precision·z²) above e^−36, plus one."""
     return math.ceil(math.sqrt(NEGLIGIBLE / precision)) + 1
 
 
 def discrete_gaussian(rho: float) -> Density:
-    """p(z) ∝ exp(−ρz²): variance parameter 1/(2ρ).
+    """Return p(z) ∝ exp(−ρz²), with variance parameter 1/(2ρ).
 
     Source: Canonne, Kamath & Steinke (2020), Definition 1.
 
@@ -85,7 +85,7 @@ def discrete_gaussian(rho: float) -> Density:
 
 
 def geometric(epsilon: float) -> Density:
-    """p(z) ∝ exp(−ε|z|), the two-sided geometric (discrete Laplace).
+    """Return p(z) ∝ exp(−ε|z|), the two-sided geometric (discrete Laplace) density.
 
     Source: Ghosh, Roughgarden & Sundararajan (2012), Definition 2.1.
 

@@ -1,4 +1,4 @@
-"""Histograms of geounits: cells are combinations of what a strategy can tell apart."""
+"""Histograms of geounits: cells are the combinations that a strategy can distinguish."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from recon_cli.schema import Cell, Recode, Release, bits
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """The people of one geounit.
+    """The people of one geounit by histogram cell.
 
     Attributes:
         cells: Histogram cells with people, rising.
-        people: How many in each.
+        people: Number of people in each.
     """
 
     cells: IntArray
     people: IntArray
 
     def at(self, cells: IntArray) -> IntArray:
-        """People in some cells."""
+        """Return the people in some cells."""
         if not len(self.cells):
             return np.zeros(len(cells), dtype=np.int64)
         place = np.minimum(np.searchsorted(self.cells, cells), len(self.cells) - 1)
@@ -44,13 +44,13 @@ NOBODY: Final = Histogram(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def add_up(place: IntArray, cells: IntArray, people: IntArray, geounits: int) -> list[Histogram]:
-    """Histograms of geounits from entries.
+    """Make histograms of geounits from entries.
 
     Args:
         place: (entries,) whose each is, from 0.
         cells: (entries,) its cell.
         people: (entries,) how many.
-        geounits: How many there are.
+        geounits: Number of geounits.
     """
     order = np.lexsort((cells, place))
     place, cells, people = place[order], cells[order], people[order]
@@ -64,7 +64,7 @@ def add_up(place: IntArray, cells: IntArray, people: IntArray, geounits: int) ->
 
 
 def merge(histograms: Sequence[Histogram], place: IntArray, geounits: int) -> list[Histogram]:
-    """Histograms of coarser geounits: ``place`` says which each is in."""
+    """Merge histograms into coarser geounits, whose indices are ``place``."""
     owner = np.repeat(place, [len(each.cells) for each in histograms])
     cells = np.concatenate([each.cells for each in histograms])
     people = np.concatenate([each.people for each in histograms])
@@ -85,7 +85,7 @@ class Domain:
 
     @classmethod
     def of(cls, release: Release, strategy: Strategy) -> Domain:
-        """The cells that the queries of a strategy tell apart together.
+        """Build the cells that the queries of a strategy distinguish together.
 
         Raises:
             ConfigError: A query is a table, whose cells overlap.
@@ -103,7 +103,7 @@ class Domain:
     def of_queries(
         cls, release: Release, queries: Iterable[Query], coarser: Domain | None = None
     ) -> Domain:
-        """The cells that combinations of columns, and another domain, tell apart together."""
+        """Build the cells that combinations of columns, and another domain, distinguish."""
         zeros = [np.zeros(len(feature.values), dtype=np.int64) for feature in release.features]
         seen = [[zero] for zero in zeros]
         if coarser is not None:
@@ -119,7 +119,7 @@ class Domain:
 
     @classmethod
     def of_cells(cls, release: Release, published: Iterable[Cell]) -> Domain:
-        """The cells that published ones tell apart together."""
+        """Build the cells that published ones distinguish together."""
         cells = list(published)
         classes = []
         for f, feature in enumerate(release.features):
@@ -135,17 +135,17 @@ class Domain:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Number of classes of each feature."""
+        """Return the number of classes of each feature."""
         return tuple(int(each.max()) + 1 for each in self.classes)
 
     @property
     def size(self) -> int:
-        """Number of cells."""
+        """Return the number of cells."""
         return math.prod(self.sizes)
 
     @property
     def blurred(self) -> tuple[str, ...]:
-        """Features of which some values share a class."""
+        """Return the features of which some values share a class."""
         features = self.release.features
         return tuple(
             feature.name
@@ -154,7 +154,7 @@ class Domain:
         )
 
     def cells(self, records: pl.DataFrame) -> IntArray:
-        """(records,) the cell of each.
+        """Return the (records,) cell of each record.
 
         Raises:
             VerificationError: A value or geoid that the schema does not know.
@@ -168,7 +168,7 @@ class Domain:
         return found
 
     def groups(self, query: Query, cells: IntArray) -> IntArray:
-        """(cells,) which cell of a query each is counted in."""
+        """Return the (cells,) cell of a query that counts each."""
         found = np.zeros(len(cells), dtype=np.int64)
         if query.columns:
             parts = np.unravel_index(cells, self.sizes)
@@ -180,7 +180,7 @@ class Domain:
         return found
 
     def tells_apart(self, query: Query) -> bool:
-        """Whether no cell is in two groups of a query."""
+        """Test whether no cell is in two groups of a query."""
         release = self.release
         return all(
             len(np.unique(np.stack([self.classes[f], _groups(column, release)]), axis=1).T)
@@ -190,7 +190,7 @@ class Domain:
         )
 
     def possible(self) -> IntArray:
-        """Cells that are not structural zeros: some record of theirs can be."""
+        """Return the cells that are not structural zeros: some record in them is possible."""
         ruled_out = np.zeros(self.sizes, dtype=bool)
         for zero in self.release.structural_zeros:
             for masks in zero.impossible:
@@ -199,17 +199,17 @@ class Domain:
         return np.flatnonzero(~ruled_out)
 
     def _within(self, f: int, mask: int) -> IntArray:
-        """Classes of a feature all of whose values have their bit set."""
+        """Return the classes of a feature all of whose values have their bit set."""
         left_out = ~mask & self.release.features[f].full
         found: IntArray = np.setdiff1d(self.classes[f], self.classes[f][list(bits(left_out))])
         return found
 
     def classes_in(self, f: int, mask: int) -> IntArray:
-        """Classes of a feature's values whose bit is set."""
+        """Return the classes of a feature's values whose bit is set."""
         return np.unique(self.classes[f][list(bits(mask))])
 
     def picked(self, f: int, cells: IntArray) -> IntArray:
-        """(cells,) options that each cell's class of a multi-select feature picks."""
+        """Return the (cells,) number of options of each cell's class of a multi-select feature."""
         values = self.release.features[f].values
         of_class = np.zeros(self.sizes[f], dtype=np.int64)
         of_class[self.classes[f]] = [int(value).bit_count() for value in values]
@@ -217,7 +217,7 @@ class Domain:
         return found
 
     def coarser(self, other: Domain, cells: IntArray) -> IntArray:
-        """(cells,) the cell of ``other``, which tells no more apart, that each is in."""
+        """Return the (cells,) cell of the coarser domain ``other`` that contains each."""
         found = np.zeros(len(cells), dtype=np.int64)
         parts = np.unravel_index(cells, self.sizes)
         for f, size in enumerate(other.sizes):
@@ -227,19 +227,19 @@ class Domain:
         return found
 
     def refines(self, other: Domain) -> bool:
-        """Whether everything that ``other`` tells apart is told apart here."""
+        """Test whether every distinction of ``other`` is made here."""
         return all(
             len(np.unique(np.stack([fine, coarse]), axis=1).T) == int(fine.max()) + 1
             for fine, coarse in zip(self.classes, other.classes, strict=True)
         )
 
     def records(self, geoids: pl.Series, cells: IntArray, people: IntArray) -> pl.DataFrame:
-        """Person records.
+        """Make person records.
 
         Args:
-            geoids: Of the unit, for each entry.
+            geoids: Geoid of the unit, for each entry.
             cells: Histogram cell of each entry.
-            people: How many of them.
+            people: Number of people of each entry.
 
         Returns:
             The unit's geoid and the features, by entry. Where values share a class, the first of
@@ -249,7 +249,7 @@ class Domain:
         return self._write(geoids, cells, people, names)
 
     def microdata(self, geoids: pl.Series, cells: IntArray, people: IntArray) -> pl.DataFrame:
-        """`records` with the release's microdata columns, recodes too."""
+        """Make `records` with the release's microdata columns, recodes too."""
         return self._write(geoids, cells, people, self.release.microdata)
 
     def _write(
@@ -271,7 +271,7 @@ class Domain:
 
 
 def _in_order(classes: IntArray) -> IntArray:
-    """Classes numbered in the order of their first values."""
+    """Number classes in the order of their first values."""
     flat = classes.ravel()
     _, first, place = np.unique(flat, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
@@ -280,7 +280,7 @@ def _in_order(classes: IntArray) -> IntArray:
 
 
 def _groups(column: Recode, release: Release) -> IntArray:
-    """(values,) the group of each value of a column's feature; not to be written to."""
+    """Return the (values,) group of each value of a column's feature; read-only."""
     feature = release.features[release.feature_index[column.feature]]
     return _groups_of(column.masks, len(feature.values))
 

@@ -1,13 +1,13 @@
 """Noise of measurements by name: that of a query in a geounit depends on nothing else.
 
-The words of a list of cells go by rank in it, and the list is among the names: whatever is asked
-for, in what order and how often, no word serves two cells.
+The words of a list of cells are assigned by rank, and the list is among the names: whatever is
+requested, in what order and how often, no word serves two cells.
 
-A draw inverts the law's distribution in integers. 64 uniform bits u stand for a number U from
-u/2⁶⁴ to (u + 1)/2⁶⁴. Thresholds are P(Z ≤ z)·2⁶⁴ rounded down; where u is none of them, all such U
-give the same draw, which bisection finds. Else, in one of 10¹⁷ draws, more bits and more digits
-decide. So a draw has exactly the law, given uniform bits. Noise from OpenDP is for use beyond
-study: its random source cannot be repeated.
+A draw inverts the law's distribution in integers. 64 uniform bits u stand for a number U from u/2⁶⁴
+to (u + 1)/2⁶⁴. Thresholds are P(Z ≤ z)·2⁶⁴ rounded down; if u equals none of them, all such U give
+the same draw, which bisection finds. Else, in one of 10¹⁷ draws, more bits and more digits decide.
+So a draw has exactly the law, given uniform bits. Noise from OpenDP is for use beyond study: its
+random source cannot be repeated.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def measurement_noise(
     geoids: Sequence[str] | pl.Series,
     cells: IntArray,
 ) -> IntArray:
-    """(geounits × cells) noise of a query's counts.
+    """Draw the (geounits × cells) noise of a query's counts.
 
     Args:
-        chance: Of the noise of one strategy at one level.
+        chance: Chance of the noise of one strategy at one level.
         measurement: The query and its law.
-        geoids: Of the geounits.
+        geoids: Geoids of the geounits.
         cells: Positions of cells in the query, from 0.
     """
     asked = hashlib.sha256(cells.astype("<i8").tobytes()).digest()
@@ -63,25 +63,25 @@ def measurement_noise(
 
 
 def cells_of(query: Query) -> IntArray:
-    """Positions of all cells of a query."""
+    """Return the positions of all cells of a query."""
     return np.arange(query.size)
 
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """P(Z ≤ z)·2^bits, rounded down, for z = low, low + 1, …; the first of 1 ends the list."""
+    """P(Z ≤ z)·2^bits, rounded down, for z = low, low + 1, …, until it is 1."""
 
     low: int
     bits: int
     below: tuple[int, ...]
 
     def words(self) -> WordArray:
-        """The thresholds of 64 bits as an array."""
+        """Return the thresholds of 64 bits as an array."""
         return np.array(self.below, dtype=np.uint64)
 
 
 def draw_noise(law: Gaussian | Geometric, bits: WordArray, further: Further) -> IntArray:
-    """Integer noise.
+    """Draw integer noise.
 
     Args:
         law: Whose noise.
@@ -89,7 +89,7 @@ def draw_noise(law: Gaussian | Geometric, bits: WordArray, further: Further) -> 
         further: More of them, for those that are close to a threshold.
 
     Returns:
-        Of the same shape.
+        An array of the same shape.
     """
     thresholds = _thresholds(law, WORD)
     words = thresholds.words()
@@ -103,7 +103,7 @@ def draw_noise(law: Gaussian | Geometric, bits: WordArray, further: Further) -> 
 
 
 def _refined(law: Gaussian | Geometric, word: int, further: Iterator[int]) -> int:
-    """The draw of 64 bits that are close to a threshold, with as many further ones as it takes."""
+    """Return the draw for 64 bits close to a threshold, with as many further bits as needed."""
     value, size = word, WORD
     while True:
         value, size = value << WORD | next(further), size + WORD
@@ -142,7 +142,7 @@ def opendp_noise(law: Gaussian | Geometric, shape: tuple[int, ...]) -> IntArray:
 
     Args:
         law: Whose noise.
-        shape: How much.
+        shape: Shape of the result.
 
     Raises:
         ConfigError: OpenDP is not installed.
@@ -152,7 +152,7 @@ def opendp_noise(law: Gaussian | Geometric, shape: tuple[int, ...]) -> IntArray:
 
 
 def opendp_measurement(law: Gaussian | Geometric) -> Any:
-    """The noise of a list of counts in OpenDP; its ``map`` says what a sensitivity spends.
+    """Return OpenDP's noise for a list of counts; its ``map`` returns the loss of a sensitivity.
 
     Raises:
         ConfigError: OpenDP is not installed.

@@ -1,4 +1,4 @@
-"""The tree of geounits that is walked from above."""
+"""The tree of geounits, walked from the top."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recon_cli.schema import Release
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """Geounits by level, from above.
+    """Geounits by level, from the top.
 
     Attributes:
         levels: Names of levels, the last is the unit.
@@ -31,14 +31,14 @@ class Hierarchy:
     parent: tuple[IntArray, ...]
 
     def children(self, depth: int) -> list[IntArray]:
-        """For each geounit of a level its children's places in the next."""
+        """Return for each geounit of a level its children's indices in the next."""
         parent = self.parent[depth]
         order = np.argsort(parent, kind="stable")
         ends = np.searchsorted(parent[order], np.arange(1, len(self.geoids[depth])))
         return np.split(order, ends)
 
     def place(self, depth: int, below: int | None = None) -> IntArray:
-        """(geounits,) where each geounit of a level below, default the units, is at a level."""
+        """Return the (geounits,) index at a level of each geounit below, default the units."""
         last = len(self.levels) - 1 if below is None else below
         place = np.arange(len(self.geoids[last]))
         for parent in reversed(self.parent[depth:last]):
@@ -46,7 +46,7 @@ class Hierarchy:
         return place
 
     def only(self, levels: Collection[str]) -> Hierarchy:
-        """The same geounits without the other levels; the unit stays."""
+        """Remove other levels; the unit stays."""
         kept = [
             depth
             for depth, level in enumerate(self.levels)
@@ -60,18 +60,18 @@ class Hierarchy:
         )
 
     def above(self, level: str) -> Hierarchy:
-        """The geounits down to a level, which are the units then."""
+        """Cut the tree at a level, whose geounits become the units."""
         depth = self.levels.index(level)
         return Hierarchy(self.levels[: depth + 1], self.geoids[: depth + 1], self.parent[:depth])
 
     def inside(self, level: str, geoid: str) -> Hierarchy:
-        """One geounit of a level, and all below it."""
+        """Select one geounit of a level, and all below it."""
         depth = self.levels.index(level)
         chosen = np.flatnonzero((self.geoids[depth] == geoid).to_numpy())
         return self._below(depth, chosen)
 
     def around(self, is_chosen: npt.NDArray[np.bool_]) -> Hierarchy:
-        """The geounits of all levels that have a chosen unit."""
+        """Select the geounits of all levels that have a chosen unit."""
         units = np.flatnonzero(is_chosen)
         return self._below(0, np.unique(self.place(0)[units]))
 
@@ -91,7 +91,7 @@ def build_hierarchy(
     units: pl.Series,
     named: pl.DataFrame | None = None,
 ) -> Hierarchy:
-    """Put units into the geounits of each level.
+    """Assign units to the geounits of each level.
 
     Args:
         release: Says which prefix of a unit's geoid names the geounit of a level.
@@ -137,7 +137,7 @@ def build_hierarchy(
 
 
 def _names(release: Release, level: str, frame: pl.DataFrame) -> pl.Series:
-    """The geounit that each unit is in."""
+    """Return the geounit of each unit."""
     column, known = release.geoid_column, release.geography.by_name
     if level in frame.columns and level != release.geography.unit.name:
         names = frame[level].cast(pl.String)

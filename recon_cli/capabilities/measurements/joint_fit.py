@@ -1,8 +1,8 @@
 """Joint weighted least squares over all levels, and whole people near it: likely records.
 
-No fit proves anything: every histogram is possible under noise without bounds. Compared with
-top-down, each count of a geounit is fitted with those of all geounits around it, not only with
-those of its parent.
+No fit proves anything: every histogram is possible under unbounded noise. Compared with top-down,
+each count of a geounit is fitted together with those of all geounits around it, not only with those
+of its parent.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class LikelyHistograms:
 
 
 def fit_people(measurements: Measurements, rule: StoppingRule = _RULE) -> LikelyHistograms:
-    """Likely histograms of all units of a partition.
+    """Compute likely histograms of all units of a partition.
 
-    The whole partition is fitted first, over all cells; cells that come out empty stay so. Then all
-    units together, by accelerated projected gradient over all levels, Eq. (joint).
+    The whole partition is fitted first, over all cells; empty cells stay empty. Then all units are
+    fitted together, by accelerated projected gradient over all levels, Eq. (joint).
     """
     places = chain(measurements.hierarchy)
     whole = _fit_whole(measurements, rule)
@@ -76,7 +76,7 @@ def fit_people(measurements: Measurements, rule: StoppingRule = _RULE) -> Likely
 
 
 def _fit_whole(measurements: Measurements, rule: StoppingRule) -> FloatArray:
-    """(histogram cells,) people of the partition, from its coarsest level alone."""
+    """Fit the (histogram cells,) people of the partition, from its coarsest level alone."""
     first = measurements.levels[0]
     geounits = first.noisy.shape[1]
     place = [sparse.csr_array(np.eye(geounits))]
@@ -91,10 +91,10 @@ def _descend(
     start: FloatArray,
     rule: StoppingRule,
 ) -> FloatArray:
-    """(cells × units) non-negative numbers with least weighted squares.
+    """Fit (cells × units) non-negative numbers with least weighted squares.
 
-    The step of an entry is one over the sum, over all counts that it is in, of weight times
-    entries in the count: no less curved than the objective.
+    The step of an entry is one over the sum, over all counts that contain it, of weight times
+    entries in the count, which bounds the curvature of the objective.
     """
     curvature = np.zeros_like(start)
     for each, place in zip(levels, places, strict=True):
@@ -113,7 +113,7 @@ def _descend(
 
 
 def _whole_people(fitted: FloatArray) -> IntArray:
-    """Whole numbers near the fit: cells' sums over units, then units, then their totals."""
+    """Round a fit: first cells' sums over units, then units, then their totals."""
     totals = fitted.sum(axis=1)
     people = round_alone(totals, int(np.rint(totals.sum())))
     scale = np.divide(people, totals, out=np.zeros_like(totals), where=totals > 0)
@@ -122,7 +122,7 @@ def _whole_people(fitted: FloatArray) -> IntArray:
 
 
 def likely_records(measurements: Measurements, fitted: LikelyHistograms) -> pl.DataFrame:
-    """Person records of a fit.
+    """Make person records from a fit.
 
     Returns:
         The unit's geoid and the release's microdata columns, by unit. A feature that the
@@ -137,23 +137,21 @@ def likely_records(measurements: Measurements, fitted: LikelyHistograms) -> pl.D
 
 @dataclass(frozen=True)
 class LikelyRecordsQuestion(Question):
-    """Which records fit noisy counts best? Of whole partitions: coarse noise is of all units."""
+    """The question of the records that fit noisy counts best, for whole partitions."""
 
     schema: Release
     tables: tuple[Table, ...]
 
     @classmethod
     def of(cls, release: Release, tables: Sequence[Table]) -> Self:
-        """For some tables."""
         return cls(release, tuple(tables))
 
     @property
     def release(self) -> Release:
-        """The schema."""
         return self.schema
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
-        """Rows of ``microdata/`` and ``blocks/``; no solver is started.
+        """Compute rows of ``microdata/`` and ``blocks/``; no solver is started.
 
         Raises:
             SourceError: The measurements cannot be fitted.

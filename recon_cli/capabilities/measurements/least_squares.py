@@ -1,7 +1,7 @@
 """Non-negative weighted least squares for a geounit, or for the children of one.
 
-min Σ_q w_q Σ_b ‖A_q x_b − m_qb‖² over x ≥ 0; of children, every cell's sum is given.
-See *top-down* in docs/glossary.md.
+min Σ_q w_q Σ_b ‖A_q x_b − m_qb‖² over x ≥ 0; for children, every cell's sum is given. See
+*top-down* in docs/glossary.md.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def nonnegative_least_squares(
 def _newton_direction(
     part: sparse.csr_array, weight: FloatArray, gradient: FloatArray, own: FloatArray
 ) -> FloatArray:
-    """Roughly −(AᵀWA)⁻¹ times the gradient, by conjugate gradients preconditioned by ``own``."""
+    """Approximate −(AᵀWA)⁻¹ times the gradient, by preconditioned conjugate gradients."""
     adjoint = sparse.csr_array(part.T)
     found, left = np.zeros_like(gradient), -gradient
     scaled = left / own
@@ -86,7 +86,7 @@ def _search(
     start: FloatArray,
     direction: FloatArray,
 ) -> FloatArray:
-    """The longest of halved steps, cut off at zero, that lessens the objective as promised."""
+    """Return the longest of halved steps, cut off at zero, with sufficient decrease."""
     length = 1.0
     for _ in range(_HALVINGS):
         moved = np.maximum(start + length * direction, 0) - start
@@ -101,7 +101,7 @@ def _search(
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """When the descent ends.
+    """A stopping rule of the descent.
 
     Attributes:
         steps: At most.
@@ -119,14 +119,14 @@ def descend(
     project: Callable[[FloatArray], FloatArray],
     rule: StoppingRule,
 ) -> FloatArray:
-    """The point that the descent ends at.
+    """Return the point where the descent stops.
 
     Args:
-        start: Where it begins; allowed or not.
+        start: Starting point; feasible or not.
         step: Broadcasts against ``start``: no longer than one over the curvature of each entry.
-        gradient: Of the objective at a point.
+        gradient: Gradient of the objective at a point.
         project: The nearest allowed point, in the norm that ``step`` gives.
-        rule: When it ends.
+        rule: Stopping rule.
     """
     found = project(start)
     ahead = found.copy()
@@ -171,16 +171,16 @@ def solve_children(
     start: FloatArray,
     rule: StoppingRule,
 ) -> FloatArray:
-    """The children's histograms that fit the measurements best. Eq. (leastsquares).
+    """Fit the children's histograms to the measurements. Eq. (leastsquares).
 
     The step of a cell is one over the sum of w_q times the size of its group, which bounds the
-    curvature; it is the same for all children, so projection stays that of each cell by itself.
+    curvature; it is the same for all children, so projection is separate for each cell.
 
     Args:
-        measured: What was measured; each group of cells.
+        measured: Measurements; each covers groups of cells.
         totals: (cells,) sums over the children.
         start: (cells × children).
-        rule: When the descent ends.
+        rule: Stopping rule of the descent.
 
     Returns:
         (cells × children), each cell's sum as given.
@@ -200,7 +200,7 @@ def solve_children(
 
 
 def solve_alone(measured: Sequence[Measured], cells: int, rule: StoppingRule) -> FloatArray:
-    """(cells,) the histogram of a geounit without a parent that fits its measurements best."""
+    """Fit the (cells,) histogram of a geounit without a parent to its measurements."""
     operator, noisy, weight = _stacked(measured, cells)
     return nonnegative_least_squares(operator, noisy[:, 0], weight, rule)
 
@@ -208,7 +208,7 @@ def solve_alone(measured: Sequence[Measured], cells: int, rule: StoppingRule) ->
 def _stacked(
     measured: Sequence[Measured], cells: int
 ) -> tuple[sparse.csr_array, FloatArray, FloatArray]:
-    """(all groups × cells) membership, their measurements and weights."""
+    """Stack (all groups × cells) membership, measurements and weights."""
     blocks = [
         sparse.csr_array(
             (np.ones(cells), (each.group, np.arange(cells))), shape=(len(each.noisy), cells)
@@ -221,7 +221,7 @@ def _stacked(
 
 
 def _project(values: FloatArray, totals: IntArray) -> FloatArray:
-    """The nearest point with entries from 0 and the given sums of rows.
+    """Project to the nearest point with nonnegative entries and the given sums of rows.
 
     Source: Held, Wolfe & Crowder (1974); by sorting.
     """

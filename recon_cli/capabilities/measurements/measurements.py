@@ -61,11 +61,11 @@ class Measurements:
 def read_measurements(
     release: Release, published: Publication, tables: Sequence[Table] | None = None
 ) -> Measurements:
-    """The noisy counts of one partition.
+    """Read the noisy counts of one partition.
 
     Args:
         published: Its counts; a cell without a row is a published 0.
-        tables: Which; default all.
+        tables: Tables to read; default all.
 
     Raises:
         SourceError: Some counts have no noise, the units are not measured, geounits of a level
@@ -98,10 +98,10 @@ def read_measurements(
 
 
 def _listed_units(published: Publication, unit: str) -> pl.Series:
-    """The geoids of the units that the files list.
+    """Return the geoids of the units that the files list.
 
-    What stands for all others is none of them: noisy counts have rows for every unit, zeros too, so
-    nobody is there.
+    A unit that stands for all others is not listed: noisy counts have rows for every unit, zeros
+    too, so nobody is there.
     """
     listed = [number for number, each in enumerate(published.coverage) if each.is_listed]
     of_level = published.geounits.filter(pl.col("level") == unit)
@@ -109,7 +109,7 @@ def _listed_units(published: Publication, unit: str) -> pl.Series:
 
 
 def _by_level(published: Publication, names: Collection[str]) -> dict[str, CoveragePattern]:
-    """What is measured at each level."""
+    """Return what is measured at each level."""
     found: dict[str, CoveragePattern] = {}
     for number, pattern in enumerate(published.coverage):
         cells = {name: some for name, some in pattern.cells.items() if name in names}
@@ -144,7 +144,7 @@ def _level(
 
 
 def membership(domain: Domain, cells: Sequence[Cell]) -> sparse.csr_array:
-    """(cells × histogram cells) how much a person of a histogram cell adds to a published one."""
+    """Return (cells × histogram cells): the contribution of a person to each published cell."""
     strides = [math.prod(domain.sizes[f + 1 :]) for f in range(len(domain.sizes))]
     rows = []
     for cell in cells:
@@ -163,7 +163,7 @@ def membership(domain: Domain, cells: Sequence[Cell]) -> sparse.csr_array:
 
 
 def chain(hierarchy: Hierarchy) -> list[sparse.csr_array]:
-    """For each level (units × geounits) which unit is in which."""
+    """Return for each level the (units × geounits) membership matrix."""
     units = np.arange(len(hierarchy.geoids[-1]))
     found = []
     for depth, geoids in enumerate(hierarchy.geoids):

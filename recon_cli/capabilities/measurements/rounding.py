@@ -1,4 +1,4 @@
-"""Controlled rounding: from real to whole numbers, sums kept, by a flow of least cost."""
+"""Controlled rounding: real to whole numbers with fixed sums, by a flow of least cost."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Held:
 def round_children(
     values: FloatArray, totals: IntArray, held: Held | None, nested: Sequence[IntArray]
 ) -> IntArray:
-    """Whole numbers near ``values``, with the same sums of rows.
+    """Round ``values`` to whole numbers with the same sums of rows.
 
     The sum of absolute changes of entries, and of the children's sums over nested groups of cells,
-    is least among roundings up or down: rows are a partition and groups are nested, so that it is
-    a flow, and whole by construction.
+    is least among roundings up or down: rows are a partition and groups are nested, so that it is a
+    flow, and integral by construction.
 
     Args:
         values: (cells × children), at least 0.
@@ -73,7 +73,7 @@ def round_children(
 
 
 def _fitted(values: FloatArray, totals: IntArray, held: Held) -> FloatArray:
-    """Iterative proportional fitting to the totals and the held sums.
+    """Fit to the totals and the held sums by iterative proportional fitting.
 
     Source: Deming & Stephan (1940).
     """
@@ -99,10 +99,10 @@ def _flow(
     held: Held | None,
     nested: Sequence[IntArray],
 ) -> IntArray | None:
-    """``base`` and the cheapest flow of what is left, or None if there is none.
+    """Return ``base`` plus the cheapest flow of the remainder, or None if there is none.
 
     A unit flows from its cell to a child's finest group of the cell, to the coarser groups, and to
-    the child's held group; or, if nothing is held, to the child and to one end.
+    the child's held group; or, if nothing is held, to the child and to one sink.
     """
     cells, children = values.shape
     left = totals - base.sum(axis=1)
@@ -137,7 +137,7 @@ def _flow(
 def _steps(
     values: FloatArray, base: IntArray, totals: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Row, column, capacity and cost of arcs: how an entry may grow above its base."""
+    """Return row, column, capacity and cost of arcs: how an entry may grow above its base."""
     whole = np.floor(values + _CLOSE).astype(np.int64)
     part = values - whole
     if (base == whole).all():
@@ -152,7 +152,7 @@ def _steps(
 
 
 def _towards(tail: IntArray, head: IntArray, wanted: FloatArray) -> list[Arcs]:
-    """Arcs whose cost falls up to the wanted sum, and rises from there."""
+    """Return arcs whose cost decreases up to the wanted sum, and increases from there."""
     whole = np.floor(np.maximum(wanted, 0) + _CLOSE).astype(np.int64)
     rest = np.maximum(wanted - whole, 0)
     ones = np.ones_like(rest)
@@ -168,20 +168,20 @@ def _cost(people: FloatArray) -> IntArray:
 
 
 def _sums(values: FloatArray, group: IntArray) -> FloatArray:
-    """(groups × children) sums over groups of cells."""
+    """Return (groups × children) sums over groups of cells."""
     starts, order = _runs(group)
     found: FloatArray = np.add.reduceat(values[order], starts, axis=0)
     return found
 
 
 def _runs(group: IntArray) -> tuple[IntArray, IntArray]:
-    """Where each group starts in the order that brings its cells together."""
+    """Return where each group starts in the order that sorts cells by group."""
     order = np.argsort(group, kind="stable")
     return np.searchsorted(group[order], np.arange(int(group.max()) + 1)), order
 
 
 def round_alone(values: FloatArray, total: int) -> IntArray:
-    """Whole numbers near ``values`` with a given sum, by the largest remainders."""
+    """Round ``values`` to whole numbers with a given sum, by the largest remainders."""
     if values.sum() > 0:
         scaled = values * (total / values.sum())
     else:
@@ -193,7 +193,7 @@ def round_alone(values: FloatArray, total: int) -> IntArray:
 
 
 def round_groups(values: FloatArray, group: IntArray, totals: IntArray) -> IntArray:
-    """`round_alone` for groups of entries, each with its total."""
+    """Apply `round_alone` to groups of entries, each with its total."""
     starts, order = _runs(group)
     found = np.zeros(len(values), dtype=np.int64)
     for inside, total in zip(np.split(order, starts[1:]), totals, strict=True):

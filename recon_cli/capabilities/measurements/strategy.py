@@ -1,4 +1,4 @@
-"""Strategies: which queries are measured at which level, and what each spends of the budget.
+"""Strategies: which queries are measured at which level, and their shares of the budget.
 
 The sensitivity of a query is how much its counts can change between neighbouring data sets.
 
@@ -31,7 +31,7 @@ NATION: Final = "nation"
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Of a list of counts.
+    """The sensitivity of a list of counts.
 
     Attributes:
         absolute: L1 sensitivity.
@@ -47,14 +47,11 @@ ONE_RECORD, ONE_CHANGE = Sensitivity(1, 1), Sensitivity(2, 2)
 
 
 def table_sensitivity(table: Table, features: Sequence[Feature], *, replaced: bool) -> Sensitivity:
-    """Sensitivity of all cells of a table together.
+    """Compute the sensitivity of all cells of a table together.
 
     Args:
-        features: Of its release.
+        features: Features of its release.
         replaced: Whether neighbours differ in the values of one record; else in one record. For
-            values it is the bound ‖a − c‖ + ‖b − c‖ of two kinds of record, of what all kinds
-            share, c: no less than the true one, and equal to it if two of the largest share
-            nothing else.
     """
     kinds = _weights(table, features)
     if not replaced:
@@ -64,7 +61,7 @@ def table_sensitivity(table: Table, features: Sequence[Feature], *, replaced: bo
 
 
 def _weights(table: Table, features: Sequence[Feature]) -> IntArray:
-    """(kinds × cells) what a person of each kind that the cells tell apart adds to each cell."""
+    """Return (kinds × cells): the contribution of a person of each distinct kind to each cell."""
     representatives = [_representatives(table, f, feature) for f, feature in enumerate(features)]
     kinds = np.array(list(itertools.product(*representatives)), dtype=np.int64)
     kinds = kinds.reshape(-1, len(features))
@@ -82,7 +79,7 @@ def _weights(table: Table, features: Sequence[Feature]) -> IntArray:
 
 
 def _representatives(table: Table, f: int, feature: Feature) -> list[int]:
-    """One value of each class that the cells tell apart."""
+    """Return one value of each class that the cells distinguish."""
     masks = sorted({cell.masks[f] for cell in table.cells})
     is_tallied = any(cell.tally == f for cell in table.cells)
     found: dict[tuple[int, ...], int] = {}
@@ -108,7 +105,7 @@ class Query:
 
     @property
     def size(self) -> int:
-        """Number of cells."""
+        """Return the number of cells."""
         if self.table is not None:
             return len(self.table.cells)
         return math.prod(len(column.masks) for column in self.columns)
@@ -116,11 +113,11 @@ class Query:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A query with what it spends.
+    """A query with its budget.
 
     Attributes:
         budget: ρ, or ε of a geometric mechanism; exact.
-        law: Of its noisy counts.
+        law: Law of its noisy counts.
     """
 
     query: Query
@@ -129,7 +126,7 @@ class Measurement:
 
     @property
     def variance(self) -> float:
-        """Of the noise of one count."""
+        """Return the variance of the noise of one count."""
         return self.law.noise_variance
 
 
@@ -147,16 +144,16 @@ class Pass:
 
 @dataclass(frozen=True)
 class Strategy:
-    """What is measured of a release.
+    """The queries that are measured of a release, with their budgets.
 
     Attributes:
         title: One line for people.
-        mechanism: Of the noise.
+        mechanism: Mechanism of the noise.
         neighbours: Which data sets are hard to tell apart.
         delta: For ε of a Gaussian mechanism.
         levels: Level → its measurements, as the file has them.
         rounding: Queries whose sums rounding keeps, coarse ones first.
-        first: What is fitted before the rest, in order.
+        first: Queries that are fitted before the rest, in order.
     """
 
     name: str
@@ -169,17 +166,17 @@ class Strategy:
     first: tuple[Pass, ...] = ()
 
     def budget(self, levels: Collection[str] | None = None) -> Fraction:
-        """Sum of what is spent at some levels; default all. ρ, or ε of a geometric mechanism."""
+        """Sum the budgets of some levels; default all. ρ, or ε of a geometric mechanism."""
         chosen = self.levels if levels is None else levels
         return sum((each.budget for name in chosen for each in self.levels[name]), Fraction(0))
 
     def epsilon(self, levels: Collection[str] | None = None) -> float:
-        """ε of what is spent at some levels; default all."""
+        """Return ε of the budgets of some levels; default all."""
         spent = self.budget(levels)
         return float(spent) if self.mechanism == "geometric" else epsilon_of(spent, self.delta)
 
     def at(self, level: str) -> tuple[Measurement, ...]:
-        """The measurements of a level.
+        """Return the measurements of a level.
 
         Raises:
             ConfigError: There are none.
@@ -190,7 +187,7 @@ class Strategy:
         return self.levels[level]
 
     def passes(self, level: str) -> list[tuple[Measurement, ...]]:
-        """The measurements of a level in the order in which they are fitted.
+        """Return the measurements of a level in the order in which they are fitted.
 
         Raises:
             ConfigError: There are none.
@@ -204,12 +201,12 @@ class Strategy:
 
     @cached_property
     def queries(self) -> dict[str, Query]:
-        """Name → query, in the order of the file."""
+        """Map names to queries, in the order of the file."""
         return {each.query.name: each.query for at in self.levels.values() for each in at}
 
 
 def epsilon_of(rho: Fraction, delta: Fraction) -> float:
-    """ε of ρ-zCDP at δ: ρ + 2√(ρ ln 1/δ). Eq. (epsilon).
+    """Return ε of ρ-zCDP at δ: ρ + 2√(ρ ln 1/δ). Eq. (epsilon).
 
     Source: Bun & Steinke (2016), Proposition 1.3.
 

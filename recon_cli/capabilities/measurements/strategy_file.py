@@ -1,4 +1,4 @@
-"""The YAML form of a strategy, packaged or somebody's own, read for a release."""
+"""The YAML form of a strategy, packaged or from a file, read for a release."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class StrategySpec(_Spec):
         neighbours: ``replace``: data sets that differ in the values of one record;
             ``add-or-remove``: in one record.
         delta: For ε of a Gaussian mechanism.
-        rho: What all shares are of, for ``gaussian``; default 1.
+        rho: Total that all shares refer to, for ``gaussian``; default 1.
         epsilon: The same for ``geometric``.
         recodes: As in a release schema; a release's own need not be repeated.
         queries: Name → features and recodes that its cells are combinations of, or the name of a
@@ -88,7 +88,7 @@ class StrategySpec(_Spec):
 
 
 def packaged_strategies() -> tuple[str, ...]:
-    """Names of the strategies that come with the program.
+    """List the names of the packaged strategies.
 
     >>> packaged_strategies()
     ('dhc_2020', 'pl94_2020')
@@ -99,7 +99,7 @@ def packaged_strategies() -> tuple[str, ...]:
 
 
 def read_strategy(name_or_path: str) -> tuple[str, str]:
-    """The text of a packaged strategy, or of a file, and what messages call it.
+    """Read a packaged strategy, or a file; return also its name in messages.
 
     Raises:
         ConfigError: There is none.
@@ -124,10 +124,10 @@ def load_strategy(
     """Load a strategy for a release.
 
     Args:
-        name_or_path: Of a packaged strategy, or the path of a YAML file.
+        name_or_path: Name of a packaged strategy, or the path of a YAML file.
         release: Has the features that its recodes are of.
         without: Features that the release does not have; queries are measured without them.
-        scale: Of every budget.
+        scale: Factor of every budget.
 
     Raises:
         ConfigError: There is no such strategy, or something in it is wrong; names the key.
@@ -199,7 +199,7 @@ class _Reader:
             )
 
     def _whole(self) -> Fraction:
-        """What all shares are of."""
+        """Return the total that all shares refer to."""
         spec = self.spec
         key, other = ("rho", "epsilon") if spec.mechanism == "gaussian" else ("epsilon", "rho")
         if getattr(spec, other) is not None:
@@ -227,7 +227,7 @@ class _Reader:
         return Query(name, tuple(columns))
 
     def _column(self, query: str, name: str) -> Recode | None:
-        """The groups that a column tells apart; None if its feature is left out."""
+        """Return the groups that a column distinguishes; None if its feature is left out."""
         where, release = f"queries.{query}", self.release
         form = self.spec.recodes.get(name)
         if name in self.without or (form is not None and form.of in self.without):
@@ -269,7 +269,7 @@ class _Reader:
         return tuple(found)
 
     def _law(self, query: Query, budget: Fraction) -> Gaussian | Geometric:
-        """Variance Δ₂²/(2ρ), or ε/Δ₁ for each count; as published it spends no more."""
+        """Return variance Δ₂²/(2ρ), or ε/Δ₁ for each count, rounded so as to spend no more."""
         replaced = self.spec.neighbours == "replace"
         if query.table is None:
             sensitivity = ONE_CHANGE if replaced else ONE_RECORD

@@ -1,10 +1,10 @@
 """Symmetries of measurements: histogram cells that they treat alike.
 
-Two classes of a feature are exchangeable if swapping them, in every cell, turns what is counted at
-each level into itself. Then all permutations of exchangeable classes are symmetries, and the
-information matrices of all levels fall into the same blocks: for each feature either the sums over
-exchangeable classes, or the differences within one group of them, each of which tells as much as
-any other (Schur's lemma). A strategy of whole features falls into blocks of one number.
+Two classes of a feature are exchangeable if swapping them, in every cell, maps the counts of each
+level to themselves. Then all permutations of exchangeable classes are symmetries, and the
+information matrices of all levels have the same blocks: for each feature either the sums over
+exchangeable classes, or the differences within one group of them, all of which are equally
+informative (Schur's lemma). A strategy of whole features has blocks of size one.
 
 See *symmetry* in docs/glossary.md.
 """
@@ -28,7 +28,7 @@ _LARGEST: Final = 2**30
 
 @dataclass(frozen=True, eq=False)
 class MatrixBlock:
-    """What the information matrices of all levels have in common, once or several times.
+    """A block that the information matrices of all levels share, with multiplicity.
 
     Attributes:
         parts: For each feature the columns of its basis.
@@ -40,7 +40,7 @@ class MatrixBlock:
 
     @property
     def size(self) -> int:
-        """Rows of the block."""
+        """Return the number of rows of the block."""
         return math.prod(
             part.stop - part.start
             for part, whole in zip(self.parts, self.is_sum, strict=True)
@@ -48,7 +48,7 @@ class MatrixBlock:
         )
 
     def of(self, values: FloatArray) -> FloatArray:
-        """(size × n × copies) coordinates of n vectors, from (features' bases …, n)."""
+        """Return the (size × n × copies) coordinates of n vectors, from (features' bases …, n)."""
         count = len(self.parts)
         order = [f for f in range(count) if self.is_sum[f]]
         order += [count, *(f for f in range(count) if not self.is_sum[f])]
@@ -58,7 +58,7 @@ class MatrixBlock:
 
 @dataclass(frozen=True, eq=False)
 class SymmetricBasis:
-    """An orthonormal basis of histograms in which information matrices fall into blocks.
+    """An orthonormal basis of histograms in which information matrices are block-diagonal.
 
     Attributes:
         sizes: Classes of each feature.
@@ -72,7 +72,7 @@ class SymmetricBasis:
     blocks: tuple[MatrixBlock, ...]
 
     def to_basis(self, histograms: FloatArray) -> FloatArray:
-        """(features' bases …, n) coordinates of (cells × n) histograms."""
+        """Return the (features' bases …, n) coordinates of (cells × n) histograms."""
         values = histograms.reshape(*self.sizes, -1)
         for f, basis in enumerate(self.bases):
             values = np.moveaxis(np.tensordot(basis.T, values, axes=(1, f)), 0, f)
@@ -80,11 +80,11 @@ class SymmetricBasis:
 
 
 def symmetric_basis(sizes: Sequence[int], levels: Sequence[LevelMeasurements]) -> SymmetricBasis:
-    """The basis that the symmetries of some measurements give.
+    """Build the basis from the symmetries of some measurements.
 
     Args:
         sizes: Classes of each feature; a histogram cell is a combination.
-        levels: What is measured.
+        levels: Measurements of each level.
     """
     bases, choices = [], []
     for f, size in enumerate(sizes):
@@ -113,7 +113,7 @@ def symmetric_basis(sizes: Sequence[int], levels: Sequence[LevelMeasurements]) -
 def exchangeable_classes(
     sizes: Sequence[int], levels: Sequence[LevelMeasurements], f: int
 ) -> IntArray:
-    """(classes,) the group of exchangeable classes that each class of a feature is in."""
+    """Return the (classes,) group of exchangeable classes of each class of a feature."""
     rng = np.random.default_rng(0)
     chance = rng.integers(_LARGEST, size=sizes).astype(np.float64)
     wanted = [_signature(level, chance) for level in levels]
@@ -136,14 +136,14 @@ def exchangeable_classes(
 
 
 def _signature(level: LevelMeasurements, chance: FloatArray) -> FloatArray:
-    """The counts of a random histogram with their weights, in order of both."""
+    """Return the counts of a random histogram with their weights, sorted by both."""
     pairs = np.stack([level.weight, level.operator @ chance.ravel()], axis=1)
     found: FloatArray = pairs[np.lexsort(pairs.T[::-1])]
     return found
 
 
 def _differences(size: int) -> FloatArray:
-    """(size × size − 1) orthonormal columns that each add up to zero: Helmert's."""
+    """Return (size × size − 1) orthonormal columns that each sum to zero: Helmert's."""
     found = np.zeros((size, size - 1))
     for j in range(1, size):
         found[:j, j - 1], found[j, j - 1] = 1, -j
