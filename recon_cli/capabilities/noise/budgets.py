@@ -1,4 +1,4 @@
-"""What the noise of a strategy spends: for manifests, and in words."""
+"""The privacy loss of a strategy: for manifests, and in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEIGHBOURS = {"replace": "one record changed", "add-or-remove": "one record more
 
 
 def budget_of(strategy: Strategy, levels: Sequence[str]) -> dict[str, object]:
-    """What measuring some levels spends."""
+    """Return the privacy loss of measuring some levels."""
     return {
         "mechanism": strategy.mechanism,
         "neighbours": strategy.neighbours,
@@ -23,7 +23,7 @@ def budget_of(strategy: Strategy, levels: Sequence[str]) -> dict[str, object]:
 
 
 def spent(budget: Mapping[str, Any]) -> str:
-    """``ρ 2.5562, ε 17.90 at δ 1e-10``, of what `budget_of` gives."""
+    """Format the result of `budget_of`, as in ``ρ 2.5562, ε 17.90 at δ 1e-10``."""
     epsilon = f"ε {budget['epsilon']:.2f}"
     if budget["mechanism"] == "geometric":
         return epsilon

@@ -1,4 +1,4 @@
-"""Noisy measurements as a publication: a release of the queries, its laws, and its counts."""
+"""Publication of noisy measurements: a release of the queries, its laws, and its counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NoiseSource = Callable[[str, Measurement, pl.Series], IntArray]
 
 
 def published_levels(strategy: Strategy, release: Release) -> tuple[str, ...]:
-    """The levels of a strategy that the release has, from its partitions down, finest first."""
+    """Return the levels of a strategy that the release has, finest first."""
     return tuple(
         level.name for level in release.geography.inside_partitions if level.name in strategy.levels
     )
@@ -60,7 +60,7 @@ def require_publishable(strategy: Strategy, release: Release, levels: Collection
 
 
 def release_text(strategy: Strategy, release: Release, levels: Collection[str]) -> str:
-    """The schema of a release that has the strategy's queries as its tables.
+    """Write the schema of a release with the strategy's queries as its tables.
 
     Args:
         strategy: Its queries are combinations of columns.
@@ -118,7 +118,7 @@ def _recode(recode: Recode, feature: Feature) -> dict[str, Any]:
 
 
 def _families(strategy: Strategy, levels: Collection[str]) -> Iterator[dict[str, Any]]:
-    """A family for each query."""
+    """Yield a family for each query."""
     for name, query in strategy.queries.items():
         cells: list[Any] = ["total"]
         for column in reversed(query.columns):
@@ -134,7 +134,7 @@ def _queries(measurements: Iterable[Measurement]) -> list[Query]:
 
 
 def noise_protection(strategy: Strategy, levels: Collection[str]) -> Protection:
-    """The law of every table at every level."""
+    """Return the law of every table at every level."""
     return Protection(
         tuple(
             Statement(each.law, tables=(table_name(each.query),), levels=(level,))
@@ -145,17 +145,17 @@ def noise_protection(strategy: Strategy, levels: Collection[str]) -> Protection:
 
 
 def table_name(query: Query) -> str:
-    """The table that a query's counts are published as."""
+    """Return the table that a query's counts are published as."""
     return query.name if query.table is None else query.table.name
 
 
 def measure_counts(
     strategy: Strategy, levels: Collection[str], truth: Publication, source: NoiseSource
 ) -> pl.DataFrame:
-    """Noisy counts of all cells, zeros too.
+    """Measure all cells with noise, zeros too.
 
     Args:
-        strategy: What is measured.
+        strategy: Strategy of the measurement.
         truth: The exact counts of the queries' tables.
 
     Returns:
@@ -195,7 +195,7 @@ def _rows(
 
 
 def strategy_rows(strategy: Strategy, levels: Collection[str]) -> list[Mapping[str, Any]]:
-    """What is measured, a mapping for each query of each level: for a manifest."""
+    """Describe each query of each level, for a manifest."""
     return [
         {
             "level": level,

@@ -1,4 +1,4 @@
-"""Counts with the noise of a strategy: what is measured, where, and what it spends."""
+"""Noisy counts by a strategy: queries, levels and budget."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def strategy(self) -> Strategy:
-        """What is measured where, and what it spends.
+        """Return the strategy.
 
         Raises:
             ConfigError: There is no such strategy, or it does not fit the release.
@@ -58,7 +58,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def levels(self) -> Sequence[str]:
-        """The levels that are published.
+        """Return the levels that are published.
 
         Raises:
             ConfigError: The strategy does not measure one, or the release cannot publish it.
@@ -70,14 +70,14 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def schema(self) -> str | None:
-        """The text of the schema with the queries as tables; None for the release's own tables."""
+        """Return the schema text with the queries as tables; None for the release's own tables."""
         if any(query.table for query in self.strategy.queries.values()):
             return None
         return release_text(self.strategy, self.true, self.levels)
 
     @cached_property
     def release(self) -> Release:
-        """The schema that the measurements are read with.
+        """Return the schema for reading the measurements.
 
         Raises:
             ConfigError: See `strategy` and `levels`.
@@ -88,18 +88,18 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Those of the queries."""
+        """Return the tables of the queries."""
         names = {table_name(query) for query in self.strategy.queries.values()}
         return tuple(table for table in self.release.tables if table.name in names)
 
     @property
     def statements(self) -> Protection:
-        """The noise of each query at each level."""
+        """Return the noise of each query at each level."""
         return noise_protection(self.strategy, self.levels)
 
     @cached_property
     def units(self) -> pl.Series | None:
-        """The geoids of all units, inhabited or not; None for those with records.
+        """Return the geoids of all units, inhabited or not; None for those with records.
 
         Raises:
             ConfigError: There is no list, and nothing says that it is published which have records.
@@ -109,26 +109,26 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @property
     def described(self) -> Mapping[str, bytes]:
-        """The schema, where it is another one."""
+        """Return the schema, if it is another one."""
         return {} if self.schema is None else {SCHEMA: self.schema.encode()}
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """What its strategy spends at its levels."""
+        """Return the privacy loss of its strategy at its levels."""
         return spends_of(self.strategy, self.release.features, self.levels)
 
     @property
     def invariants(self) -> Sequence[str]:
-        """Which units have records, where no list says which there are."""
+        """List which units have records, if no list of units is published."""
         return self.config.invariants.get("invariants", ())
 
     @property
     def draws_again(self) -> bool:
-        """OpenDP keeps no key."""
+        """Return whether OpenDP is used, which keeps no key."""
         return self.config.source == "opendp"
 
     def settings(self) -> Mapping[str, Any]:
-        """The strategy, and what of it is measured."""
+        """Return the strategy, and the parts of it that are measured."""
         config, keys = self.config, self.true.attack
         return {
             "attack": None if keys is None or self.schema is None else keys.lists,
@@ -142,7 +142,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """What was measured and what it spent."""
+        """Return the measurements and their privacy loss."""
         return {
             "strategy": self.strategy.name,
             **budget_of(self.strategy, self.levels),
@@ -155,11 +155,11 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def inhabited(self) -> Mapping[str, Piece]:
-        """The partitions with records."""
+        """Return the partitions with records."""
         return {piece.partition: piece for piece in self.origin.pieces(self.release)}
 
     def pieces(self) -> Sequence[Piece]:
-        """The partitions of the records and of the list of all units."""
+        """Return the partitions of the records and of the list of all units."""
         pieces = dict(self.inhabited)
         if self.units is not None:
             names = self.release.geography.partition_level.enclosing(self.units).unique()
@@ -167,11 +167,11 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         return [pieces[name] for name in sorted(pieces)]
 
     def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance | None:
-        """What noise is drawn from; None for OpenDP's own."""
+        """Return the source of noise; None for OpenDP's own."""
         return draw() if self.config.source == "keyed" else None
 
     def truth(self, partition: str) -> tuple[Publication, pl.DataFrame | None]:
-        """The true counts of a partition, of units without records, too.
+        """Return the true counts of a partition, including units without records.
 
         Raises:
             SourceError: They cannot be read, or units with records are not listed.
@@ -185,7 +185,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         return self._with_empty(truth, self.units, partition), records
 
     def _with_empty(self, truth: Publication, units: pl.Series, partition: str) -> Publication:
-        """The publication with units, and what they are in, that have no records."""
+        """Add units without records, and their geounits, to the publication."""
         geography = self.release.geography
         units = units.filter(geography.inside(units, partition))
         known, frames = set(truth.geounits["geoid"]), [truth.geounits]
@@ -221,15 +221,15 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         )
 
     def tidy(self, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
-        """All cells: none is zero by itself."""
+        """Return all cells: none is zero by itself."""
         return protected.select(COUNTS.names())
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
-        """How many measurements there are."""
+        """Count the measurements."""
         return {"cells": protected.height, "negative": int((protected["count"] < 0).sum())}
 
     def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:
-        """What was measured."""
+        """Return a table of the measurements."""
         unit = "ρ" if manifest.notes["mechanism"] == "gaussian" else "ε"
         rows = [
             (
@@ -242,7 +242,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         return pl.DataFrame(rows, schema=header, orient="row"), header
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """What it spent, and how many measurements are below zero."""
+        """Report the privacy loss, and the number of negative measurements."""
         totals, notes = manifest.totals, manifest.notes
         whole = {**notes, "budget": notes["whole_budget"], "epsilon": notes["whole_epsilon"]}
         yield "strategy", notes["strategy"]
