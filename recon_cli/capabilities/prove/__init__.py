@@ -1,4 +1,4 @@
-"""Proofs about published tables that `recon_cli.reconcheck` checks without the rest of us."""
+"""Proofs about published tables that `recon_cli.reconcheck` checks independently."""
 
 from recon_cli.stage import Stage
 

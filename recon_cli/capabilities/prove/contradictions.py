@@ -1,9 +1,9 @@
-"""That no records have a region's counts, by how much these have to change, a change as small.
+"""Proofs that no records have a region's counts, of the least change, and a change as small.
 
-A sum of published counts cannot hold. That they have to change by so much at least is weak duality:
-Eq. (slack) of docs/method.md. Rows with weights that count no record less than never sum up to 0 at
-least, whoever is recorded; what the published counts are short of that they have to change by, each
-by its weight at most.
+Some sum of published counts cannot hold. A lower bound of the change is weak duality: Eq. (slack)
+of docs/method.md. If weighted rows count every possible record at least 0 times, their sum is at
+least 0 for any records; the amount by which the published counts fall short of that must be made up
+by changes, each counted at most with its weight.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
 
 @dataclass(frozen=True)
 class ContradictionProof:
-    """Texts for the checker, which accepts them.
+    """Texts that the checker accepts.
 
     Attributes:
-        tables: What was published.
+        tables: Published tables.
         proof: That it contradicts itself, and by how much in total it has to change at least.
         least: So much.
         changed: The tables with such a change, and a proof that there are records with them; None
@@ -55,7 +55,7 @@ class ContradictionProof:
 def proof_of_region(
     plan: Plan, published: Publication, region: str, seconds: float
 ) -> ContradictionProof | None:
-    """A proof that the counts of a region contradict each other.
+    """Find a proof that the counts of a region contradict each other.
 
     Args:
         published: The counts of some regions.
@@ -72,7 +72,7 @@ def proof_of_region(
 
 
 def contradiction_proof(text: str, grain: Grain, seconds: float) -> ContradictionProof | None:
-    """A proof that the counts of a text of tables contradict each other; see `proof_of_region`."""
+    """Find a proof that the counts in a text of tables contradict; see `proof_of_region`."""
     tables: Any = reconcheck.Tables(text.splitlines())
     header = ["recon-proof 1", *grain_lines(grain)]
     atoms: list[list[int]] = reconcheck.Proof(tables, header).atoms
@@ -100,14 +100,14 @@ def contradiction_proof(text: str, grain: Grain, seconds: float) -> Contradictio
 
 
 def _is_accepted(tables: Any, proof: list[str]) -> bool:
-    """Whether the checker proves all of a proof."""
+    """Test whether the checker accepts all of a proof."""
     tables.work = 0  # the limit is for reading a text
     results: Any = reconcheck.Proof(tables, proof).results
     return all(is_proven for *_, is_proven in results)
 
 
 def _lines(source: RowSource, scope: Any, budget: Budget) -> Iterator[list[str]]:
-    """Lines that contradict each other, the shortest way first."""
+    """Yield lines that contradict each other, the shortest proof first."""
     prover = ScopeProver.of(source, scope, budget)
     for find in (_adds_up, ScopeProver.propagate, _adds_up):
         if find(prover):
@@ -123,9 +123,9 @@ def _lines(source: RowSource, scope: Any, budget: Budget) -> Iterator[list[str]]
 
 
 def _adds_up(prover: ScopeProver) -> bool:
-    """Whether rows with the weights of a least change contradict each other.
+    """Test whether rows with the weights of a least change contradict each other.
 
-    The duals of Eq. (slack): where some change is needed, they add up to more than there is.
+    The duals of Eq. (slack): if some change is needed, their sum exceeds the right-hand side.
     """
     duals = vertex_of_change(prover, np.arange(prover.rows.A.shape[1])).duals
     return len(duals) > 0 and any(
@@ -143,12 +143,12 @@ _WHOLE: Final = 1e-6
 
 @dataclass(frozen=True)
 class LeastChange:
-    """What counts have to change by.
+    """The least change of contradicting counts.
 
     Attributes:
         least: In total; any contradiction says that it is 1 at least.
-        lines: Of a proof, that it is more than 1.
-        prover: Of a scope in which no zero closes a kind; None where nothing was looked for.
+        lines: Lines of a proof that it is more than 1.
+        prover: Prover of a scope in which no zero excludes a kind; None if there was no search.
         people: By its unknowns, records that need nearly as small a change; empty without any.
     """
 
@@ -158,7 +158,7 @@ class LeastChange:
     people: IntArray
 
     def witness(self, tables: str, header: Sequence[str]) -> tuple[str, str] | None:
-        """The tables with a change no larger than the least, and a proof of its records.
+        """Return tables with a change as small as the least, and a proof of their records.
 
         Args:
             tables: The text of what was published.
@@ -192,7 +192,7 @@ class LeastChange:
         return "\n".join([*kept, *counts]) + "\n", "\n".join(proof) + "\n"
 
     def _records(self, prover: ScopeProver) -> dict[int, list[tuple[int, tuple[int, ...]]]]:
-        """Unit → how many records have which values: of their atoms the first that are possible."""
+        """Map units to records, with the first possible values of their atoms."""
         found: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
         for at in np.flatnonzero(self.people).tolist():
             unit = int(prover.rows.unit[at])
@@ -205,12 +205,12 @@ class LeastChange:
 
 
 def least_change(source: RowSource, units: Collection[int], budget: Budget) -> LeastChange:
-    """What the counts of some units have to change by, those of their areas included.
+    """Bound the change of the counts of some units, including those of their areas.
 
     Args:
-        source: Of a publication, over all kinds of records at once.
+        source: Source of a publication, over all kinds of records at once.
         units: Their numbers.
-        budget: What the relaxation may take.
+        budget: Budget of the relaxation.
     """
     nobody = np.empty(0, dtype=np.int64)
     if source.cliques[0].size * len(units) > _WIDEST:
@@ -236,9 +236,9 @@ def least_change(source: RowSource, units: Collection[int], budget: Budget) -> L
 
 
 def vertex_of_change(prover: ScopeProver, columns: IntArray) -> Vertex:
-    """Where the change of counts is least, Eq. (slack), over some unknowns; empty if not found.
+    """Minimise the change of counts, Eq. (slack), over some unknowns; empty if not found.
 
-    Its values are the unknowns', then what is added to each row, then what is taken from it.
+    Its values are the unknowns', then the additions to each row, then the subtractions.
     """
     rows = prover.rows
     A, height = sparse.csr_array(rows.A[:, columns]), len(rows.names)
@@ -258,7 +258,7 @@ def vertex_of_change(prover: ScopeProver, columns: IntArray) -> Vertex:
 
 
 def _proven(prover: ScopeProver, terms: Terms) -> tuple[int, str]:
-    """What weighted rows prove, and they in words; zeros that are not needed are left out."""
+    """Return what weighted rows prove, and their text; unnecessary zeros are left out."""
     rows, A = prover.rows, prover.rows.A
     weights = np.zeros(len(rows.names), dtype=np.int64)
     for weight, number in terms:

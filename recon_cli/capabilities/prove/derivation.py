@@ -1,7 +1,7 @@
-"""Lines of a proof in one scope: what each narrows, and which others it rests on.
+"""Lines of a proof in one scope: the bounds that each tightens, and the lines it depends on.
 
-Floating point proposes and the checker's own classes decide: a line counts only with what it makes
-of `recon_cli.reconcheck.Scope`, in Python integers.
+Floating point proposes and the checker's own classes decide: a line counts only by its effect on
+`recon_cli.reconcheck.Scope`, in Python integers.
 """
 
 from __future__ import annotations
@@ -63,24 +63,24 @@ class Count:
 
 @dataclass
 class Budget:
-    """Deterministic seconds that are left."""
+    """The remaining deterministic seconds."""
 
     left: float
     spent: float = 0.0
 
     def spend(self, seconds: float) -> None:
-        """Take from what is left."""
+        """Subtract from the budget."""
         self.left -= seconds
         self.spent += seconds
 
 
 @dataclass
 class ScopeProver:
-    """Looks for lines in one scope of a proof, each a use of Eq. (rule).
+    """Searches for lines in one scope of a proof, each a use of Eq. (rule).
 
     Attributes:
         scope: The checker's (`recon_cli.reconcheck.Scope`), without bounds so far.
-        budget: What relaxations may take.
+        budget: Budget of relaxations.
         log: Lines that changed a bound.
         made_by: For an upper (true) or lower end of an unknown, the line that made it.
     """
@@ -95,7 +95,7 @@ class ScopeProver:
     def of(
         cls, source: RowSource, scope: Any, budget: Budget, alone: Collection[int] | None = None
     ) -> ScopeProver:
-        """For a scope of a publication, or the counts of some units alone."""
+        """Prepare for a scope of a publication, or the counts of some units alone."""
         return cls(scope, source.rows(scope, alone), budget)
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class ScopeProver:
         self._bounded = (self.low, self.high)
 
     def row(self, number: int) -> Row:
-        """A row as the checker has it."""
+        """Return a row as the checker has it."""
         if number == GOAL:
             goal: Row = self.scope.goal
             return goal
@@ -126,7 +126,7 @@ class ScopeProver:
         return self._made[number]
 
     def add(self, terms: Terms) -> bool:
-        """Apply a line, and keep it if it changed a bound; whether it is a contradiction."""
+        """Apply a line, and keep it if it changed a bound; return whether it is a contradiction."""
         scope, mark = self.scope, len(self.scope.trail)
         is_end = scope.add(*((weight, self.row(number)) for weight, number in terms))
         changed = self._follow(mark)
@@ -138,7 +138,7 @@ class ScopeProver:
         return bool(is_end)
 
     def _follow(self, mark: int) -> set[tuple[bool, int]]:
-        """Take over the bounds that the checker changed since."""
+        """Copy the bounds that the checker changed since a mark."""
         scope, changed = self.scope, set()
         for ends, unknown, _ in scope.trail[mark:]:
             is_high = ends is scope.high
@@ -156,7 +156,7 @@ class ScopeProver:
         return frozenset(self.made_by[end] for end in used if end in self.made_by)
 
     def text(self, line: Line) -> str:
-        """A line as a proof has it."""
+        """Format a line for a proof."""
         words = ["p"]
         for weight, number in line.terms:
             name = "goal" if number == GOAL else self.rows.names[number]
@@ -164,7 +164,7 @@ class ScopeProver:
         return " ".join(words)
 
     def undo(self, mark: int, lines: int) -> None:
-        """Take back bounds since a mark, and lines."""
+        """Undo bounds since a mark, and remove lines."""
         touched = {unknown for _, unknown, _ in self.scope.trail[mark:]}
         self.scope.undo(mark)
         for unknown in touched:
@@ -180,7 +180,7 @@ class ScopeProver:
                     self.made_by[end] = line
 
     def restrict(self, unknown: int, number: int, *, is_less: bool) -> bool:
-        """Let an unknown be at most a number, or more; whether that contradicts its bounds."""
+        """Restrict an unknown to at most a number, or more; return whether that contradicts."""
         mark = len(self.scope.trail)
         row: Row = ({unknown: 1}, None, number) if is_less else ({unknown: -1}, None, -number - 1)
         is_end = bool(self.scope.add((1, row)))
@@ -188,7 +188,7 @@ class ScopeProver:
         return is_end
 
     def words_of(self, unknown: int) -> str:
-        """An unknown as a line has it: its unit, and an atom of each feature."""
+        """Format an unknown: its unit, and an atom of each feature."""
         scope = self.scope
         unit, clique, kind = next(
             (unit, scope.cliques[at], unknown - start)
@@ -203,7 +203,7 @@ class ScopeProver:
         return " ".join(words)
 
     def propagate(self) -> bool:
-        """Apply single rows until nothing changes; whether there is a contradiction."""
+        """Apply single rows until nothing changes; return whether there is a contradiction."""
         for _ in range(_PASSES):
             before = len(self.log)
             if any(self.add([(sign, row)]) for sign, row in self._improving()):
@@ -213,7 +213,7 @@ class ScopeProver:
         return False
 
     def _improving(self) -> Iterable[tuple[int, int]]:
-        """Signs and numbers of rows that narrow something, or contradict the bounds."""
+        """Return signs and numbers of rows that tighten something, or contradict the bounds."""
         rows, A = self.rows, self.rows.A
         if not A.shape[0]:
             return []
@@ -222,7 +222,7 @@ class ScopeProver:
         return [*((1, r) for r in upper), *((-1, r) for r in lower)]
 
     def _narrowing(self, a: IntArray, most: IntArray, has_end: BoolArray) -> list[int]:
-        """The rows that, being at most so much, narrow something or contradict the bounds."""
+        """Return the rows that tighten something or contradict the bounds, given upper bounds."""
         row, column, height = self._entry_row, self.rows.A.indices, len(most)
         low, high = self.low[column], self.high[column]
         is_open = (a < 0) & (high == OPEN)
@@ -239,7 +239,7 @@ class ScopeProver:
     def duals(
         self, cost: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Values and duals of the least cost within the bounds; empty where none was found."""
+        """Return values and duals of the least cost within the bounds; empty if not found."""
         lower = self.low
         upper = np.where(self.high == OPEN, np.maximum(lower, _MANY), self.high)
         if self._relaxation is None:
@@ -256,14 +256,14 @@ class ScopeProver:
         return vertex.values, vertex.duals
 
     def weighted(self, duals: npt.NDArray[np.float64], multiple: int) -> list[tuple[int, int]]:
-        """Rows with whole weights that add up to no less than ``multiple`` times a cost."""
+        """Return rows with integer weights whose sum is at least ``multiple`` times a cost."""
         weights = -whole_weights(duals, multiple)
         has_end = np.where(weights > 0, self.rows.most < OPEN, self.rows.least >= 0)
         used = np.flatnonzero((weights != 0) & has_end)
         return list(zip(weights[used].tolist(), used.tolist(), strict=True))
 
     def settle(self, cost: npt.NDArray[np.int64]) -> None:
-        """Narrow bounds by what the least of a cost shows: no goal is needed."""
+        """Tighten bounds by the dual of a cost: no goal is needed."""
         _, duals = self.duals(cost)
         for multiple in MULTIPLES if len(duals) else ():
             terms = self.weighted(duals, multiple)
@@ -272,14 +272,14 @@ class ScopeProver:
                 return
 
     def cost(self, coefficients: dict[int, int]) -> IntArray:
-        """A cost of each unknown."""
+        """Return a cost of each unknown."""
         cost = np.zeros(len(self.column), dtype=np.int64)
         for unknown, a in coefficients.items():
             cost[self.column[unknown]] = a
         return cost
 
     def closure(self, lines: Iterable[int]) -> set[int]:
-        """Lines of the log, and those that they rest on."""
+        """Return lines of the log, with those that they depend on."""
         kept = set(lines)
         for at in range(len(self.log) - 1, -1, -1):
             if at in kept:
@@ -287,5 +287,5 @@ class ScopeProver:
         return kept
 
     def makers(self, ends: Iterable[tuple[bool, int]]) -> set[int]:
-        """The lines that made some ends of unknowns."""
+        """Return the lines that made some bounds of unknowns."""
         return {self.made_by[end] for end in ends if end in self.made_by}

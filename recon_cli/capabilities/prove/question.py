@@ -1,4 +1,4 @@
-"""Proofs of what a run found, region by region. The question of `recon prove`."""
+"""The question of `recon prove`: proofs of a run's findings, region by region."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ _NARROWER: Final = 4
 
 @dataclass(frozen=True)
 class ProofQuestion(Question):
-    """Can what the run says be proven to somebody who trusts none of it?
+    """The question of which findings can be proven to somebody who trusts no part of the run.
 
     Attributes:
-        plan: Of all counts, those left out among them; its grain tells records apart.
+        plan: Plan of all counts, omitted ones included; its grain distinguishes records.
         what: Kinds of statements, see `recon_cli.capabilities.prove.statements.SOURCES`.
         seconds: Deterministic seconds for each region.
         seed: For other solutions.
@@ -89,7 +89,7 @@ class ProofQuestion(Question):
         is_exact: bool,
         read_found: ReadFound,
     ) -> Self:
-        """For some tables; ``options`` are ``what``, ``seconds`` and ``seed``."""
+        """Prepare for some tables; ``options`` are ``what``, ``seconds`` and ``seed``."""
         whole = coverage_with_left_out(release, coverage)
         is_exact &= whole == coverage
         plan = make_variability_plan(release, tables, whole, "exact", is_exact=is_exact)
@@ -98,11 +98,11 @@ class ProofQuestion(Question):
 
     @property
     def release(self) -> Release:
-        """The schema, with the structural zeros that the records were made under."""
+        """Return the schema, with the structural zeros that the records used."""
         return self.plan.release
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Rows of ``proofs/`` and ``proof_texts/``.
+        """Compute rows of ``proofs/`` and ``proof_texts/``.
 
         Raises:
             SolverError: No further solution could be looked for.
@@ -133,13 +133,13 @@ class ProofQuestion(Question):
         )
 
     def _regions(self, published: Publication) -> Iterator[tuple[str, Publication]]:
-        """Each region with its counts."""
+        """Yield each region with its counts."""
         level = self.release.region.name
         for geoid in published.geounits[level].drop_nulls().unique().sort():
             yield geoid, within_region(self.release, published, geoid)
 
     def _said(self, published: Publication, found: Found) -> list[Statement]:
-        """What is said of a region."""
+        """List the statements about a region."""
         number = {table.name: at for at, table in enumerate(self.plan.tables)}
         reader = Reader(self.release, number, self.what)
         return list(reader.statements(found.of(published.geounits["geoid"].to_list())))
@@ -154,7 +154,7 @@ class ProofQuestion(Question):
 
     @property
     def _tree(self) -> JunctionTree | None:
-        """The cliques, where the joint kinds are too many, or many more."""
+        """Return the cliques, if the joint kinds are too many, or many more."""
         form = self._cliques
         is_narrow = form.is_narrow and form.width * _NARROWER <= form.joint_width
         return form.tree if is_narrow or form.joint_width > reconcheck.MOST_KINDS else None
@@ -167,7 +167,7 @@ class ProofQuestion(Question):
         said: Sequence[Statement],
         quarantine: Quarantine,
     ) -> RegionProof:
-        """Of a region."""
+        """Prove the statements about a region."""
         geoids = published.geounits["geoid"].implode()
         inside = pl.col(self.release.geoid_column).is_in(geoids)
         is_whole = not part.missing.is_in(geoids).any()
@@ -202,7 +202,7 @@ class ProofQuestion(Question):
     def _others(
         self, published: Publication, differing: Sequence[Statement], records: pl.DataFrame
     ) -> Iterator[pl.DataFrame]:
-        """Records of other solutions, in which what is said to differ differs."""
+        """Yield records of other solutions that show the stated differences."""
         whole = with_left_out(self.release, published)
         safety = max(each.apart for each in differing)
         options = WitnessOptions(self.seed, _SET_SECONDS, safety, _SETS + 1)
@@ -213,7 +213,7 @@ class ProofQuestion(Question):
 
 @dataclass(frozen=True)
 class DifferingCounts:
-    """Counts of which some statements say that they differ.
+    """Counts that differ between solutions, according to some statements.
 
     Attributes:
         plan: Gives the grain.
@@ -224,9 +224,9 @@ class DifferingCounts:
     statements: Sequence[Statement]
 
     def of_batch(self, counts: PartitionCounts, system: System) -> sparse.csr_array:
-        """Sparse (counts × candidates); all records of a unit are weighed, each kind otherwise.
+        """Return sparse (counts × candidates); all records of a unit get distinct weights.
 
-        What the grain does not tell apart is counted where it lies inside: a proposal.
+        Values that the grain does not distinguish count where they lie inside: an approximation.
         """
         candidates, width = system.candidates, len(system.candidates.unit)
         rows = [sparse.csr_array((0, width), dtype=np.int64)]
@@ -245,7 +245,7 @@ class DifferingCounts:
         return sparse.csr_array(sparse.vstack(rows))
 
     def _often(self, what: str, atoms: AtomArray) -> IntArray:
-        """How often masks, or a cell, count each of some candidates."""
+        """Return how often masks, or a cell, count each of some candidates."""
         found = np.zeros(len(atoms), dtype=np.int64)
         for masks in self._predicates(what):
             inside = np.ones(len(atoms), dtype=bool)
@@ -268,7 +268,7 @@ class DifferingCounts:
 
 
 def _candidates_of(geoid: str, counts: PartitionCounts, system: System) -> IntArray:
-    """The candidates in the units of a place."""
+    """Return the candidates in the units of a place."""
     row = counts.geoids.index_of(geoid)
     inside = [units for units in counts.parent.values() if row is not None and (units == row).any()]
     units = [np.flatnonzero(np.isin(system.units, counts.units[each == row])) for each in inside]

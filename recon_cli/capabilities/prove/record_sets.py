@@ -1,6 +1,6 @@
-"""Sets of records, as proofs have them, to be counted in; and how others of one unit are found.
+"""Sets of records in proofs, for counting; and the search for other records of one unit.
 
-Of a unit alone: its own counts hold, and no area's is exceeded.
+The search treats a unit alone: its own counts hold, and no area's is exceeded.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class RecordSet:
     """Records at full grain.
 
     Attributes:
-        name: What the proof calls it.
+        name: Name in the proof.
         lines: The lines ``r UNIT NUMBER VALUE…``.
         unit: The number of each record's unit.
-        times: How often it is there.
+        times: Multiplicity of each.
         values: (records × features) numbers of its values.
-        atoms: Of each feature, the values that are not told apart.
+        atoms: Atom of each feature: the values that are not distinguished.
     """
 
     name: str
@@ -50,14 +50,14 @@ class RecordSet:
 
     @classmethod
     def of(cls, name: str, lines: Sequence[str], atoms: Sequence[Sequence[int]]) -> Self:
-        """From its lines."""
+        """Parse a set from its lines."""
         rows = np.array([line.split()[1:] for line in lines], dtype=np.int64)
         if not len(rows):
             rows = np.empty((0, 2 + len(atoms)), dtype=np.int64)
         return cls(name, tuple(lines), rows[:, 0], rows[:, 1], rows[:, 2:], atoms)
 
     def within(self, units: IntArray) -> RecordSet:
-        """The records of some units."""
+        """Select the records of some units."""
         at = np.isin(self.unit, units)
         lines = tuple(self.lines[place] for place in np.flatnonzero(at).tolist())
         return replace(
@@ -65,9 +65,9 @@ class RecordSet:
         )
 
     def changed(self, base: RecordSet) -> Iterator[str]:
-        """Lines of the units that another set has other records of.
+        """Yield the lines of units in which another set has other records.
 
-        A unit that nobody is left in has none of a record that it had, and that is possible.
+        An emptied unit gets a line with none of a record that it had, and that is possible.
         """
         ours, theirs = self._by_unit, base._by_unit
         for unit in sorted(ours.keys() | theirs.keys()):
@@ -85,7 +85,7 @@ class RecordSet:
         return found
 
     def count(self, units: IntArray, predicates: Sequence[Masks]) -> int:
-        """How often some predicates count records of some units."""
+        """Count how often some predicates count records of some units."""
         here, total = self._at(units), 0
         times = self.times[here]
         for masks in predicates:
@@ -96,7 +96,7 @@ class RecordSet:
         return total
 
     def _at(self, units: IntArray) -> IntArray:
-        """The places of the records of some units."""
+        """Return the indices of the records of some units."""
         key = units.tobytes()
         if key not in self._places:
             self._places[key] = np.flatnonzero(np.isin(self.unit, units))
@@ -107,7 +107,7 @@ class RecordSet:
         return {}
 
     def counts(self, asked: Sequence[Sequence[Masks]]) -> IntArray:
-        """How often each of many lists of predicates counts records, of all units."""
+        """Count how often each of many lists of predicates counts records, over all units."""
         flat = [masks for predicates in asked for masks in predicates]
         owner = np.repeat(np.arange(len(asked)), [len(each) for each in asked])
         chosen = np.ones((len(flat), len(self.unit)), dtype=bool)
@@ -120,7 +120,7 @@ class RecordSet:
         return total
 
     def _has(self, feature: int, mask: int) -> BoolArray:
-        """Which records have one of some values."""
+        """Test which records have one of some values."""
         if (feature, mask) not in self._known:
             has = [mask >> value & 1 == 1 for value in self.values[:, feature].tolist()]
             self._known[feature, mask] = np.array(has, dtype=bool)
@@ -132,7 +132,7 @@ class RecordSet:
 
     @cached_property
     def kind(self) -> IntArray:
-        """For each line the number of its kind, as the checker counts them."""
+        """Return for each line the number of its kind, in the checker's numbering."""
         is_wide = math.prod(map(len, self.atoms)) > np.iinfo(np.int64).max
         kind, stride = np.zeros(len(self.unit), dtype=object if is_wide else np.int64), 1
         for of_feature, values in zip(self.atoms, self.values.T, strict=False):
@@ -142,7 +142,7 @@ class RecordSet:
         return kind
 
     def kinds(self, unit: int) -> dict[int, int]:
-        """Number of a kind → records of it in a unit."""
+        """Map kinds to the number of records of a unit."""
         found: dict[int, int] = {}
         here = self.unit == unit
         for kind, times in zip(self.kind[here].tolist(), self.times[here].tolist(), strict=True):
@@ -156,10 +156,10 @@ _TRIED: Final = 1000
 
 @dataclass(frozen=True)
 class PartSearch:
-    """Looks for other records of one unit, in a scope of its own.
+    """Searches for other records of one unit, in a scope of its own.
 
     Attributes:
-        prover: Of the scope, propagated.
+        prover: Prover of the scope, propagated.
         unit: Its number.
         known: Records of the whole region.
         effort: For each set of records.
@@ -172,11 +172,11 @@ class PartSearch:
 
     @cached_property
     def people(self) -> IntArray:
-        """The known number of each unknown."""
+        """Return the known number of each unknown."""
         return self.prover.cost(self.known.kinds(self.unit))
 
     def differing(self, count: dict[int, int], apart: int) -> Iterator[list[str]]:
-        """The lines of records that have more, or less, by ``apart`` in a count."""
+        """Yield the lines of records in which a count differs by ``apart``."""
         row = self.prover.cost(count)
         for sign in (1, -1):
             people = self._nearest(sign * row, apart)
@@ -184,7 +184,7 @@ class PartSearch:
                 yield lines
 
     def _nearest(self, row: IntArray, apart: int) -> IntArray:
-        """The nearest solution whose sum of a row is higher by ``apart``; empty if none."""
+        """Find the nearest solution with a row sum higher by ``apart``; empty if none."""
         rows, known = self.prover.rows, self.people
         lower = np.maximum(self.prover.low, known - apart)
         upper = np.minimum(self.prover.high, known + apart)
@@ -199,7 +199,7 @@ class PartSearch:
         return min_l1_repair(program, known, self.effort).values
 
     def _lines(self, people: IntArray) -> list[str]:
-        """Records at full grain; empty where none that the checker accepts were found."""
+        """Format records at full grain; empty if the checker accepts none."""
         lines = list[str]()
         for at in np.flatnonzero(people).tolist():
             kind = int(self.prover.rows.unknowns[at])
@@ -216,7 +216,7 @@ class PartSearch:
         return lines
 
     def _values(self, kind: int) -> Iterator[tuple[int, ...]]:
-        """Values of records of a kind: of the unit's, then of others', then any."""
+        """Yield values of records of a kind: those of the unit first, then others', then any."""
         for values, times in self._pool.get(kind, ()):
             yield from (values for _ in range(times))
         masks, rest = [], kind
@@ -227,7 +227,7 @@ class PartSearch:
 
     @cached_property
     def _pool(self) -> dict[int, list[tuple[tuple[int, ...], int]]]:
-        """Kind → the values of known records of it and how many have them, the unit's first."""
+        """Map kinds to known values with the number of records, the unit's first."""
         found: dict[int, list[tuple[tuple[int, ...], int]]] = {}
         order = np.argsort(self.known.unit != self.unit, kind="stable").tolist()
         numbers = self.known.kind.tolist()

@@ -1,6 +1,6 @@
 """Proofs of bounds and of single solutions: by propagation, by duals, by cases.
 
-Each leaves the scope's bounds as they were, but those that all statements share.
+Each restores the scope's bounds, except those that all statements share.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _WHOLE: Final = 1e-6
 
 @dataclass(frozen=True)
 class Refutation:
-    """Lines that refute the contrary of a statement.
+    """Lines that refute the negation of a statement.
 
     Attributes:
         lines: They follow the statement.
         shared: Lines of the log before, which they rest on.
-        terms: Of the one line of all, where there is no other.
+        terms: Terms of the single line, if there is no other.
         how: ``bounds``, ``combination``, ``steps`` or ``tree``.
     """
 
@@ -41,10 +41,10 @@ class Refutation:
 
 
 def prove_unique(prover: ScopeProver, unit: int, present: dict[int, int]) -> set[int] | None:
-    """Narrow the bounds until the least number of each kind in a unit is the greatest.
+    """Tighten the bounds until the least and greatest number of each kind in a unit are equal.
 
     Args:
-        prover: Of a scope that holds the unit; it has been propagated.
+        prover: Prover of a scope that contains the unit; propagated.
         unit: Its number.
         present: Unknown → number of records, in some solution.
 
@@ -76,13 +76,13 @@ def prove_unique(prover: ScopeProver, unit: int, present: dict[int, int]) -> set
 
 
 def refute(prover: ScopeProver, count: Count, bound: int, *, is_least: bool) -> Refutation | None:
-    """Refute the contrary of "at least", or "at most", so many records.
+    """Refute the negation of "at least", or "at most", so many records.
 
     Args:
         prover: It is left as it was.
-        count: What is counted.
-        bound: How many.
-        is_least: Whether "at least" is meant.
+        count: Count of the statement.
+        bound: Number of records.
+        is_least: Whether the statement is "at least".
 
     Returns:
         None where nothing was found.
@@ -102,7 +102,7 @@ def refute(prover: ScopeProver, count: Count, bound: int, *, is_least: bool) -> 
 
 
 def _refute(prover: ScopeProver, goal: dict[int, int], mark: int, lines: int) -> Refutation | None:
-    """Lines that contradict the goal within the bounds."""
+    """Find lines that contradict the goal within the bounds."""
     if prover.add([(1, GOAL)]):
         shared = prover.log[-1].rests_on
         only = prover.closure(shared) if len(shared) == 1 else set()
@@ -123,7 +123,7 @@ def _refute(prover: ScopeProver, goal: dict[int, int], mark: int, lines: int) ->
 
 
 def _add_up(prover: ScopeProver, duals: npt.NDArray[np.float64]) -> bool:
-    """Whether the goal and rows, weighted by multiples of duals, are a contradiction."""
+    """Test whether the goal and rows, weighted by multiples of duals, are a contradiction."""
     for multiple in MULTIPLES if len(duals) else ():
         at, before = len(prover.scope.trail), len(prover.log)
         if prover.add([(multiple, GOAL), *prover.weighted(duals, multiple)]):
@@ -147,7 +147,7 @@ class _Tree:
     nodes: int = 100
 
     def below(self, start: int, depth: int) -> list[str] | None:
-        """Lines that contradict the bounds as they are, those of the log since included."""
+        """Return lines that contradict the present bounds, including those of the log since."""
         prover = self.prover
         self.nodes -= 1
         values, duals = prover.duals(self.cost)
@@ -170,7 +170,7 @@ class _Tree:
         return lines
 
     def _case(self, values: npt.NDArray[np.float64]) -> tuple[int, int] | None:
-        """An unknown and a number below its upper end; None where there is nothing to gain."""
+        """Choose an unknown and a number below its upper bound; None if nothing is gained."""
         low, high = self.prover.low, self.prover.high
         unknowns = self.prover.rows.unknowns
         if len(values):
@@ -185,9 +185,9 @@ class _Tree:
 
 
 def _kept(prover: ScopeProver, lines: int, start: int, how: str) -> Refutation:
-    """What the last line of the log rests on, apart in what was there before.
+    """Return the lines that the last line depends on, separately from earlier ones.
 
-    The goal itself narrows bounds by the statement; it is no line.
+    The goal itself tightens bounds as part of the statement; it is no line.
     """
     needed = prover.closure({len(prover.log) - 1})
     own = [prover.log[at] for at in sorted(needed) if at >= start]
@@ -203,9 +203,9 @@ _TERMS: Final = 6
 def sum_text(
     written: PublishedTables, prover: ScopeProver, place: int, bound: Bound, refutation: Refutation
 ) -> str:
-    """The sum of counts that is a bound, such as ``OUTCOMES 2 (5) − AGES 3 (4)``.
+    """Format the sum of counts that proves a bound, such as ``OUTCOMES 2 (5) − AGES 3 (4)``.
 
-    Nothing where further bounds add to it, or it has many terms.
+    Empty if further bounds are needed, or it has many terms.
     """
     divisor = sum(weight for weight, row in refutation.terms if row == GOAL) or 1
     names = prover.rows.names
@@ -228,7 +228,7 @@ def sum_text(
 
 
 def _cell_words(written: PublishedTables, name: str, place: int) -> str:
-    """Table and cell of a row, with its place where that is another one."""
+    """Name table and cell of a row, and its place if that differs."""
     number, _, cells = name.partition(":")
     table, _, numbers = cells.partition("/")[0].partition(".")
     named = f"{written.tables[int(table)].name} {numbers}"

@@ -1,4 +1,4 @@
-"""The proof of what a run says of one region: its text, and what became of each statement."""
+"""The proof of a run's findings about one region: its text, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RegionProof:
     """A proof.
 
     Attributes:
-        tables: What was published.
+        tables: Published tables.
         statements: Columns of `STATEMENTS`.
         seconds: Deterministic seconds.
     """
@@ -69,7 +69,7 @@ class RegionProof:
 
 @dataclass
 class _Text:
-    """Lines of a proof, and where statements are."""
+    """Lines of a proof, and the positions of statements."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -77,7 +77,7 @@ class _Text:
         self.lines.extend(lines)
 
     def state(self, line: str, proof: Iterable[str] = ()) -> int:
-        """Add a statement with its proof; the number of its line."""
+        """Add a statement with its proof; return the number of its line."""
         self.lines.append(line)
         number = len(self.lines)
         self.lines.extend(proof)
@@ -86,7 +86,7 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of a bound or a statement."""
+    """The outcome of a bound or a statement."""
 
     line: int
     how: str
@@ -96,7 +96,7 @@ class _Outcome:
 
 @dataclass
 class KnownPatterns:
-    """Rows of cells that are published together, alike in all regions.
+    """Rows of cells that are published together, shared by all regions.
 
     Attributes:
         narrow: Over cliques.
@@ -122,18 +122,18 @@ class RegionProver:
         effort: Effort,
         known: KnownPatterns | None = None,
     ) -> None:
-        """Of nothing so far.
+        """Start an empty proof.
 
         Args:
             written: The region's counts.
-            grain: What tells records apart.
+            grain: Grain that distinguishes records.
             region: Its geoid.
-            records: Of a solution, as `recon reconstruct` writes them; None where people of it
-                are missing.
+            records: Records of a solution, as `recon reconstruct` writes them; None where people of
+                it
             tree: Cliques that counts are proven over where they tell them apart.
             budget: For all of it.
             effort: For each set of records of a unit alone.
-            known: What regions before have made of the same tables, grain and tree.
+            known: Rows from earlier regions with the same tables, grain and tree.
         """
         self.written, self.region, self.budget = written, region, budget
         self.effort = effort
@@ -170,7 +170,7 @@ class RegionProver:
             self._add(first)
 
     def _set(self, records: pl.DataFrame, name: str) -> RecordSet | None:
-        """Records as a set; None where nobody can have some of their values."""
+        """Convert records to a set; None if some of their values are impossible."""
         lines = self.written.record_lines(records)
         return None if lines is None else RecordSet.of(name, lines, self.atoms)
 
@@ -182,10 +182,10 @@ class RegionProver:
         self.text.state(" ".join(words), [*lines, "end"])
 
     def show(self, statements: Sequence[Statement], others: Iterable[pl.DataFrame]) -> None:
-        """What is said to differ between solutions, before anything else is proven.
+        """Show stated differences between solutions, before other proofs.
 
         Args:
-            statements: What differs.
+            statements: Statements of differences.
             others: Records of other solutions; those are written that show something.
         """
         places = self.written.places
@@ -223,7 +223,7 @@ class RegionProver:
         sets: Sequence[RecordSet],
         ends: dict[Statement, list[tuple[int, RecordSet]]],
     ) -> tuple[RecordSet, RecordSet]:
-        """The first set and the last, or of those so far that with the least and the greatest."""
+        """Return the first set and the last, or those with the least and the greatest count."""
         if not statement.what:
             return sets[0], sets[-1]
         predicates = self._predicates(statement.what)
@@ -236,7 +236,7 @@ class RegionProver:
     def _apart(
         self, statement: Statement, units: IntArray, one: RecordSet, other: RecordSet
     ) -> str | None:
-        """In what two sets differ as a statement says, as a line has it."""
+        """Format the difference of two sets that a statement names."""
         what = statement.what or self._differing_kind(units, one, other)
         if what is None:
             return None
@@ -246,19 +246,19 @@ class RegionProver:
     def _prover(
         self, form: RowSource, units: set[int], alone: Collection[int] | None = None
     ) -> ScopeProver | None:
-        """Of a scope, with what single rows prove; None where they contradict each other."""
+        """Prepare a propagated prover of a scope; None if rows contradict each other."""
         self.tables.work = 0  # the limit is for reading a text
         scope: Any = reconcheck.Scope(self.tables, form.cliques, units)
         prover = ScopeProver.of(form, scope, self.budget, alone)
         return None if prover.propagate() else prover
 
     def _form_of(self, what: str) -> RowSource | None:
-        """Over which kinds a count is proven: the checker takes the first that tell it apart."""
+        """Choose the kinds over which to prove a count: the first that the checker resolves."""
         predicates = self._predicates(what)
         return next((form for form in self.forms if form.resolves(predicates)), None)
 
     def prove_units(self, statements: Sequence[Statement]) -> None:
-        """What is said of units, each in a scope of its own."""
+        """Prove the statements about units, each in a scope of its own."""
         by_unit: defaultdict[int, list[Statement]] = defaultdict(list)
         for each in statements:
             place = self.written.places.get(each.geoid)
@@ -272,7 +272,7 @@ class RegionProver:
                 self._unit(unit, left)
 
     def _settle(self, form: RowSource, said: Mapping[int, Sequence[Statement]]) -> None:
-        """The units whose own counts, one at a time, leave one solution: in one scope."""
+        """Prove units whose own counts, one at a time, leave one solution: in one scope."""
         prover = self._prover(form, set().union(*self.tables.units), said.keys())
         if prover is None:
             return
@@ -294,7 +294,7 @@ class RegionProver:
             self._hold(unit, _Outcome(number, "bounds", size[str(unit)]), said[unit])
 
     def prove_region(self, statements: Sequence[Statement]) -> None:
-        """What is not proven in the scope of a unit alone, in that of all together."""
+        """Prove the remaining statements in the scope of all units together."""
         places = self.written.places
         left = {geoid for geoid, place in places.items() if place not in self.settled}
         known = [e for e in statements if e.geoid in left and self._outcomes(e) is None]
@@ -318,14 +318,14 @@ class RegionProver:
     def _unproven(
         self, form: RowSource, statements: Sequence[Statement]
     ) -> dict[tuple[int, Bound], None]:
-        """Places and bounds that have no proof yet, over some kinds."""
+        """Return places and bounds without a proof so far, over some kinds."""
         places = self.written.places
         said = ((places[each.geoid], bound) for each in statements for bound in each.bounds)
         left = (each for each in said if each not in self.bounds)
         return {each: None for each in left if self._form_of(each[1].what) is form}
 
     def _bounds(self, prover: ScopeProver, scope: str, bounds: Iterable[tuple[int, Bound]]) -> None:
-        """Prove bounds, as far as it goes."""
+        """Prove bounds, as far as possible."""
         found: dict[tuple[int, Bound], Refutation] = {}
         for place, bound in bounds:
             if (refutation := self._refute(prover, place, bound)) is not None:
@@ -350,7 +350,7 @@ class RegionProver:
                 self._vary(prover, unit, alone)
 
     def _vary(self, prover: ScopeProver, unit: int, statements: Sequence[Statement]) -> None:
-        """What differs between records of a unit alone and is not shown by whole ones."""
+        """Prove differences between records of a unit alone that no full solutions show."""
         left = [each for each in statements if each not in self.differences]
         if not left or not self.sets:
             return
@@ -383,7 +383,7 @@ class RegionProver:
     def _varying(
         self, prover: ScopeProver, unit: int, statement: Statement
     ) -> Iterator[dict[int, int]]:
-        """The counts of which one is to vary: one, or in any record each kind that is open."""
+        """Yield the counts of which one must vary: one, or for any record each open kind."""
         if statement.what:
             yield self._count(prover.scope, unit, statement.what).coefficients
             return
@@ -393,7 +393,7 @@ class RegionProver:
     def _prove_unique(
         self, prover: ScopeProver, scope: str, unit: int, statements: Sequence[Statement]
     ) -> None:
-        """That a unit has one solution, and with it what is said of it."""
+        """Prove that a unit has one solution, and the statements that follow."""
         needed = prove_unique(prover, unit, self._present(prover.scope, unit))
         if needed is None:
             return
@@ -405,7 +405,7 @@ class RegionProver:
         self._hold(unit, _Outcome(line, how, size), statements)
 
     def _hold(self, unit: int, outcome: _Outcome, statements: Sequence[Statement]) -> None:
-        """What is so in the only solution of a unit."""
+        """Record the statements that hold in the only solution of a unit."""
         self.unique[unit] = outcome
         wanted = {bound for each in statements for bound in each.bounds}
         held = set(self._held(unit, wanted))
@@ -445,12 +445,12 @@ class RegionProver:
         return self._read[what]
 
     def _present(self, scope: Any, unit: int) -> dict[int, int]:
-        """Unknown → records in the reconstruction."""
+        """Map unknowns to records in the reconstruction."""
         start, _ = scope.open[unit, 0]
         return {start + kind: n for kind, n in self.sets[0].kinds(unit).items()}
 
     def _differing_kind(self, units: IntArray, one: RecordSet, other: RecordSet) -> str | None:
-        """Masks of a kind of records of which two sets have other numbers."""
+        """Return masks of a kind of records whose number differs between two sets."""
         for unit in units.tolist():
             numbers = [each.kinds(unit) for each in (one, other)]
             for kind in sorted(numbers[0].keys() | numbers[1].keys()):
@@ -466,7 +466,7 @@ class RegionProver:
         return " ".join(masks)
 
     def _held(self, unit: int, bounds: Iterable[Bound]) -> Iterator[Bound]:
-        """The bounds that the reconstruction, the only solution of a unit, is within."""
+        """Yield the bounds that the reconstruction, the only solution of a unit, satisfies."""
         asked = list(bounds)
         here = self.sets[0].within(np.array([unit]))
         numbers = here.counts([self._predicates(bound.what) for bound in asked]).tolist()
@@ -475,14 +475,14 @@ class RegionProver:
                 yield bound
 
     def result(self, statements: Sequence[Statement]) -> RegionProof:
-        """The text, which the checker is still to accept, and what became of each statement."""
+        """Return the text, still to be accepted by the checker, and each statement's outcome."""
         proof = "\n".join(self.text.lines) + "\n"
         rows = [self._row(each) for each in statements]
         frame = pl.DataFrame(rows, schema=STATEMENTS, orient="row")
         return RegionProof(self.written.text, proof, frame, round(self.budget.spent, 9))
 
     def _outcomes(self, statement: Statement) -> list[_Outcome] | None:
-        """What proves a statement; None as long as something of it is not proven."""
+        """Return the proofs of a statement; None while part of it is unproven."""
         place = self.written.places.get(statement.geoid, -1)
         if statement.apart:
             outcomes = [self.differences.get(statement)]
@@ -507,7 +507,7 @@ class RegionProver:
 
 
 def unproven(region: str, statements: Sequence[Statement]) -> pl.DataFrame:
-    """Columns of `STATEMENTS`, of a region that has no proof."""
+    """List the statements of a region without a proof, with the columns `STATEMENTS`."""
     rows = [_unproven(region, each) for each in statements]
     return pl.DataFrame(rows, schema=STATEMENTS, orient="row")
 

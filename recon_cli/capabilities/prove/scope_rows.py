@@ -1,4 +1,4 @@
-"""The published cells of a scope of a proof as sparse rows, over the kinds that may have people."""
+"""The published cells of a proof's scope as sparse rows, over the kinds that may have people."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True)
 class ScopeRows:
-    """Rows over the unknowns of a scope, each combination of coefficients and ends once.
+    """Rows over the unknowns of a scope, each combination of coefficients and bounds once.
 
     Attributes:
-        names: Of each row, as a proof has them: ``2:0.13``, or ``2=0,1:1,3`` of what cliques share.
+        names: Name of each row in proofs: ``2:0.13``, or ``2=0,1:1,3`` for a separator of cliques.
         A: Sparse (rows × unknowns).
         least: At least; −1 where the row has no lower end.
         most: At most; `OPEN` where it has no upper end.
-        unknowns: What the checker calls each unknown.
+        unknowns: Name of each unknown in the checker.
         unit: The number of its unit.
     """
 
@@ -46,11 +46,11 @@ class ScopeRows:
 
 @dataclass(frozen=True)
 class PatternRows:
-    """The cells that are published together, those finer than the grain as sums of such.
+    """The cells that are published together, with finer ones summed to the grain.
 
     Attributes:
-        cells: Of each row, its cells.
-        texts: Of each row, its cells as a proof has them.
+        cells: Cells of each row.
+        texts: Cells of each row, as in proofs.
         matrix: Sparse (rows × kinds of all cliques): how often a record of the kind is counted.
     """
 
@@ -60,7 +60,7 @@ class PatternRows:
 
     @cached_property
     def rows_of(self) -> dict[Cell, list[int]]:
-        """The rows that a cell is in."""
+        """Map cells to the rows that contain them."""
         found: defaultdict[Cell, list[int]] = defaultdict(list)
         for row, cells in enumerate(self.cells):
             for cell in cells:
@@ -69,7 +69,7 @@ class PatternRows:
 
     @cached_property
     def often(self) -> IntArray:
-        """How often each row counts a record at most."""
+        """Return how often each row counts a record at most."""
         found = np.zeros(self.matrix.shape[0], dtype=np.int64)
         np.maximum.at(found, self.matrix.indices, self.matrix.data)
         return found
@@ -80,7 +80,7 @@ Patterns = dict[frozenset[Cell], PatternRows]
 
 @dataclass(frozen=True)
 class _Opened:
-    """The kinds of some units that may have people, side by side.
+    """The kinds of some units that may have people, concatenated.
 
     Attributes:
         kinds: Unit → places of its kinds among those of all cliques.
@@ -90,21 +90,21 @@ class _Opened:
 
     @cached_property
     def first(self) -> dict[int, int]:
-        """Unit → where its unknowns begin."""
+        """Map units to the start of their unknowns."""
         ends = np.cumsum([0, *map(len, self.kinds.values())]).tolist()
         return dict(zip(self.kinds, ends, strict=False))
 
     @cached_property
     def width(self) -> int:
-        """The number of unknowns."""
+        """Return the number of unknowns."""
         return sum(map(len, self.kinds.values()))
 
     def kinds_of(self, units: Sequence[int]) -> IntArray:
-        """The kinds of units, one after the other."""
+        """Return the kinds of units, one after the other."""
         return np.concatenate([self.kinds[unit] for unit in units])
 
     def columns_of(self, units: Sequence[int]) -> IntArray:
-        """The unknowns of units, one after the other."""
+        """Return the unknowns of units, one after the other."""
         return np.concatenate(
             [self.first[unit] + np.arange(len(self.kinds[unit])) for unit in units]
         )
@@ -129,7 +129,7 @@ class RowSource:
         cliques: Kinds of records: atoms of the features of each; every cell is counted in the
             first that tells it apart.
         shared: Places of two cliques, the second in one pair alone, and the features of both.
-        suffix: What names of rows end with.
+        suffix: Suffix of the names of rows.
         patterns: Rows of cells that are published together; other sources of the same tables and
             cliques may add to them.
     """
@@ -143,7 +143,7 @@ class RowSource:
 
     @cached_property
     def _first(self) -> list[int]:
-        """Where the kinds of each clique begin, and where the last ones end."""
+        """Return the start of each clique's kinds, and the end of the last."""
         found: list[int] = np.cumsum([0, *(each.size for each in self._known)]).tolist()
         return found
 
@@ -152,7 +152,7 @@ class RowSource:
         return tuple(self.cliques)
 
     def _kinds_of(self, scope: Any, unit: int) -> tuple[IntArray, IntArray]:
-        """The kinds of a unit that no zero excludes, and what the scope calls them."""
+        """Return the kinds of a unit that no zero excludes, and their names in the scope."""
         opened = [scope.open[unit, at] for at in range(len(self.cliques))]
         kinds = [places_of_bits(kinds) for _, kinds in opened]
         places = [first + each for first, each in zip(self._first, kinds, strict=False)]
@@ -162,11 +162,11 @@ class RowSource:
     def rows(
         self, scope: Any, alone: Collection[int] | None = None, *, are_unlike: bool = True
     ) -> ScopeRows:
-        """The rows of a scope (`recon_cli.reconcheck.Scope`) over kinds that no zero excludes.
+        """Return the rows of a scope of `recon_cli.reconcheck` over kinds that no zero excludes.
 
         Args:
             alone: Units of which the own counts are wanted, and no area's; default all of both.
-            are_unlike: Whether of counts that say the same one is enough.
+            are_unlike: Keep one of several counts with the same content.
         """
         tables: Any = self.tables
         units = sorted(scope.units if alone is None else alone)
@@ -198,9 +198,9 @@ class RowSource:
         opened: _Opened,
         people: int,
     ) -> _Rows:
-        """Counts of places with one pattern, of whose units ``pairs`` names each with its place.
+        """Return counts of places with one pattern; ``pairs`` names each unit with its place.
 
-        Those are left out that say no more than that there are at most so many people.
+        Counts that only repeat the bound on the number of people are left out.
         """
         tables: Any = self.tables
         places = list(dict.fromkeys(place for place, _ in pairs))
@@ -231,7 +231,7 @@ class RowSource:
         return _Rows(tuple(names), A, least[said], most[said])
 
     def _agreed(self, opened: _Opened) -> _Rows:
-        """What cliques say alike of each unit."""
+        """Return rows in which two cliques of a unit agree."""
         texts, agreement = self._agreement
         names, parts = list[str](), [sparse.csr_array((0, opened.width), dtype=np.int64)]
         for unit in opened.kinds if texts else ():
@@ -244,7 +244,7 @@ class RowSource:
         return _Rows(tuple(names), sparse.csr_array(sparse.vstack(parts)), zero, zero)
 
     def _ends(self, place: int, pattern: PatternRows) -> tuple[IntArray, IntArray]:
-        """The least and greatest sums of the cells of each row of a place; read-only."""
+        """Return the least and greatest sums of the cells of each row of a place; read-only."""
         if place in self._known_ends:
             return self._known_ends[place]
         tables: Any = self.tables
@@ -283,7 +283,7 @@ class RowSource:
         return PatternRows(tuple(groups), tuple(texts), matrix)
 
     def _resolved(self, cells: Sequence[Cell]) -> Iterator[tuple[tuple[Cell, ...], Any]]:
-        """Cells that the grain tells apart, and sums of such that it does not."""
+        """Yield cells that the grain resolves, and sums of cells that it does not."""
         tables: Any = self.tables
         fine: defaultdict[tuple[Any, ...], list[tuple[Cell, int]]] = defaultdict(list)
         for cell in cells:
@@ -300,17 +300,17 @@ class RowSource:
             yield from self._sums(f, others, members)
 
     def _told_apart(self, predicates: Any) -> tuple[int, tuple[int, ...]]:
-        """The first clique that tells records with some predicates apart, and their kinds."""
+        """Return the first clique that resolves some predicates, and their kinds."""
         found = ((at, each.kinds(predicates)) for at, each in enumerate(self._known))
         return next((each for each in found if each[1]), (0, ()))
 
     def resolves(self, predicates: Any) -> bool:
-        """Whether some clique tells records with some predicates apart."""
+        """Test whether some clique resolves some predicates."""
         return bool(self._told_apart(predicates)[1])
 
     @cached_property
     def _agreement(self) -> tuple[list[str], sparse.csc_array]:
-        """Names and sparse (rows × kinds) of what two cliques say alike, for each value of it."""
+        """Return names and sparse (rows × kinds) of the values that two cliques share."""
         names, rows, columns, data = list[str](), list[int](), list[IntArray](), list[int]()
         for one, other, features in self.shared:
             for choice in product(*(self._known[one].atoms[f] for f in features)):
@@ -334,7 +334,7 @@ class RowSource:
     def _sums(
         self, feature: int, others: Sequence[int], members: Sequence[tuple[Cell, int]]
     ) -> Iterator[tuple[tuple[Cell, ...], Any]]:
-        """For each atom of a feature the cells inside that partition it."""
+        """Yield for each atom of a feature the cells inside that partition it."""
         for atom in self._known[0].atoms[feature]:
             inside = [(cell, mask) for cell, mask in members if mask & ~atom == 0]
             together = 0
@@ -350,13 +350,13 @@ class RowSource:
 
 
 def places_of_bits(number: int) -> IntArray:
-    """Which bits of a number are set, rising."""
+    """Return the sorted positions of the set bits of a number."""
     data = np.frombuffer(number.to_bytes(number.bit_length() // 8 + 1, "little"), dtype=np.uint8)
     return np.flatnonzero(np.unpackbits(data, bitorder="little")).astype(np.int64)
 
 
 def _joined(parts: Sequence[_Rows]) -> _Rows:
-    """Some rows, and below them others."""
+    """Concatenate rows."""
     names = tuple(name for part in parts for name in part.names)
     A = sparse.csr_array(sparse.vstack([part.A for part in parts]))
     least = np.concatenate([part.least for part in parts])
@@ -364,9 +364,9 @@ def _joined(parts: Sequence[_Rows]) -> _Rows:
 
 
 def _unlike(rows: _Rows) -> _Rows:
-    """Rows with other coefficients or ends than those before, told apart by a sum of weights.
+    """Return rows that differ from those before in coefficients or bounds, by weighted sums.
 
-    Should rows that differ have one sum, the latter is lost, and nothing proven by it.
+    If the sums of two different rows collide, the latter is lost, and only its proofs.
     """
     names, A, least, most = rows.names, rows.A, rows.least, rows.most
     total = A @ np.random.default_rng(1).integers(1 << 62, size=A.shape[1])

@@ -1,4 +1,4 @@
-"""`recon prove`: what a run found → ``proofs/``, for anyone to check."""
+"""Run `recon prove`: the findings of a run → ``proofs/``, for anybody to check."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GRAIN = 2_000
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Prove what the stages found, as far as they were made from what is there now.
+    """Open the stage that proves the findings of current stages.
 
     Raises:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
@@ -58,7 +58,7 @@ def open_stage(run: Run) -> QuestionStage:
 
 
 def _folders(work: WorkFolder, blocks: Folder) -> dict[str, Folder]:
-    """The folders that have something to prove, by name."""
+    """Return the folders with findings to prove, by name."""
     found = {"blocks": blocks}
     for stage, names in (
         (SOLVAR, ("solvar", "intervals")),
@@ -72,7 +72,7 @@ def _folders(work: WorkFolder, blocks: Folder) -> dict[str, Folder]:
 
 @dataclass(frozen=True)
 class FoundFolders:
-    """Reads what stages found of a partition; pickles.
+    """Reads the findings of stages about a partition; pickles.
 
     Attributes:
         folders: By name.
@@ -81,7 +81,7 @@ class FoundFolders:
     folders: dict[str, Folder]
 
     def __call__(self, partition: str) -> Any:
-        """See `recon_cli.capabilities.prove.statements.Found`."""
+        """Return the findings; see `recon_cli.capabilities.prove.statements.Found`."""
         with undisturbed():
             from recon_cli.capabilities.prove.statements import Found
 

@@ -1,4 +1,4 @@
-"""What stages of a run say is so in every solution, as bounds on counts."""
+"""Statements of a run about all solutions, as bounds on counts."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ ALONE: Final = "solutions of the place alone"
 
 
 class Bound(NamedTuple):
-    """At least, or at most, so many records with some values.
+    """A bound: at least, or at most, so many records with some values.
 
     Attributes:
         what: Their masks, or ``TABLE.CELL``, as a line of a proof has them.
-        number: How many.
+        number: Number of records.
         is_least: Whether "at least" is meant.
     """
 
@@ -50,13 +50,13 @@ class Bound(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """Something that is said to be so in every solution.
+    """A statement about every solution.
 
     Attributes:
         source: The folder that says so.
-        geoid: Of which place.
-        text: What, in words.
-        bounds: What it comes to.
+        geoid: Geoid of the place.
+        text: Text of the statement.
+        bounds: Bounds that it is equivalent to.
         is_unique: Whether it is said that a unit's records are the only solution.
         apart: It is said that two solutions differ by so much in ``what``; 0 if not.
         what: As of a bound; empty: in any record.
@@ -75,7 +75,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What a run found out about some regions; None where nobody asked.
+    """The findings of a run about some regions; None if they were not asked for.
 
     Attributes:
         blocks: Rows of ``blocks/``; likewise the others.
@@ -91,11 +91,11 @@ class Found:
 
     @property
     def solutions(self) -> str:
-        """Which solutions solvar is about."""
+        """Name the set of solutions that solvar covers."""
         return ALONE if self.is_relaxed else "solutions"
 
     def of(self, geoids: Sequence[str]) -> Found:
-        """What is said of some places."""
+        """Select the findings about some places."""
         inside = pl.nth(0).is_in(pl.Series(geoids, dtype=pl.String).implode())
 
         def here(frame: pl.DataFrame | None) -> pl.DataFrame | None:
@@ -125,7 +125,7 @@ class Reader:
     what: frozenset[str]
 
     def statements(self, found: Found) -> Iterator[Statement]:
-        """All that are to be proven."""
+        """Yield all statements to prove."""
         if "unique" in self.what:
             yield from self._unique(found.blocks)
         if "certain" in self.what and found.intervals is not None:
@@ -225,7 +225,7 @@ class Reader:
         return words(self.release, masks)
 
     def _groups(self, column: str) -> tuple[int, Mapping[Any, int]]:
-        """The feature of a column, and the mask of each of its values."""
+        """Return the feature of a column, and the mask of each of its values."""
         if column not in self._known:
             groups = self.release.column_groups(column)
             of_value = dict(zip(groups.labels, groups.masks, strict=True))

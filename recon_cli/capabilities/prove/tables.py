@@ -1,4 +1,4 @@
-"""What was published, as the text that `recon_cli.reconcheck` reads."""
+"""The published tables as the text that `recon_cli.reconcheck` reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recon_cli.schema import Release, Table, bits
 
 @dataclass(frozen=True)
 class PublishedTables:
-    """The counts of some whole regions, and the numbers that proofs call them by.
+    """The counts of some whole regions, with their numbers in proofs.
 
     Attributes:
         tables: Those in use, in the order of their numbers.
@@ -31,7 +31,7 @@ class PublishedTables:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Geoid → number, the areas first: coarser geounits with tables, and the units."""
+        """Number geoids, areas first: coarser geounits with tables, and the units."""
         geounits, unit = self.published.geounits, self.release.geography.unit.name
         has_cells = [any(self._cells(pattern)) for pattern in range(len(self.published.coverage))]
         used = pl.Series("pattern", [n for n, has in enumerate(has_cells) if has], dtype=pl.Int16)
@@ -42,7 +42,7 @@ class PublishedTables:
 
     @cached_property
     def text(self) -> str:
-        """The text."""
+        """Return the text."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -66,7 +66,7 @@ class PublishedTables:
         yield from self._counts()
 
     def _cells(self, pattern: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Number of each table in use that a pattern publishes, and of its published cells."""
+        """Yield the number of each table in use that a pattern publishes, and of its cells."""
         for number, table in enumerate(self.tables):
             if cells := self.published.coverage[pattern].cells.get(table.name):
                 yield number, cells
@@ -107,10 +107,10 @@ class PublishedTables:
                         yield _count(key, low, high)
 
     def record_lines(self, records: pl.DataFrame) -> list[str] | None:
-        """The lines of a `set`: records of the regions, as `recon reconstruct` writes them.
+        """Return the lines of a `set`: records of the regions, as `recon reconstruct` writes them.
 
-        Features that no table sees, null in the records, take the first values that no structural
-        zero excludes; None where it excludes all that some record could have.
+        Features that no table distinguishes, null in the records, get the first values that no
+        structural zero excludes; None if all values of some record are excluded.
         """
         release, lines = self.release, list[str]()
         zeros = [masks for zero in release.structural_zeros for masks in zero.impossible]
@@ -132,7 +132,7 @@ class PublishedTables:
 
 
 def possible_values(masks: Sequence[int], zeros: Sequence[Masks]) -> Iterator[tuple[int, ...]]:
-    """Values within masks, one of each feature, that no structural zero excludes.
+    """Yield values within masks, one of each feature, that no structural zero excludes.
 
     Args:
         zeros: The masks of each; what is left of a box outside of one is cut into boxes again.
@@ -149,32 +149,32 @@ def possible_values(masks: Sequence[int], zeros: Sequence[Masks]) -> Iterator[tu
 
 
 def _count(key: tuple[int, int, int], low: int, high: int) -> str:
-    """The line of a count: its place, table and cell, and its ends."""
+    """Format the line of a count: its place, table and cell, and its bounds."""
     ends = "" if low == high else " inf" if high == OPEN else f" {high}"
     return f"count {key[0]} {key[1]} {key[2]} {low}{ends}"
 
 
 def within_region(release: Release, published: Publication, region: str) -> Publication:
-    """The counts and geounits of one region."""
+    """Select the counts and geounits of one region."""
     geounits = published.geounits.filter(pl.col(release.region.name) == region)
     inside = pl.col("geoid").is_in(geounits["geoid"].implode())
     return replace(published, geounits=geounits, counts=published.counts.filter(inside))
 
 
 def grain_lines(grain: Grain) -> Iterator[str]:
-    """The lines `grain` of a proof."""
+    """Yield the `grain` lines of a proof."""
     for feature, atoms in enumerate(grain.atoms):
         yield " ".join([f"grain {feature}", *(f"{atom:x}" for atom in atoms)])
 
 
 def words(release: Release, masks: Sequence[int]) -> str:
-    """Masks as a line has them."""
+    """Format masks for a line."""
     pairs = zip(masks, release.full, strict=True)
     return " ".join("*" if mask == full else f"{mask:x}" for mask, full in pairs)
 
 
 def runs(numbers: Sequence[int]) -> str:
-    """Rising numbers as `1,3-5`."""
+    """Format sorted numbers as `1,3-5`."""
     found: list[list[int]] = []
     for number in numbers:
         if found and number == found[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""The texts of proofs as files, and the checker beside them, which is asked what it accepts."""
+"""Proof texts as files, beside the checker, which is run on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOTAL: Final = re.compile(r"^([\d,]+) of ([\d,]+) proven", re.MULTILINE)
 
 
 def write_texts(staging: Staging, partitions: Sequence[str]) -> Mapping[str, Any]:
-    """Write ``REGION.tables`` and ``REGION.proof`` and let the checker read them, each by itself.
+    """Write ``REGION.tables`` and ``REGION.proof`` and run the checker on each pair.
 
     Returns:
         The checker's digest, and how many lines it proved.
@@ -48,7 +48,7 @@ def _texts(staging: Staging, partitions: Sequence[str]) -> Iterator[tuple[str, s
 
 
 def _check(home: Path, region: str) -> int:
-    """How many lines of a region's proof a process of Python alone proves.
+    """Return how many lines of a region's proof a separate Python process accepts.
 
     Raises:
         VerificationError: Not all.
