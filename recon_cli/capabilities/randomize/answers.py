@@ -1,7 +1,7 @@
-"""Randomised response on records: every answer is kept or replaced by chance, by a known matrix.
+"""Randomised response on records: every answer is kept or replaced by a known matrix.
 
-The counts of randomised records are sums of independent Bernoulli draws whose chances the matrices
-give, so true counts can be estimated without bias, with a variance that is estimated, too.
+The counts of randomised records are sums of independent Bernoulli draws with probabilities from the
+matrices, so true counts have unbiased estimates, and the variance can be estimated, too.
 
 See *randomised response* in docs/glossary.md.
 """
@@ -47,7 +47,7 @@ ESTIMATED: Final = pl.Schema(
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """How one feature is randomised.
+    """The randomisation of one feature.
 
     Attributes:
         feature: Its name.
@@ -70,7 +70,7 @@ class Response:
 
     @property
     def epsilon(self) -> float:
-        """ε of local differential privacy; infinite if a reported value rules a true one out."""
+        """Return ε of local differential privacy; infinite if a reported value excludes one."""
         most, least = self.matrix.max(axis=0), self.matrix.min(axis=0)
         seen = most > 0
         with np.errstate(divide="ignore"):
@@ -93,7 +93,7 @@ class Response:
 def parse_response(
     feature: Feature, epsilon: float | None, matrix: Sequence[Sequence[float]] | None
 ) -> Response:
-    """A response from ε or from a matrix.
+    """Make a response from ε or from a matrix.
 
     Raises:
         ConfigError: Both or none is given, or the matrix does not fit the feature.
@@ -115,11 +115,11 @@ def randomize_records(
     responses: Sequence[Response],
     chance: KeyedChance,
 ) -> pl.DataFrame:
-    """Records with randomised answers, in the same order.
+    """Randomise the answers of records, in the same order.
 
     Args:
         records: One row a person.
-        responses: Of some features; the others, and the place, stay.
+        responses: Responses of some features; the others, and the place, stay.
         chance: Draws the answers of each geounit by itself, in the order of its records.
 
     Raises:
@@ -140,7 +140,7 @@ def randomize_records(
 def _answers(
     response: Response, true: IntArray, geoids: pl.Series, chance: KeyedChance
 ) -> IntArray:
-    """(records,) the reported values, drawn exactly by the rows of the matrix."""
+    """Draw the (records,) reported values exactly by the rows of the matrix."""
     own = chance.named("answer", response.feature)
     words = np.empty(len(true), dtype=np.uint64)
     rank = np.empty(len(true), dtype=np.int64)
@@ -169,12 +169,12 @@ def estimate_true_counts(
     tables: Sequence[Table] | None = None,
     level: float = 95,
 ) -> pl.DataFrame:
-    """Unbiased estimates of true counts from randomised records. Eq. (randomized).
+    """Estimate true counts without bias from randomised records. Eq. (randomized).
 
     Args:
         reported: Randomised records.
-        responses: How they were randomised.
-        tables: Which; default all, each at its own levels.
+        responses: Responses by which they were randomised.
+        tables: Tables to estimate; default all, each at its own levels.
         level: Coverage of intervals in percent, for each count by itself.
 
     Returns:
@@ -214,7 +214,7 @@ def estimate_true_counts(
 
 @dataclass(frozen=True, eq=False)
 class _Geounits:
-    """Those of a level: their geoids, and (geounits × kinds) reported people."""
+    """The geounits of a level: their geoids, and (geounits × kinds) reported people."""
 
     level: str
     geoids: pl.Series
@@ -264,7 +264,7 @@ def _table_rows(
 
 
 def _fits(kinds: IntArray, masks: Sequence[int]) -> FloatArray:
-    """(kinds,) ones where a record's values have their bits set."""
+    """Return (kinds,) ones where a record's values have their bits set."""
     found = np.ones(len(kinds))
     for values, mask in zip(kinds.T, masks, strict=True):
         inside = np.zeros(int(values.max(initial=0)) + 1)
@@ -282,10 +282,10 @@ def _weights(
     *,
     power: int,
 ) -> FloatArray:
-    """(kinds × cells) what a reported record adds to an estimate.
+    """Return (kinds × cells): the contribution of a reported record to an estimate.
 
-    Its expectation, given the true record, is what that adds to the count, to a power. Without
-    responses it is what the reported record adds itself.
+    Its expectation, given the true record, is the true contribution to a power. Without responses
+    it is the contribution of the reported record.
     """
     inverse = {
         release.feature_index[each.feature]: np.linalg.inv(each.matrix) for each in responses

@@ -1,8 +1,8 @@
 """Intervals of true counts from the counts of randomised records.
 
-Where a cell asks for one randomised feature only, the law of its reported count depends on nothing
-but its true count and the number of people who fit otherwise, which is known: the interval inverts
-two exact one-sided tests. Elsewhere it is that of a normal estimate. Either is likely, not certain.
+If a cell involves only one randomised feature, the law of its reported count depends only on its
+true count and the known number of people who fit otherwise: the interval inverts two exact
+one-sided tests. Otherwise it is that of a normal estimate. Either is likely, not certain.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_PEOPLE: Final = 500
 
 @dataclass(frozen=True)
 class ReportedCell:
-    """How a cell's reported count comes about, where its law is exact.
+    """The exact law of a cell's reported count.
 
     Attributes:
         others: The cell's predicate without the randomised feature: who was asked.
@@ -38,7 +38,7 @@ class ReportedCell:
 
 
 def answer_of(release: Release, cell: Cell, matrices: dict[int, FloatArray]) -> ReportedCell | None:
-    """How a cell is reported; None where that does not depend on its true count alone.
+    """Return the law of a cell; None if it does not depend on its true count alone.
 
     Args:
         matrices: Feature → probabilities of reported values (columns) for true ones (rows).
@@ -59,10 +59,10 @@ def answer_of(release: Release, cell: Cell, matrices: dict[int, FloatArray]) -> 
 
 
 def exact_interval(law: Randomized, reported: int, level: float) -> tuple[int, int]:
-    """Least and greatest count that neither of two one-sided tests rejects.
+    """Return the least and greatest count that neither of two one-sided tests rejects.
 
     Args:
-        law: Of the reported count.
+        law: Law of the reported count.
         reported: The count.
         level: Coverage in percent.
 
@@ -76,7 +76,7 @@ def exact_interval(law: Randomized, reported: int, level: float) -> tuple[int, i
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The least number from which ``holds`` is true; ``high`` if it never is."""
+    """Return the least number from which ``holds`` is true; ``high`` if it never is."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):
@@ -89,7 +89,7 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 def normal_intervals(
     estimate: FloatArray, sd: FloatArray, level: float
 ) -> tuple[IntArray, IntArray]:
-    """Whole numbers from 0 within the level's quantiles; the nearest one where there is none."""
+    """Return the integers from 0 within the level's quantiles; the nearest one if there is none."""
     z = NormalDist().inv_cdf(0.5 + level / 200)
     low = np.maximum(np.ceil(estimate - z * sd - 1e-9), 0).astype(np.int64)
     high = np.maximum(np.floor(estimate + z * sd + 1e-9), 0).astype(np.int64)
@@ -100,10 +100,10 @@ def normal_intervals(
 def exact_intervals(
     answer: ReportedCell, people: IntArray, reported: IntArray, level: float
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Intervals of the geounits where few enough people were asked.
+    """Return intervals of the geounits with few enough people.
 
     Args:
-        answer: How the cell is reported.
+        answer: Law of the cell's reported count.
         people: (geounits,) who were asked.
         reported: (geounits,) counts.
         level: Coverage in percent.

@@ -1,4 +1,4 @@
-"""Answers of records replaced by chance, and estimates of the true counts."""
+"""Randomised answers of records, and estimates of the true counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
 
     @cached_property
     def responses(self) -> Sequence[Response]:
-        """How each feature is randomised.
+        """Return the randomisation of each feature.
 
         Raises:
             ConfigError: A response does not fit its feature.
@@ -45,16 +45,11 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
 
     @cached_property
     def records(self) -> RecordFile:
-        """The records.
-
-        Raises:
-            SourceError: They cannot be read.
-        """
         path = self.config.records or self.run.work / "persons"
         return open_records("randomize.records", path, self.release)
 
     def ingredients(self) -> Ingredients:
-        """Responses and records.
+        """Return responses and records.
 
         Raises:
             ConfigError: A response does not fit its feature.
@@ -72,13 +67,13 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """ε of each feature; None where a reported value rules a true one out."""
+        """Return ε of each feature; None if a reported value excludes a true one."""
         spent = {each.feature: each.epsilon for each in self.responses}
         return {"epsilon": {n: None if e == float("inf") else e for n, e in spent.items()}}
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """ε of each feature."""
+        """Return ε of each feature."""
         found = {each.feature: each.epsilon for each in self.responses}
         return [
             Spend("", name, None if isinf(e) else Fraction(nextafter(e, inf)), is_pure=True)
@@ -87,16 +82,16 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
 
     @property
     def invariants(self) -> Sequence[str]:
-        """The place, and the answers that nobody randomises."""
+        """List the place and the answers that are not randomised."""
         others = [name for name in self.release.feature_index if name not in self.config.responses]
         return [f"{name} of every record" for name in (self.release.geography.unit.name, *others)]
 
     def pieces(self) -> Sequence[Piece]:
-        """The partitions of the records."""
+        """Return the partitions of the records."""
         return [Piece(name, people=each.rows) for name, each in self.records.slices().items()]
 
     def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance:
-        """What answers are drawn from."""
+        """Return the source of random answers."""
         return draw()
 
     def protect(
@@ -126,7 +121,7 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         )
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """ε of each feature, and how many answers were replaced."""
+        """Report ε of each feature, and how many answers were replaced."""
         totals, found = manifest.totals, manifest.notes["epsilon"]
         for name, value in found.items():
             yield name, "no finite ε" if value is None else f"ε {value:.3g}"
