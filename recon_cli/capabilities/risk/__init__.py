@@ -1,4 +1,4 @@
-"""Measure what noisy counts let an adversary believe about a person."""
+"""Compute how sure noisy counts make an adversary about a person."""
 
 from recon_cli.stage import Command, Stage
 

@@ -164,7 +164,7 @@ def _budgets(texts: tuple[str, ...]) -> list[float]:
 
 
 def _grid(text: str | None) -> list[float]:
-    """Thirteen values of ρ, in equal steps of its logarithm or of itself."""
+    """Parse thirteen values of ρ, in equal steps of its logarithm or of itself."""
     if text is None:
         return []
 

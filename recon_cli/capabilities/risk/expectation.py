@@ -27,7 +27,7 @@ _MOST: Final = 1e9
 
 @dataclass(frozen=True)
 class ExpectedRisk:
-    """What an adversary is expected to believe.
+    """The expected belief of an adversary.
 
     Attributes:
         prior: Before the release.
@@ -43,17 +43,17 @@ class ExpectedRisk:
 
     @property
     def ratio(self) -> float:
-        """Posterior over prior; no odds ratio, and at most 1/prior."""
+        """Return posterior over prior; no odds ratio, and at most 1/prior."""
         return self.posterior / self.prior
 
 
 def expected(rho: float, p: float, *, truth: bool = True) -> ExpectedRisk:
-    """Risk of one noisy count. Eq. (expected).
+    """Compute the risk of one noisy count. Eq. (expected).
 
     For a target who is unique on several levels ``rho`` is the sum of theirs.
 
     Args:
-        rho: Of the count, for sensitivity 1.
+        rho: ρ of the count, for sensitivity 1.
         p: Prior.
         truth: Whether the target is in.
 
@@ -69,7 +69,7 @@ def expected(rho: float, p: float, *, truth: bool = True) -> ExpectedRisk:
 def expected_two_level(
     levels: TwoLevels, p: float, siblings: int, prior: SiblingPrior, *, truth: bool = True
 ) -> ExpectedRisk:
-    """Risk of two levels if the siblings' true count is ``siblings``, which nobody knows.
+    """Compute the risk of two levels with ``siblings`` as the unknown true count of the siblings.
 
     Raises:
         ValueError: A number is out of range.
@@ -91,14 +91,14 @@ def expected_known_upper(
     truth: bool = True,
     believed: int | None = None,
 ) -> ExpectedRisk:
-    """Risk of two levels if the adversary knows the true count above, or thinks so.
+    """Compute the risk of two levels if the adversary knows, or assumes, the true count above.
 
     Args:
         levels: The budgets.
         p: Prior.
         siblings: The siblings' true count.
         truth: Whether the target is in.
-        believed: What the adversary takes the count above for; default the truth.
+        believed: Assumed count above; default the truth.
 
     Raises:
         ValueError: A number is out of range.
@@ -111,7 +111,7 @@ def expected_known_upper(
 
 
 def expected_known_siblings(levels: TwoLevels, p: float, *, truth: bool = True) -> ExpectedRisk:
-    """Risk of two levels for the strongest adversary, who knows the siblings' true count.
+    """Compute the risk of two levels for the strongest adversary, who knows the siblings' count.
 
     Raises:
         ValueError: A number is out of range.
@@ -125,7 +125,7 @@ def expected_known_siblings(levels: TwoLevels, p: float, *, truth: bool = True) 
 def expected_published_sampler(
     levels: TwoLevels, p: float, siblings: int, *, truth: bool = True
 ) -> ExpectedRisk:
-    """Risk of two levels for an adversary who believes the published sampler.
+    """Compute the risk of two levels for an adversary who believes the published sampler.
 
     Raises:
         ValueError: A number is out of range.
@@ -161,7 +161,7 @@ def summarize(odds: FloatArray, weights: FloatArray, p: float, *, truth: bool) -
 def _with_evidence(
     rho1: float, p: float, added: FloatArray, weights: FloatArray, *, truth: bool
 ) -> ExpectedRisk:
-    """Over the noise of the geounit's own count and, independent of it, the evidence from above."""
+    """Average over the noise of the own count and, independent of it, the evidence from above."""
     d1, step = discrete_gaussian(rho1).values + truth, _at_once(rho1)
     own = log_odds(d1, rho1, p)[:, None]
     parts = (
@@ -173,10 +173,10 @@ def _with_evidence(
 def _summed(
     rho1: float, p: float, parts: Iterable[tuple[FloatArray, FloatArray]], *, truth: bool
 ) -> ExpectedRisk:
-    """Over the noise of the geounit's own count, and the parts of what is independent of it.
+    """Average over the noise of the own count, and independent parts.
 
     Args:
-        rho1: Of the geounit's own count.
+        rho1: ρ of the geounit's own count.
         p: The prior.
         parts: (values of its noise × points) log-odds, and the (points,) probabilities.
         truth: Whether the target is in.
@@ -194,7 +194,7 @@ def _summed(
 def _upper_points(
     levels: TwoLevels, siblings: int, *, truth: bool
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """(n,) d2, (n,) s and their joint probabilities, some at a time."""
+    """Yield (n,) d2, (n,) s and their joint probabilities, in batches."""
     if siblings < 0:
         raise ValueError(f"siblings' count: a number from 0 is expected, found {siblings}")
     above, beside = discrete_gaussian(levels.rho2), discrete_gaussian(levels.rho_s)
@@ -206,12 +206,12 @@ def _upper_points(
 
 
 def _at_once(rho1: float) -> int:
-    """Points that are taken together with each value of the geounit's own noise."""
+    """Return how many points to combine with each value of the geounit's own noise."""
     return max(_AT_ONCE // (2 * reach(rho1) + 1), 1)
 
 
 def _require_few(*rhos: float) -> None:
-    """Refuse noises of too many joint values: a sum over them would not end.
+    """Refuse noises with too many joint values for a sum over them.
 
     Raises:
         ValueError: Says so, and what to change.

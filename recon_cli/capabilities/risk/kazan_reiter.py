@@ -1,4 +1,4 @@
-"""The tables and figures of Kazan & Reiter that follow from budgets and equations.
+"""Tables and figures of Kazan & Reiter that follow from budgets and equations.
 
 Cells of tables are text, rounded as printed; figures are points of curves.
 """
@@ -62,26 +62,26 @@ _NOISY: Final = (2, 1, -1)
 
 
 def rho_of(level: str) -> float:
-    """ρ of the detailed query of a level, from exact fractions."""
+    """Return ρ of the detailed query of a level, from exact fractions."""
     share, query = SHARES[level]
     return float(Fraction("2.56") * exact(share) * exact(query))
 
 
 def block_in_group(rho2: float | None = None) -> TwoLevels:
-    """Budgets of a block and its block group, or of another one above."""
+    """Return the budgets of a block and its block group, or another geounit above."""
     above = rho_of("block group") if rho2 is None else rho2
     return TwoLevels(rho_of("block"), above, SIBLINGS)
 
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """A figure.
+    """A figure of the study.
 
     Attributes:
-        caption: What it shows.
-        x: What lies along it.
+        caption: Caption.
+        x: Quantity on the horizontal axis.
         make: Its curves.
-        unit: Of what is up.
+        unit: Unit of the vertical axis.
         is_log: Whether equal ratios are equally long along it.
     """
 
@@ -92,7 +92,7 @@ class StudyFigure:
     is_log: bool = False
 
     def points(self) -> pl.DataFrame:
-        """Columns of `POINTS`."""
+        """Return the columns of `POINTS`."""
         rows = [
             (panel, name, *map(float, point))
             for panel, series in self.make().items()
@@ -125,7 +125,7 @@ def _decisions_by_rho() -> Panels:
 
 
 def _turned() -> Panels:
-    """Mass of the noisy counts at which two levels decide otherwise than one."""
+    """Compute the probability of noisy counts at which two levels decide otherwise than one."""
     levels = block_in_group()
     own, above, beside = map(discrete_gaussian, (levels.rho1, levels.rho2, levels.rho_s))
     d2, s = np.meshgrid(above.values + 1, beside.values, indexing="ij")
@@ -191,7 +191,7 @@ def _law_of_siblings() -> Panels:
 
 
 def _wrong_prior(*, truth: bool) -> Panels:
-    """By what is believed of the count above, where the siblings have nobody."""
+    """Compute risk by the assumed count above, where the siblings have nobody."""
     levels, counts = block_in_group(), range(1, SIBLINGS + 1)
     sampler = expected_published_sampler(levels, 1 / 2, 0, truth=truth)
     risks = {

@@ -1,4 +1,4 @@
-"""What one noisy count says about a target; and any number of levels, by recursion from the top."""
+"""Log-odds of a target from one noisy count, or any number of levels by recursion."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LogPrior = Callable[[IntArray], FloatArray]
 
 
 def log_odds(d: Numbers | float, rho: float, p: float) -> FloatArray:
-    """Log-odds that the target is in, from one noisy count. Eq. (onelevel).
+    """Compute log-odds that the target is in, from one noisy count. Eq. (onelevel).
 
     Args:
         d: Noisy count less the number of others known to be in the cell; any shape.
-        rho: Of the count, for sensitivity 1.
+        rho: ρ of the count, for sensitivity 1.
         p: Prior, above 0 and below 1.
 
     Raises:
@@ -36,7 +36,7 @@ def log_odds(d: Numbers | float, rho: float, p: float) -> FloatArray:
 
 
 def evidence(d: Numbers | float, rho: float) -> FloatArray:
-    """What a noisy count adds to the log-odds: ρ(2d − 1).
+    """Return the log-odds that a noisy count adds: ρ(2d − 1).
 
     Raises:
         ValueError: ``rho`` is not above 0.
@@ -46,11 +46,11 @@ def evidence(d: Numbers | float, rho: float) -> FloatArray:
 
 
 def unique_log_odds(d: Sequence[Numbers | float], rho: Sequence[float], p: float) -> FloatArray:
-    """Log-odds for a target known to be alone in the cell on several levels. Eq. (unique).
+    """Compute log-odds for a target alone in the cell on several levels. Eq. (unique).
 
     Args:
         d: Noisy count of each level, less the others known there.
-        rho: Of each level.
+        rho: ρ of each level.
         p: Prior.
 
     Raises:
@@ -63,13 +63,13 @@ def unique_log_odds(d: Sequence[Numbers | float], rho: Sequence[float], p: float
 
 
 def posterior(odds: FloatArray) -> FloatArray:
-    """Probabilities of log-odds."""
+    """Convert log-odds to probabilities."""
     probabilities: FloatArray = expit(odds)
     return probabilities
 
 
 def logit(p: float) -> float:
-    """Log-odds of a prior.
+    """Return log-odds of a prior.
 
     Raises:
         ValueError: ``p`` is not above 0 and below 1.
@@ -90,7 +90,7 @@ def require_positive(name: str, value: float) -> None:
 
 
 def compose(releases: Iterable[FloatArray], p: float) -> FloatArray:
-    """Log-odds after several releases, each posterior the next prior. Eq. (composition).
+    """Combine several releases, each posterior the next prior: log-odds. Eq. (composition).
 
     Args:
         releases: Log-odds of each release by itself, all from the prior ``p``.
@@ -107,7 +107,7 @@ def compose(releases: Iterable[FloatArray], p: float) -> FloatArray:
 
 
 def flat(counts: IntArray) -> FloatArray:
-    """Every count alike."""
+    """Return equal weights for all counts."""
     return np.zeros(counts.shape)
 
 
@@ -117,7 +117,7 @@ class MeasuredLevel:
 
     Attributes:
         d: Noisy count less the others known to be in the lowest geounit's cell.
-        rho: Of each count of the level.
+        rho: ρ of each count of the level.
         s: Sum of the siblings' noisy counts; not used at the top.
         m: Siblings; 0 at the top, at least 1 below.
         prior: On the siblings' true count.
@@ -139,7 +139,7 @@ class MeasuredLevel:
 
 
 def chain_log_odds(levels: Sequence[MeasuredLevel], p: float) -> float:
-    """Log-odds that the target is in, from a chain of levels. Eq. (chain).
+    """Compute log-odds that the target is in, from a chain of levels. Eq. (chain).
 
     Args:
         levels: From the target's geounit up; all but the last have siblings.
@@ -171,10 +171,10 @@ def _own(level: MeasuredLevel, counts: IntArray) -> FloatArray:
 
 
 def _windows(levels: Sequence[MeasuredLevel]) -> list[IntArray]:
-    """Counts of each level that matter; 0 and 1 at the lowest.
+    """Return the counts of each level that matter; 0 and 1 at the lowest.
 
     Every level below and at a place, with the siblings between, estimates the count there; where
-    the estimates differ, what is likely lies between them.
+    the estimates differ, the likely counts lie between them.
     """
     windows = [np.array([0, 1])]
     estimates, precision = [0, 1], min(level.rho / max(level.m, 1) for level in levels)

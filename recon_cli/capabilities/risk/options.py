@@ -43,7 +43,7 @@ class LevelNoise(ConfigModel):
 
     @property
     def precision(self) -> float:
-        """1/(2 variance)."""
+        """Return 1/(2 variance)."""
         rho = None if self.rho is None else exact(self.rho)
         return precision(rho, self.sensitivity, self.variance)
 
@@ -136,5 +136,5 @@ class Risk(Section):
             raise ConfigError(f"noise: missing level {release.geography.unit.name!r}")
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """The true counts and the measurements."""
+        """Return the true counts and the measurements."""
         return (self.truth, *self.measurements)

@@ -1,4 +1,4 @@
-"""Noisy counts that were changed before publication: what is left is at most as risky."""
+"""Noisy counts that were postprocessed before publication: the risk is at most as high."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Process = Callable[[IntArray, IntArray], IntArray]
 
 
 def projection(upper: int, m: int) -> Process:
-    """Least squares on counts that add up to the one above, rounded, from 0 to it. Eq. (projected).
+    """Round least squares on counts that add up to the one above, from 0 to it. Eq. (projected).
 
     Args:
         upper: The count above, which is published as it is.
@@ -31,13 +31,13 @@ def projection(upper: int, m: int) -> Process:
 
 
 def postprocessed(process: Process, rho: float, m: int, upper: int, p: float) -> ExpectedRisk:
-    """Expected risk for a target who is in, alone, if only a processed count is published.
+    """Compute the expected risk for a target who is in, alone, from a processed count only.
 
-    The likelihood of a published count is the sum over all noisy counts that become it.
+    The likelihood of a published count is the sum over all noisy counts that it results from.
 
     Args:
         process: Deterministic.
-        rho: Of each geounit's count.
+        rho: ρ of each geounit's count.
         m: Siblings of the geounit.
         upper: The true count above, known to the adversary; at least 1.
         p: Prior.
@@ -54,7 +54,7 @@ def postprocessed(process: Process, rho: float, m: int, upper: int, p: float) ->
 def processed_log_odds(
     process: Process, rho: float, m: int, upper: int, p: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Log-odds of each published count that is possible if the target is in, and its probability.
+    """Return log-odds and probability of each published count that is possible if in.
 
     Raises:
         ValueError: A number is out of range.

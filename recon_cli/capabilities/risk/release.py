@@ -1,7 +1,7 @@
-"""Risk after a release: every cell at risk, with what each adversary adds to the log-odds.
+"""Risk after a release: every cell at risk, with the evidence of each adversary.
 
 A cell is at risk if somebody is in it. Each person in it is a target, and all of a cell have the
-same log-odds, so there is one row a cell.
+same log-odds, so there is one row for each cell.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _ROWS = 50_000
 
 @dataclass(frozen=True)
 class KnownUpper:
-    """The adversary knows the true count above, or thinks so.
+    """An adversary who knows, or assumes, the true count above.
 
     Attributes:
-        believed: What the adversary takes every count above for; None for the truth.
+        believed: Assumed value of every count above; None for the truth.
     """
 
     believed: int | None = None
@@ -44,7 +44,7 @@ class KnownUpper:
 
 @dataclass(frozen=True)
 class PublishedSampler:
-    """The adversary believes the published sampler."""
+    """An adversary who believes the published sampler."""
 
 
 UpperPrior = SiblingPrior | EachSibling | KnownUpper | PublishedSampler
@@ -52,12 +52,12 @@ UpperPrior = SiblingPrior | EachSibling | KnownUpper | PublishedSampler
 
 @dataclass(frozen=True)
 class Adversaries:
-    """Who is asked.
+    """The adversaries to evaluate.
 
     Attributes:
         rho1: Precision of a unit's noisy count.
-        rho2: Of the level above; None for one level only.
-        upper: What is believed of the siblings; None for one level only.
+        rho2: ρ of the level above; None for one level only.
+        upper: Prior of the siblings; None for one level only.
     """
 
     rho1: float
@@ -71,7 +71,7 @@ def join_measurements(
     upper: pl.DataFrame | None = None,
     level: Level | None = None,
 ) -> pl.DataFrame:
-    """Cells at risk with their measurements.
+    """Join cells at risk with their measurements.
 
     Args:
         truth: Columns ``geoid, table, cell, count`` of units, counts above 0.
@@ -123,10 +123,10 @@ def join_measurements(
 
 
 def join_siblings(cells: pl.DataFrame, units: pl.DataFrame, level: Level) -> pl.DataFrame:
-    """Cells of `join_measurements` with the noisy counts of their siblings, one by one.
+    """Add the noisy counts of each sibling to the cells of `join_measurements`.
 
     Args:
-        cells: What `join_measurements` returns.
+        cells: Result of `join_measurements`.
 
     Returns:
         Columns more: ``group`` (the geoid above), ``all_noisy`` (the noisy counts of all its units,
@@ -147,11 +147,11 @@ def join_siblings(cells: pl.DataFrame, units: pl.DataFrame, level: Level) -> pl.
 def add_evidence(
     releases: Sequence[pl.DataFrame], adversaries: Adversaries, p: float
 ) -> dict[str, FloatArray]:
-    """Log-odds of all cells for each adversary, over all releases. Eq. (composition).
+    """Compute log-odds of all cells for each adversary, over all releases. Eq. (composition).
 
     Args:
         releases: Frames of `join_measurements`, with the same cells in the same order.
-        adversaries: Who is asked.
+        adversaries: Adversaries to evaluate.
         p: Prior of every target.
 
     Returns:
@@ -165,7 +165,7 @@ def add_evidence(
 
 
 def describe(cells: pl.DataFrame, odds: FloatArray, p: float) -> pl.DataFrame:
-    """Rows of ``risk/``: a cell at risk and prior each.
+    """Make rows of ``risk/``, one for each cell at risk and prior.
 
     Returns:
         ``geoid, table, cell, known, noisy, prior, log_odds, posterior, ratio, decision, tie``.
@@ -188,7 +188,7 @@ def describe(cells: pl.DataFrame, odds: FloatArray, p: float) -> pl.DataFrame:
 def summarize_cells(
     counts: IntArray, odds: Mapping[str, FloatArray], p: float, flags: Mapping[str, float]
 ) -> pl.DataFrame:
-    """Sums over people, so that partitions can be added up.
+    """Sum over people, so that partitions can be added up.
 
     Args:
         counts: People in each cell.
@@ -220,7 +220,7 @@ def summarize_cells(
 
 
 def mean_risks(sums: pl.DataFrame) -> pl.DataFrame:
-    """Sums of `summarize_cells` over all partitions as means; the counts of people stay."""
+    """Average sums of `summarize_cells` over all partitions; the counts of people stay."""
     return (
         sums.group_by("prior", "adversary", maintain_order=True)
         .sum()
@@ -258,7 +258,7 @@ def _evidence(cells: pl.DataFrame, adversaries: Adversaries, p: float) -> dict[s
 
 
 def _one_by_one(cells: pl.DataFrame, d2: IntArray, adversaries: Adversaries) -> FloatArray:
-    """What every sibling's own count adds, group by group."""
+    """Compute the evidence of every sibling's own count, group by group."""
     upper, rho2, found = adversaries.upper, adversaries.rho2, np.zeros(len(cells))
     assert isinstance(upper, EachSibling)  # noqa: S101 - see _evidence
     assert rho2 is not None  # noqa: S101
@@ -300,7 +300,7 @@ def _upper_evidence(
 
 
 def _count_above(upper: KnownUpper, others: IntArray, siblings: IntArray) -> IntArray:
-    """What is taken for the count above, less the others known."""
+    """Return the assumed count above, less the known others."""
     return siblings + 1 if upper.believed is None else upper.believed - others
 
 

@@ -1,4 +1,4 @@
-"""What noisy counts let an adversary believe about a person."""
+"""The report's section on the belief of an adversary about a person."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _POSTERIOR, _PRIOR = Look("after the release", BLUE[0]), Look("before", GREY[1],
 
 
 def _read(findings: Findings) -> Folder | None:
-    """The folder, whatever it was made from: it has no partitions of tables."""
+    """Return the folder, whatever it was made from: it has no partitions of tables."""
     return findings.work.open(RISK) if findings.work.holds(RISK) else None
 
 
 def _render(folder: Folder, _: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """What an adversary believes before and after the release."""
+    """Report an adversary's belief before and after the release."""
     text = (
         f"An adversary knows all of a {words.unit} but one {words.person}, and asks whether it is "
         "in the cell of the histogram where the truth has it. The posterior is what the noisy "

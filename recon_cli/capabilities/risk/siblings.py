@@ -1,4 +1,4 @@
-"""Siblings one by one: with a prior on each, their sum does not say all."""
+"""Siblings one by one: with a prior on each, their sum is not sufficient."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class EachSibling:
     """A prior on the count of every sibling by itself.
 
     Attributes:
-        prior: Of each.
+        prior: Prior of each.
     """
 
     prior: Uniform | Poisson
 
     def evidence(self, noisy: IntArray, above: IntArray, rho1: float, rho2: float) -> FloatArray:
-        """`each_sibling_evidence` with this prior; arguments as there."""
+        """Compute `each_sibling_evidence` with this prior; arguments as there."""
         most = int(np.max(noisy, initial=0))
         weights = self.prior.log_weights(most + reach(rho1))
         return each_sibling_evidence(noisy, above, rho1, rho2, weights)
@@ -34,15 +34,13 @@ class EachSibling:
 def each_sibling_evidence(
     noisy: IntArray, above: IntArray, rho1: float, rho2: float, log_prior: FloatArray
 ) -> FloatArray:
-    """What the level above and every sibling's own count add to each geounit's log-odds.
-
-    Eq. (siblings).
+    """Compute the evidence of the level above and every sibling's own count. Eq. (siblings).
 
     Args:
         noisy: (n,) noisy counts of all geounits of a group, at least two.
         above: (n,) the group's noisy count less the others known in each geounit's cell.
-        rho1: Of each count.
-        rho2: Of the count above.
+        rho1: ρ of each count.
+        rho2: ρ of the count above.
         log_prior: (K + 1,) or (n, K + 1) log-probabilities of a geounit's true count 0, …, K, up
             to a constant.
 
@@ -70,10 +68,10 @@ def each_sibling_evidence(
 
 
 def leave_one_out_sums(laws: FloatArray) -> FloatArray:
-    """For each of n independent whole numbers the law of the sum of the others.
+    """Return for each of n independent integers the law of the sum of the others.
 
-    Convolutions of those before with those after: no division, and no transform, whose rounding
-    would drown the tails.
+    Convolves those before with those after: no division, and no transform, whose rounding errors
+    would exceed the tails.
 
     Args:
         laws: (n, K + 1) probabilities of 0, …, K.

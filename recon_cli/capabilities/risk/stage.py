@@ -1,4 +1,4 @@
-"""`recon plan risk release`: true counts and noisy measurements → ``risk/`` and ``risk_sums/``."""
+"""Run `recon plan risk release`: true counts and measurements → ``risk/``, ``risk_sums/``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NOISY = {"geoid": pl.String, "table": pl.String, "cell": pl.Int32, "noisy": pl.
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Find what noisy counts let an adversary believe about each person.
+    """Open the stage that computes an adversary's belief about each person.
 
     Raises:
         ConfigError: The section is wrong, or a file is of another kind.
@@ -78,7 +78,7 @@ def open_stage(run: Run) -> MadeStage:
 
 @dataclass(frozen=True)
 class RiskContext:
-    """What all partitions share."""
+    """The inputs that all partitions share."""
 
     config: RiskSection
     release: Release
@@ -131,7 +131,7 @@ def score_partition(context: RiskContext, piece: Piece, tick: OnProgress) -> Non
 
 
 def _levels(config: RiskSection, release: Release) -> tuple[Level, Level | None]:
-    """The finest level, and the one above if it is used."""
+    """Return the finest level, and the one above if it is used."""
     named = [level for level in release.geography.levels if level.name in config.noise]
     if len(named) == 1 or config.upper.prior == "none":
         return named[0], None
@@ -158,7 +158,7 @@ def _upper_prior(upper: Upper) -> UpperPrior:
 
 
 def _priors(config: RiskSection) -> tuple[float, ...]:
-    """The priors as numbers; the uniform one is of the cells that any of the files measures."""
+    """Return the priors as numbers; the uniform one is over the cells of all files."""
     priors = []
     for text in config.priors:
         if text != UNIFORM:
@@ -179,7 +179,7 @@ def _measured_cells(paths: Sequence[Path]) -> int:
 def _measurements(
     path: Path, partition: str, config: RiskSection, release: Release
 ) -> pl.DataFrame:
-    """The measurements of one partition.
+    """Read the measurements of one partition.
 
     Raises:
         SourceError: One is of a cell or level that the release does not have, or of another
@@ -228,7 +228,7 @@ def _of_level(scan: pl.LazyFrame, level: Level) -> pl.LazyFrame:
 
 
 def _pieces(config: RiskSection, release: Release) -> list[Piece]:
-    """The partitions with people."""
+    """Return the partitions with people."""
     scan = _of_level(_scan("truth", config.truth, _COUNTS), release.geography.unit)
     people = (
         scan.filter(pl.col("count") > 0)
@@ -243,7 +243,7 @@ def _pieces(config: RiskSection, release: Release) -> list[Piece]:
 
 
 def _scan(key: str, path: Path, schema: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
-    """A tidy file or a folder of Parquet files, with the columns that are needed.
+    """Scan a tidy file or a folder of Parquet files, with the needed columns.
 
     Measurements may be a publication, as `recon protect noise` writes: ``count`` is the noisy one.
 
@@ -275,7 +275,7 @@ def _scan(key: str, path: Path, schema: dict[str, type[pl.DataType]]) -> pl.Lazy
 
 
 def _collect(scan: pl.LazyFrame, path: Path) -> pl.DataFrame:
-    """The rows of a scan.
+    """Collect the rows of a scan.
 
     Raises:
         SourceError: A file is damaged, or a value is no number.

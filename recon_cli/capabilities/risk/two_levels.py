@@ -1,15 +1,15 @@
-"""What a second level adds: the noisy count of the geounit above, and those of the siblings.
+"""Evidence of a second level: the noisy count of the geounit above, and those of the siblings.
 
-The siblings are the m other geounits in the one above; S is their true count together, and ``s``
-the sum of their noisy counts. The density of ``s`` is approximated by one discrete Gaussian of m
-times the variance: total variation 1e-15 at ρ₁ = 0.1, 6e-4 at 1.
+The siblings are the m other geounits in the one above; S is their true total, and ``s`` the sum of
+their noisy counts. The density of ``s`` is approximated by one discrete Gaussian of m times the
+variance: total variation 1e-15 at ρ₁ = 0.1, 6e-4 at 1.
 
-Every prior on S gives *evidence*, what is added to the log-odds of one level.
+Every prior on S gives *evidence*, a term added to the log-odds of one level.
 
-The published sampler's limit is found without sampling. The sampler draws the geounit's count given
-the one above, and the one above given the geounit's. The first draw ignores that the upper count is
-at least the lower, so the two do not belong to one model, and the limit is not the posterior of the
-stated model. It is here to be compared with, never a default.
+The published sampler's limit is computed without sampling. The sampler draws the geounit's count
+given the one above, and the one above given the geounit's. The first draw ignores that the upper
+count is at least the lower, so the two do not belong to one model, and the limit is not the
+posterior of the stated model. It serves for comparison, and is never a default.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class TwoLevels:
     """Budgets of a geounit and the one above it.
 
     Attributes:
-        rho1: Of each geounit's count, for sensitivity 1.
-        rho2: Of the count of the geounit above.
+        rho1: ρ of each geounit's count, for sensitivity 1.
+        rho2: ρ of the count of the geounit above.
         m: Siblings: other geounits in the one above, at least 1.
 
     Raises:
@@ -54,12 +54,12 @@ class TwoLevels:
 
     @property
     def rho_s(self) -> float:
-        """Of the siblings' sum: ρ₁/m."""
+        """Return ρ of the siblings' sum: ρ₁/m."""
         return self.rho1 / self.m
 
     @property
     def rho_both(self) -> float:
-        """ρ′ = ρ₂ + ρ₁/m, the precision of S given both sums."""
+        """Return ρ′ = ρ₂ + ρ₁/m, the precision of S given both sums."""
         return self.rho2 + self.rho_s
 
 
@@ -67,7 +67,7 @@ class SiblingPrior(Protocol):
     """A prior on the siblings' true count."""
 
     def evidence(self, d2: IntArray, s: IntArray, levels: TwoLevels) -> FloatArray:
-        """What the upper level and the siblings add to the log-odds.
+        """Return the evidence of the upper level and the siblings.
 
         Args:
             d2: Noisy count above, less the others known to be in the geounit's cell.
@@ -78,10 +78,10 @@ class SiblingPrior(Protocol):
 
 @dataclass(frozen=True)
 class Flat:
-    """Every S ≥ 0 alike."""
+    """The flat prior: every S ≥ 0 equally likely."""
 
     def evidence(self, d2: IntArray, s: IntArray, levels: TwoLevels) -> FloatArray:
-        """κ(2(d₂ − s) − 1) + ln Θ(μ₁) − ln Θ(μ₀). Eq. (twolevels)."""
+        """Return κ(2(d₂ − s) − 1) + ln Θ(μ₁) − ln Θ(μ₀). Eq. (twolevels)."""
         d2, s = np.broadcast_arrays(d2, s)
         precision = levels.rho_both
         kappa = levels.rho2 * levels.rho_s / precision
@@ -97,7 +97,7 @@ class Flat:
 
 @dataclass(frozen=True)
 class Uniform:
-    """S from 0 to ``top``, each alike."""
+    """The uniform prior on S from 0 to ``top``."""
 
     top: int
 
@@ -106,17 +106,17 @@ class Uniform:
             raise ValueError(f"uniform: a number from 0 is expected, found {self.top}")
 
     def evidence(self, d2: IntArray, s: IntArray, levels: TwoLevels) -> FloatArray:
-        """What the prior adds: ln h₁ − ln h₀. Eq. (prior)."""
+        """Return the evidence of the prior: ln h₁ − ln h₀. Eq. (prior)."""
         return prior_evidence(d2, s, levels, self.log_weights(self.top))
 
     def log_weights(self, most: int) -> FloatArray:  # noqa: ARG002 - it has an end of its own
-        """Log-probabilities of 0, 1, … up to a constant; beyond ``most`` nothing is likely."""
+        """Return log-probabilities of 0, 1, … up to a constant; none is likely beyond ``most``."""
         return np.zeros(self.top + 1)
 
 
 @dataclass(frozen=True)
 class Poisson:
-    """S of a Poisson distribution."""
+    """A Poisson prior on S."""
 
     mean: float
 
@@ -124,12 +124,12 @@ class Poisson:
         require_positive("poisson", self.mean)
 
     def evidence(self, d2: IntArray, s: IntArray, levels: TwoLevels) -> FloatArray:
-        """What the prior adds: ln h₁ − ln h₀. Eq. (prior)."""
+        """Return the evidence of the prior: ln h₁ − ln h₀. Eq. (prior)."""
         most = max(int(np.max(d2, initial=0)), int(np.max(s, initial=0)), math.ceil(self.mean))
         return prior_evidence(d2, s, levels, self.log_weights(most + reach(levels.rho_both)))
 
     def log_weights(self, most: int) -> FloatArray:
-        """Log-probabilities of 0, 1, … up to a constant; beyond ``most`` nothing is likely."""
+        """Return log-probabilities of 0, 1, … up to a constant; none is likely beyond ``most``."""
         counts = np.arange(most + int(12 * np.sqrt(self.mean)) + 1, dtype=np.float64)
         weights: FloatArray = counts * np.log(self.mean) - gammaln(counts + 1)
         return weights
@@ -144,7 +144,7 @@ def two_level(
     *,
     prior: SiblingPrior | None = None,
 ) -> FloatArray:
-    """Exact log-odds that the target is in, from two levels. Eq. (twolevels).
+    """Compute exact log-odds that the target is in, from two levels. Eq. (twolevels).
 
     Args:
         d1: Noisy count less the others known to be in the cell.
@@ -163,7 +163,7 @@ def two_level(
 def prior_evidence(
     d2: IntArray, s: IntArray, levels: TwoLevels, log_prior: FloatArray
 ) -> FloatArray:
-    """What any prior on S adds: ln h₁ − ln h₀. Eq. (prior).
+    """Compute the evidence of any prior on S: ln h₁ − ln h₀. Eq. (prior).
 
     Args:
         d2: Noisy count above, less the others known.
@@ -183,7 +183,7 @@ def prior_evidence(
 
 
 def known_upper_evidence(b: IntArray, s: IntArray, levels: TwoLevels) -> FloatArray:
-    """What the siblings add if the true count above is known: ρₛ(2(B − s) − 1). Eq. (known).
+    """Compute the siblings' evidence for a known count above: ρₛ(2(B − s) − 1). Eq. (known).
 
     Args:
         b: True count above, less the others known to be in the geounit's cell.
@@ -195,18 +195,18 @@ def known_upper_evidence(b: IntArray, s: IntArray, levels: TwoLevels) -> FloatAr
 
 
 def known_siblings_evidence(d2: IntArray, siblings: IntArray, rho2: float) -> FloatArray:
-    """What the upper level adds for the strongest adversary, who knows S. Eq. (strongest).
+    """Compute the upper level's evidence for an adversary who knows S. Eq. (strongest).
 
     Args:
         d2: Noisy count above, less the others known to be in the geounit's cell.
         siblings: S.
-        rho2: Of the upper count.
+        rho2: ρ of the upper count.
     """
     return rho2 * (2 * (np.asarray(d2, dtype=np.float64) - siblings) - 1)
 
 
 def _over_box(levels: TwoLevels, d2: IntArray, s: IntArray) -> FloatArray:
-    """The information in S ≥ 0; once for each pair of values if there are fewer than rows."""
+    """Compute the information in S ≥ 0, once for each pair of values if there are fewer."""
 
     def information(d2: IntArray, s: IntArray) -> FloatArray:
         centre = np.asarray((levels.rho2 * d2 + levels.rho_s * s) / levels.rho_both)
@@ -225,7 +225,7 @@ def _over_box(levels: TwoLevels, d2: IntArray, s: IntArray) -> FloatArray:
 
 
 def log_theta(mu: FloatArray, rho: float) -> FloatArray:
-    """The logarithm of Θ(μ) = Σ exp(−ρ(S − μ)²) over the integers S ≥ 0. Eq. (theta).
+    """Compute the logarithm of Θ(μ) = Σ exp(−ρ(S − μ)²) over the integers S ≥ 0. Eq. (theta).
 
     Only terms above e^−36 of the greatest are summed.
     """
@@ -243,7 +243,7 @@ def log_theta(mu: FloatArray, rho: float) -> FloatArray:
 def published_log_odds(
     d1: IntArray, d2: IntArray, s: IntArray, levels: TwoLevels, p: float
 ) -> FloatArray:
-    """Log-odds that the target is in, in the sampler's limit. Eq. (sampler).
+    """Compute log-odds that the target is in, in the sampler's limit. Eq. (sampler).
 
     Args:
         d1: Noisy count less the others known to be in the cell; all broadcast.
@@ -264,7 +264,7 @@ def published_log_odds(
 def published_upper_law(
     d1: int, d2: int, s: int, levels: TwoLevels, p: float
 ) -> tuple[IntArray, FloatArray]:
-    """The sampler's law of the upper count less the others known: values, probabilities."""
+    """Return the sampler's law of the upper count less the known others: values, probabilities."""
     point = np.asarray(d1), np.asarray(d2), np.asarray(s)
     counts, laws, _ = _transitions(*point, levels, p)
     inside = float(expit(published_log_odds(*point, levels, p)))
@@ -274,7 +274,7 @@ def published_upper_law(
 def _transitions(
     d1: IntArray, d2: IntArray, s: IntArray, levels: TwoLevels, p: float
 ) -> tuple[IntArray, tuple[FloatArray, FloatArray], FloatArray]:
-    """Upper counts; their laws given out and in; probability of in given each (last axis)."""
+    """Return upper counts; their laws given out and in; probability of in given each."""
     d1, d2, s = (each[..., None] for each in np.broadcast_arrays(d1, d2, s))
     width = reach(levels.rho_both)
     centre = (levels.rho2 * d2 + levels.rho_s * s) / levels.rho_both
