@@ -1,4 +1,4 @@
-"""Rounded counts: their law and keys."""
+"""Rounded counts: law and keys."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class RoundStage(PerturbedCountsStage[Round]):
 
     @property
     def law(self) -> Law:
-        """Rounding to a base."""
+        """Return the rounding to a base."""
         return parse_law({"rounded": {"base": self.config.base, "how": self.config.how}})
 
     @property
     def keys(self) -> Keys:
-        """Those of the config, where chance decides."""
+        """Return the keys of the config, for random rounding."""
         return self.config.keys if self.config.how == "random" else "records"
 
 
