@@ -1,4 +1,4 @@
-"""Find small groups of people that overlapping areas give away."""
+"""Find small groups of people that overlapping areas reveal by subtraction."""
 
 from recon_cli.stage import Stage
 

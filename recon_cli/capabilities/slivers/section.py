@@ -1,4 +1,4 @@
-"""The small groups of people that areas give away where they overlap."""
+"""The report's section on small groups of people that overlapping areas reveal."""
 
 from __future__ import annotations
 

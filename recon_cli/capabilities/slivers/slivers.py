@@ -1,9 +1,9 @@
-"""Slivers: small groups of people that published areas give away where they overlap.
+"""Slivers: small groups of people that overlapping published areas reveal by subtraction.
 
-A union of units is given away if its indicator is a sum and difference of areas: the counts of the
-areas then add up to its counts. Of all such unions around a unit that which fewest people live in
-is a closed set of least cost, Eq. (sliver) of docs/method.md: exact for area systems of which each
-is a chain of nested ones, two chains at a time.
+A union of units is revealed if its indicator is a signed sum of areas: its counts are then the
+signed sums of the areas' counts. The least populated such union around a unit is a closed set of
+least cost, Eq. (sliver) of docs/method.md: exact for area systems each of which is a chain of
+nested ones, two chains at a time.
 
 See *sliver* in docs/glossary.md.
 """
@@ -53,7 +53,7 @@ SLIVER_COUNTS: Final = pl.Schema(
 
 @dataclass(frozen=True)
 class Sliver:
-    """A union of units that areas give away.
+    """A union of units that areas reveal.
 
     Attributes:
         units: Geoids, sorted.
@@ -68,7 +68,7 @@ class Sliver:
 
 @dataclass(frozen=True)
 class _Chain:
-    """Levels that nest, as the finest parts that their exact totals give away.
+    """Nested levels, as the finest parts that their exact totals reveal.
 
     Attributes:
         part: For each unit its part; −1 where no area with a total holds it.
@@ -82,9 +82,9 @@ class _Chain:
 
 
 def find_slivers(release: Release, published: Publication, below: int) -> list[Sliver]:
-    """The least populated slivers around units, with 1 to ``below`` − 1 people: Eq. (sliver).
+    """Find the least populated slivers around units, with 1 to ``below`` − 1 people: Eq. (sliver).
 
-    Areas that are small themselves are none: they are published.
+    Small areas themselves are not slivers: they are published.
 
     Args:
         published: Counts of whole regions. Only exact totals are used.
@@ -119,7 +119,7 @@ def find_slivers(release: Release, published: Publication, below: int) -> list[S
 
 
 def _chains(levels: Sequence[Level]) -> list[list[Level]]:
-    """Levels in as few chains of nested ones as the first fit gives; finest first."""
+    """Partition levels into few chains of nested ones by first fit, finest first."""
     chains: list[list[Level]] = []
     for level in levels:
         fitting = next((chain for chain in chains if level.encloses(chain[-1])), None)
@@ -162,7 +162,7 @@ def _chain(units: pl.Series, levels: Sequence[Level], totals: dict[str, int]) ->
 
 
 def _left(units: pl.Series, chain: _Chain, least: IntArray) -> Iterator[tuple[IntArray, Sliver]]:
-    """Slivers that areas leave of one that they lie in; ``least`` falls to their people."""
+    """Yield the remainders of areas inside another; ``least`` is lowered to their people."""
     for at, (areas, people) in enumerate(zip(chain.areas, chain.people.tolist(), strict=True)):
         members = np.flatnonzero(chain.part == at)
         if len(members) and 0 < people < least[members].max():
@@ -175,10 +175,10 @@ def _left(units: pl.Series, chain: _Chain, least: IntArray) -> Iterator[tuple[In
 def _between(
     units: pl.Series, regions: IntArray, one: _Chain, other: _Chain, least: IntArray
 ) -> Iterator[tuple[IntArray, Sliver]]:
-    """Slivers that parts of one chain leave without parts of another.
+    """Yield differences between parts of one chain and parts of another.
 
     Args:
-        regions: Of each unit the number of its region.
+        regions: Number of the region of each unit.
         one: Its parts are added.
         other: Its parts are taken off.
         least: For each unit: only slivers with fewer people are asked for; falls to these.
@@ -226,7 +226,7 @@ def _between(
 def _sum(
     one: _Chain, added: IntArray, other: _Chain, taken: IntArray
 ) -> tuple[tuple[str, int], ...]:
-    """The areas that some parts less others are, those that are added first."""
+    """Express parts of one chain less parts of another as areas, added ones first."""
     parts = [(one.areas[at], 1) for at in added.tolist()]
     parts += [(other.areas[at], -1) for at in taken.tolist()]
     total: dict[str, int] = {}
@@ -238,9 +238,9 @@ def _sum(
 
 
 def sliver_counts(published: Publication, slivers: Sequence[Sliver]) -> pl.DataFrame:
-    """Columns of `SLIVER_COUNTS`: what the counts of the areas prove of each sliver.
+    """Compute the `SLIVER_COUNTS`: what the counts of the areas prove about each sliver.
 
-    Only cells that are published of all its areas.
+    Only for cells that are published for all its areas.
 
     Args:
         slivers: Each with another first unit.
@@ -303,7 +303,7 @@ def sliver_counts(published: Publication, slivers: Sequence[Sliver]) -> pl.DataF
 
 
 def areas_in_words(release: Release, sliver: Sliver) -> str:
-    """``ward E05 − square S17``."""
+    """Format the areas, as in ``ward E05 − square S17``."""
     name, text = release.geography.name_of, ""
     for area, times in sliver.areas:
         sign = ("−" if times < 0 else "+") if text else ("−" if times < 0 else "")
@@ -314,7 +314,7 @@ def areas_in_words(release: Release, sliver: Sliver) -> str:
 
 @dataclass(frozen=True)
 class SliverQuestion(Question):
-    """Which small groups of people do overlapping areas give away?
+    """The question of which small groups of people overlapping areas reveal.
 
     Attributes:
         below: A group of fewer people is small.
@@ -326,16 +326,14 @@ class SliverQuestion(Question):
 
     @classmethod
     def of(cls, release: Release, tables: Sequence[Table], below: int) -> Self:
-        """For some tables."""
         return cls(release, tuple(tables), below)
 
     @property
     def release(self) -> Release:
-        """The schema."""
         return self.schema
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
-        """Rows of ``slivers/`` and ``sliver_counts/``.
+        """Compute rows of ``slivers/`` and ``sliver_counts/``.
 
         Raises:
             ContradictionError: An area has fewer people than those inside it.

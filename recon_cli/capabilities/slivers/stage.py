@@ -1,4 +1,4 @@
-"""`recon slivers`: ``tables/`` and ``geounits/`` → ``slivers/`` and ``sliver_counts/``."""
+"""Run `recon slivers`: ``tables/`` and ``geounits/`` → ``slivers/`` and ``sliver_counts/``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recon_cli.store.published import open_published, read_coverage
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Find the small groups of people that sums and differences of areas give away.
+    """Open the stage that finds small groups of people by sums and differences of areas.
 
     Raises:
         ConfigError: A table is unknown or not published.
