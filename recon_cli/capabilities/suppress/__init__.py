@@ -1,4 +1,4 @@
-"""Suppress small counts, and further ones that would give them away."""
+"""Suppress small counts, and further ones that would reveal them."""
 
 from recon_cli.protections import ProtectionMethod
 

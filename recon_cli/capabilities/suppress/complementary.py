@@ -1,10 +1,10 @@
 """Complementary suppression: for every primary cell other records with the published counts.
 
-Primary cells are taken one after the other, and for each that is not protected yet the change of
-least cost is found; what it touches is suppressed, which costs later changes nothing. Then
-complementary cells are spared, those of the greatest count first, where the primary cells that
-depend on one have changes that do without and cost less. The changes are the proof that no primary
-cell is recovered; that no other choice suppresses less is not shown.
+Primary cells are processed one after the other. For each that is not protected yet the change of
+least cost is found, and the cells that it touches are suppressed, which costs later changes
+nothing. Then complementary cells are published again, those of the greatest count first, if the
+primary cells that depend on one have changes without it at a lower cost. The changes prove that no
+primary cell is recovered; they do not prove that no other choice suppresses less.
 
 See *complementary suppression* in docs/glossary.md.
 """
@@ -47,7 +47,7 @@ _SAMPLE: Final = 400
 
 @dataclass(frozen=True)
 class Change:
-    """Other records that have every count but some.
+    """A change to other records with the same counts except in some cells.
 
     Attributes:
         touched: The cells that have another count then, rising.
@@ -59,7 +59,7 @@ class Change:
 
     @classmethod
     def of(cls, cells: SensitiveCells, people: IntArray) -> Change:
-        """What a change of each column's people does.
+        """Apply a change of each column's people to the cells.
 
         Raises:
             ValueError: There are no such records, or a flag would not be true of them.
@@ -73,16 +73,11 @@ class KnownChanges:
     """The changes so far.
 
     Attributes:
-        protecting: How many of them protect each cell.
-        touching: How many touch each cell.
+        protecting: Number of changes that protect each cell.
+        touching: Number of changes that touch each cell.
     """
 
     def __init__(self, width: int) -> None:
-        """None yet.
-
-        Args:
-            width: Number of cells.
-        """
         self.protecting = np.zeros(width, dtype=np.int64)
         self.touching = np.zeros(width, dtype=np.int64)
         self._changes: dict[int, Change] = {}
@@ -90,7 +85,7 @@ class KnownChanges:
         self._next = 0
 
     def add(self, change: Change) -> None:
-        """Take a change in."""
+        """Add a change."""
         self._changes[self._next] = change
         for cell in change.touched.tolist():
             self._at[cell].add(self._next)
@@ -99,7 +94,7 @@ class KnownChanges:
         self.protecting[change.protected] += 1
 
     def remove_touching(self, cell: int) -> None:
-        """Forget the changes that touch a cell."""
+        """Remove the changes that touch a cell."""
         for number in sorted(self._at[cell]):
             change = self._changes.pop(number)
             for touched in change.touched.tolist():
@@ -108,7 +103,7 @@ class KnownChanges:
             self.protecting[change.protected] -= 1
 
     def without(self, cell: int) -> tuple[BoolArray, BoolArray]:
-        """What the changes that leave a cell alone touch, and what they no longer protect."""
+        """Return the cells that changes without a cell touch, and those that lose protection."""
         gone = [self._changes[number] for number in sorted(self._at[cell])]
         touching = self.touching - self._times(change.touched for change in gone)
         lost = self._times(change.protected for change in gone)
@@ -127,18 +122,18 @@ def choose_complementary(
     effort: float = np.inf,
     on_share: Callable[[float], None] = lambda _: None,
 ) -> BoolArray:
-    """Cells to suppress besides the primary ones.
+    """Choose cells to suppress besides the primary ones.
 
     Args:
-        cells: Of one region.
-        cost: Of suppressing each cell, at least 0.
-        random: Of orders of the primary cells and of costs that are tried besides.
+        cells: Cells of one region.
+        cost: Cost of suppressing each cell, at least 0.
+        random: Random orders of the primary cells, and costs to try besides.
         effort: Deterministic seconds, after which nothing further is tried: cells stay suppressed
             that might have been spared.
         on_share: Told now and then which share of the work is done.
 
     Returns:
-        Of all cells, those that are suppressed to protect primary ones.
+        A mask of all cells: those that are suppressed to protect primary ones.
     """
     programs = _Programs(cells, units, effort)
     number = len(cells.values)
@@ -173,7 +168,7 @@ def choose_complementary(
 
 
 class _Programs:
-    """The programs of the latest neighbourhoods, which mostly are needed again."""
+    """A cache of the latest neighbourhoods' programs, which are often needed again."""
 
     def __init__(self, cells: SensitiveCells, units: Neighbourhoods, effort: float) -> None:
         self.cells, self.units, self.left = cells, units, effort
@@ -182,7 +177,7 @@ class _Programs:
     def least_change(
         self, target: int, size: int, cost: FloatArray, ceiling: float = np.inf
     ) -> Change | None:
-        """The change of least cost of a cell's own units and some like them."""
+        """Find the change of least cost in a cell's own units and some similar ones."""
         rows = self.cells.rows
         own = rows.indices[rows.indptr[target] : rows.indptr[target + 1]].astype(np.int64)
         units = self.units.of_columns(own)
@@ -201,7 +196,7 @@ class _Programs:
         return None if people is None else Change.of(self.cells, people)
 
     def _some(self, columns: IntArray, own: IntArray, target: int) -> IntArray:
-        """Those with people, and others at random: of a cell that is empty, its own among them."""
+        """Sample columns with people, and others; for an empty cell, its own among them."""
         random = np.random.default_rng(target)
         inhabited = columns[self.cells.known[columns] > 0]
         sample = (random.permutation(each)[:_SAMPLE] for each in (own, columns))
@@ -223,14 +218,14 @@ class _Search:
         self.changes = KnownChanges(len(cells.values))
 
     def protect_all(self, order: IntArray) -> Iterator[float]:
-        """Protect the primary cells in some order; the share that is done, now and then."""
+        """Protect the primary cells in some order; yield the finished share from time to time."""
         for done, target in enumerate(order.tolist()):
             if not self.changes.protecting[target]:
                 self.protect(target)
                 yield done / len(order)
 
     def protect(self, target: int) -> None:
-        """Suppress what the cheapest change of a cell touches."""
+        """Suppress the cells that the cheapest change of a cell touches."""
         cost = np.where(self.hidden, 0.0, self.cost)
         change = self._least_change(target, _SIZES, cost)
         if change is None:  # one more person like those in the cell is always possible
@@ -241,15 +236,15 @@ class _Search:
     def _least_change(
         self, target: int, sizes: Sequence[int], cost: FloatArray, ceiling: float = np.inf
     ) -> Change | None:
-        """That of the first neighbourhood that has one."""
+        """Find the change in the first neighbourhood that has one."""
         found = (self.programs.least_change(target, size, cost, ceiling) for size in sizes)
         return next((change for change in found if change is not None), None)
 
     def _one_more(self, target: int) -> IntArray:
-        """As many people more in a cell as the safety range asks for, all of them alike.
+        """Add as many equal people to a cell as the safety range requires.
 
-        Where the columns are tables of cliques, such a person is in one cell of each: what does not
-        agree yet is made to, from clique to clique along the tree, by people who are there already.
+        If the columns are tables of cliques, such a person is in one cell of each: tables are made
+        to agree, from clique to clique along the tree, by moving people who are there already.
 
         Raises:
             SolverError: Nobody can be in the cell.
@@ -272,9 +267,9 @@ class _Search:
         return people
 
     def spare_all(self) -> Iterator[float]:
-        """Publish what complementary cells can be, those of the greatest count first.
+        """Publish complementary cells again where possible, those of the greatest count first.
 
-        Yields the share that is done.
+        Yields the finished share.
         """
         order = np.argsort(-self.cells.values, kind="stable")
         order = order[~self.cells.is_primary[order]]
@@ -286,7 +281,7 @@ class _Search:
                 yield done / len(order)
 
     def spare(self, cell: int) -> None:
-        """Publish a complementary cell, if changes that leave it alone cost less altogether."""
+        """Publish a complementary cell, if changes without it cost less in total."""
         sizes = _SIZES[:2] if self.programs.units.inhabited.shape[0] <= _FEW_UNITS else _SIZES[:1]
         hidden, exposed = self.changes.without(cell)
         hidden |= self.cells.is_primary

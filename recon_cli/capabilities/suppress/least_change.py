@@ -1,13 +1,13 @@
-"""The change of records that shows a count to be uncertain, and costs least.
+"""The least-cost change of records that shows a count to be uncertain.
 
-A primary cell is not recovered if other records have the published counts and another count
-there. Those records differ from known ones by a change: people who come, go or become others. Every
+A primary cell is not recovered if other records have the published counts and another count there.
+Those records differ from known ones by a change: people who are added, removed or replaced. Every
 cell that it touches must be suppressed, so the change of least cost, summed over the cells that are
 published so far, protects the cell cheaply: Eq. (change) of docs/method.md.
 
-A person counts in some twenty cells, of which most are the sum of others. Written as those sums,
-cells over people have a quarter of the coefficients or less, and linear programs over them take
-less than half the time.
+A person counts in some twenty cells, most of which are sums of others. Written as those sums, cells
+over people have at most a quarter of the coefficients, and linear programs over them take less than
+half the time.
 
 See *change* in docs/glossary.md.
 """
@@ -53,7 +53,7 @@ class NestedCells:
 
     @classmethod
     def of(cls, rows: sparse.csr_array) -> NestedCells:
-        """Take the largest cell out of each that lies in it, then the largest of what is left.
+        """Subtract from each cell the largest cell inside it, then the largest in the remainder.
 
         Args:
             rows: (cells × columns) coefficients above zero, no two rows alike.
@@ -83,7 +83,7 @@ class NestedCells:
 
 
 def _entries(rows: sparse.csr_array) -> sparse.csr_array:
-    """(cells × kinds of entries) ones: a kind is a column with a coefficient."""
+    """Return (cells × kinds of entries) ones: a kind is a column with a coefficient."""
     kinds, kind = np.unique(
         np.stack([rows.indices.astype(np.int64), rows.data]), axis=1, return_inverse=True
     )
@@ -101,7 +101,7 @@ class SensitiveCells:
         is_primary: Whether each is sensitive.
         known: People in each column.
         least: The count that a flag states at least.
-        safety: How far apart two possible counts of a primary cell must be at least.
+        safety: Required distance between two possible counts of a primary cell.
         agreement: Sparse (rows × columns): zero where the columns are tables of one population,
             Eq. (clique); None where they are its histogram cells.
 
@@ -125,16 +125,16 @@ class SensitiveCells:
 
     @cached_property
     def by_column(self) -> sparse.csc_array:
-        """`rows`, quick to take columns of."""
+        """Return `rows` by column."""
         return sparse.csc_array(self.rows)
 
     @cached_property
     def nested(self) -> NestedCells:
-        """`rows` with fewer coefficients."""
+        """Return `rows` with fewer coefficients."""
         return NestedCells.of(self.rows)
 
     def difference(self, change: IntArray) -> IntArray:
-        """By how much each cell's count moves with a change of the known records.
+        """Compute how much each cell's count changes with a change of the known records.
 
         Raises:
             ValueError: There are no such records, or a flag would not be true of them.
@@ -151,16 +151,16 @@ class SensitiveCells:
 class ChangeProgram:
     """The changes in some columns: a linear program, for one cell after the other: Eq. (change).
 
-    Variables: people more and people fewer in each column, then how far each cell moves up and
-    down. Only bounds and costs differ from cell to cell, so the program is set up once.
+    Variables: people added and removed in each column, then the increase and decrease of each cell.
+    Only bounds and costs differ from cell to cell, so the program is set up once.
     """
 
     def __init__(self, cells: SensitiveCells, columns: IntArray) -> None:
-        """Nothing is solved yet.
+        """Set up the program.
 
         Args:
             cells: The region.
-            columns: Where people may change, rising.
+            columns: Columns in which people may change, sorted.
         """
         self._cells, self._columns = cells, columns
         own = sparse.csr_array(cells.by_column[:, columns])
@@ -188,7 +188,7 @@ class ChangeProgram:
     def _with_agreement(
         self, matrix: sparse.csr_array, agreement: sparse.csr_array
     ) -> sparse.csr_array:
-        """With rows that tables agree after a change."""
+        """Add rows for the agreement of tables after a change."""
         here = sparse.csr_array(sparse.csc_array(agreement)[:, self._columns])
         here = sparse.csr_array(here[np.flatnonzero(np.diff(here.indptr))])
         nothing = sparse.csr_array((here.shape[0], 2 * len(self._at)), dtype=np.int64)
@@ -197,19 +197,18 @@ class ChangeProgram:
 
     @property
     def height(self) -> int:
-        """How many cells it has."""
+        """Return the number of cells."""
         return len(self._at)
 
     def least(
         self, target: int, cost: FloatArray, ceiling: float = np.inf
     ) -> tuple[IntArray | None, float]:
-        """The change that moves one count by the safety range at the least cost.
+        """Find the change that moves one count by the safety range at the least cost.
 
         Args:
             target: A suppressed cell in which people of these columns count.
-            cost: Of each cell for every person it changes by: zero where it is suppressed,
-                infinite where it must stay published.
-            ceiling: What costs as much is of no use.
+            cost: Cost of each cell for every person it changes by: zero where it is suppressed,
+            ceiling: Cost from which a change is useless.
 
         Returns:
             The change of each column's people, of all columns; None if no whole one was found.
@@ -235,7 +234,7 @@ class ChangeProgram:
     def _least_one_way(
         self, target: int, sign: int, cost: FloatArray, ceiling: float
     ) -> tuple[IntArray | None, float]:
-        """The change that moves a cell up or down, if the vertex of the relaxation is whole."""
+        """Find the change that moves a cell up or down, if the relaxation's vertex is integral."""
         here = int(np.searchsorted(self._at, target))
         ways = (self._up + here, self._down + here)
         barred = np.flatnonzero(np.isinf(cost))

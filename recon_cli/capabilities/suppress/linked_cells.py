@@ -1,8 +1,8 @@
-"""The cells of a region at all levels at once: what complementary suppression sees.
+"""The cells of a region at all levels together, as complementary suppression needs them.
 
-A cell is a functional of the numbers of people in the histogram cells that no published zero rules
-out. Cells with the same functional are one: they have the same count, and who suppresses one must
-suppress all.
+A cell is a functional of the numbers of people in the histogram cells that no published zero
+excludes. Cells with the same functional are merged: they have the same count, and must be
+suppressed together.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class LinkedCells:
 
     @property
     def rows(self) -> sparse.csr_array:
-        """The functionals, then `agreement`."""
+        """Return the functionals, then `agreement`."""
         return sparse.csr_array(sparse.vstack([self.coefficients, self.agreement]))
 
 
 def linked_cells(
     release: Release, truth: Publication, tables: Sequence[Table], *, zeros_hidden: bool
 ) -> Iterator[LinkedCells]:
-    """The cells of each region.
+    """Yield the cells of each region.
 
     Args:
         truth: Exact counts of one partition.
@@ -108,7 +108,7 @@ class _BatchCells:
         names: ``geoid, table, cell``.
         coefficients: Sparse (cells × columns).
         agreement: As of `LinkedCells`.
-        region: Of each column.
+        region: Region of each column.
     """
 
     names: pl.DataFrame
@@ -118,7 +118,7 @@ class _BatchCells:
 
 
 def _by_histograms(plan: Plan, counts: PartitionCounts, batch: slice) -> _BatchCells | None:
-    """Over histogram cells that no published zero rules out; None where nothing is published."""
+    """Use histogram cells that no published zero excludes; None if nothing is published."""
     system = build_system(plan, counts, batch)
     if not system.strata:
         return None
@@ -130,7 +130,7 @@ def _by_histograms(plan: Plan, counts: PartitionCounts, batch: slice) -> _BatchC
 
 
 def _by_cliques(form: CliqueForm, counts: PartitionCounts, batch: slice) -> _BatchCells | None:
-    """Over clique tables, where histograms have more cells than a program takes; else None."""
+    """Use clique tables, if histograms have more cells than a program takes; else None."""
     number = batch.stop - batch.start
     if number * form.joint_width <= _FEW or not counts.is_listed[counts.units[batch]].all():
         return None
@@ -149,7 +149,7 @@ def _by_cliques(form: CliqueForm, counts: PartitionCounts, batch: slice) -> _Bat
 
 
 def _all_suppressed(truth: Publication, *, zeros_hidden: bool) -> Publication:
-    """The publication in which every count that may be suppressed is open."""
+    """Treat every count that may be suppressed as open."""
     counts = truth.counts.select("geoid", "table", "cell")
     if zeros_hidden:
         frames = []
@@ -176,7 +176,7 @@ def _distinct(
     coefficients: sparse.csr_array,
     agreement: sparse.csr_array,
 ) -> LinkedCells:
-    """Cells with the same functional become one, and so do columns in the same rows."""
+    """Merge cells with the same functional, and columns in the same rows."""
     rows, functional = _alike(coefficients)
     both = sparse.csr_array(sparse.vstack([coefficients[rows], agreement]))
     columns, _ = _alike(sparse.csr_array(both.T))
@@ -190,7 +190,7 @@ def _distinct(
 
 
 def _alike(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
-    """The first of each set of equal rows, and for each row its set; by two random projections."""
+    """Return the first of each set of equal rows, and each row's set; by random projections."""
     weights = np.random.default_rng(0).integers(1, 2**40, size=(matrix.shape[1], 2), dtype=np.int64)
     signature = matrix @ weights
     _, first, same = np.unique(signature, axis=0, return_index=True, return_inverse=True)
@@ -199,14 +199,14 @@ def _alike(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """The units of a region, and which of them could make up for a change of another one.
+    """The units of a region, and which of them could compensate a change of another one.
 
     A change of the records of one unit shows in the cells of coarser geounits, unless other units
-    change the other way round. Those can that have records of the same coarse cells. A program
-    over a few such units is small, and nearly always enough.
+    change the other way round. Units that have records in the same coarse cells can do so. A
+    program over a few such units is small, and nearly always enough.
 
     Attributes:
-        unit: Of each column; units share no fine cell.
+        unit: Unit of each column; units share no fine cell.
         present: Sparse (units × kinds): whether a unit has columns of a kind, which are those that
             lie in the same coarse cells.
         inhabited: Likewise, columns with people.
@@ -218,11 +218,11 @@ class Neighbourhoods:
 
     @classmethod
     def of(cls, rows: sparse.csr_array, is_fine: BoolArray, known: IntArray) -> Neighbourhoods:
-        """Those of a region.
+        """Find the neighbourhoods of a region.
 
         Args:
             rows: Sparse (cells × columns) coefficients.
-            is_fine: Whether each cell is one of the finest level.
+            is_fine: Mask of the cells of the finest level.
             known: People in each column.
         """
         _, unit = connected_parts(sparse.csr_array(rows[is_fine]))
@@ -239,11 +239,11 @@ class Neighbourhoods:
         return cls(unit, among(np.arange(len(unit))), among(np.flatnonzero(known > 0)))
 
     def of_columns(self, columns: IntArray) -> IntArray:
-        """The units that some columns belong to, rising."""
+        """Return the sorted units that some columns belong to."""
         return np.unique(self.unit[columns])
 
     def around(self, units: IntArray, size: int) -> IntArray:
-        """All columns, rising, of some units, and of the ``size`` units most like them."""
+        """Return the sorted columns of some units, and of the ``size`` most similar units."""
         shared = self.present[units] @ self.inhabited.T + self.inhabited[units] @ self.present.T
         alike = np.asarray(shared.sum(axis=0)).ravel()
         alike[units] = -1

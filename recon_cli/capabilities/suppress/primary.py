@@ -20,7 +20,7 @@ from recon_cli.schema import Cell, Release, Table
 
 @dataclass(frozen=True)
 class PrimaryRules:
-    """What makes a cell sensitive.
+    """The rules by which a cell is sensitive.
 
     Attributes:
         below: Counts under it are.
@@ -54,11 +54,11 @@ def primary_cells(
     rules: PrimaryRules,
     tables: Sequence[Table],
 ) -> pl.Series:
-    """Which counts are sensitive.
+    """Test which counts are sensitive.
 
     Args:
         counts: ``geoid, table, cell, count``: true counts above zero.
-        records: What they were counted from; only values need them.
+        records: Records behind the counts; only values need them.
         tables: Those that are published.
 
     Returns:
@@ -102,13 +102,13 @@ CONTRIBUTIONS: Final = pl.Schema(
 def largest_contributions(
     release: Release, records: pl.DataFrame, value: str, tables: Sequence[Table], n: int
 ) -> pl.DataFrame:
-    """What the largest contributors have of each cell's total.
+    """Sum the largest contributions to each cell's total.
 
     Args:
         records: As `recon_cli.tabulation.tabulate` takes them, and a column of values.
         value: The name of that column.
         tables: Those that are published.
-        n: How many contributors ``largest`` sums over.
+        n: Number of contributors in ``largest``.
 
     Returns:
         Columns of `CONTRIBUTIONS`.
@@ -152,7 +152,7 @@ def _values(records: pl.DataFrame, value: str) -> FloatArray:
 def _inside(
     release: Release, cell: Cell, positions: Sequence[IntArray | None], height: int
 ) -> BoolArray:
-    """Which records a cell counts."""
+    """Test which records a cell counts."""
     inside = np.ones(height, dtype=bool)
     for mask, feature, at in zip(cell.masks, release.features, positions, strict=True):
         if mask != feature.full and at is not None:
@@ -162,7 +162,7 @@ def _inside(
 
 
 def _sums(unit: IntArray, values: FloatArray, units: int, n: int) -> FloatArray:
-    """(units × total, first, second, n largest), of values in falling order."""
+    """Return (units × total, first, second, n largest), of values in descending order."""
     by_unit = np.argsort(unit, kind="stable")
     unit, values = unit[by_unit], values[by_unit]
     starts = np.searchsorted(unit, unit)

@@ -1,4 +1,4 @@
-"""Counts suppressed until no small one is given away: rules, law and publication."""
+"""Suppression until no small count is revealed: rules, law and publication."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class SuppressStage(CountsStage[Suppress, None]):
 
     @cached_property
     def seed(self) -> int:
-        """Of the solvers."""
+        """Return the seed of the solvers."""
         return self.run.seed_of(self.config)
 
     @property
     def identifier(self) -> str | None:
-        """The value that dominance looks at."""
+        """Return the value that dominance uses."""
         return self.config.value
 
     @cached_property
     def rules(self) -> PrimaryRules:
-        """Which counts are sensitive."""
+        """Return the rules for sensitive counts."""
         config = self.config
         return PrimaryRules(
             config.below,
@@ -57,22 +57,21 @@ class SuppressStage(CountsStage[Suppress, None]):
 
     @property
     def statements(self) -> Protection:
-        """Suppression, with complementary cells."""
+        """Return suppression, with complementary cells."""
         return suppression_protection(self.rules)
 
     def settings(self) -> Mapping[str, Any]:
-        """All keys but where things are."""
+        """Return all options except paths."""
         out = {"records", "counts", "seed", "tables", "to"}
         settings = self.config.model_dump(exclude=out, mode="json")
         return {**settings, "tables": [table.name for table in self.tables]}
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """What is sensitive."""
+        """Return the rules for sensitive counts."""
         return {"below": self.config.below, "zeros": self.config.zeros}
 
-    def share(self, draw: Callable[[], KeyedChance]) -> None:
-        """Nothing is left to chance."""
+    def share(self, draw: Callable[[], KeyedChance]) -> None: ...
 
     def publish(
         self,
@@ -96,7 +95,7 @@ class SuppressStage(CountsStage[Suppress, None]):
         )
 
     def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
-        """As other counts; each region has told of itself.
+        """Protect like other counts; each region has reported its progress.
 
         Raises:
             SolverError: A region is too large, or a solver could not decide.
@@ -105,7 +104,7 @@ class SuppressStage(CountsStage[Suppress, None]):
             yield replace(made, done=(0, 0))
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
-        """How many counts are suppressed, and for which reason."""
+        """Count the suppressed cells, by reason."""
         return {
             "cells": int((protected["true"] > 0).sum()),
             "suppressed": protected["count"].null_count(),
@@ -113,7 +112,7 @@ class SuppressStage(CountsStage[Suppress, None]):
         }
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """What is suppressed, and what published zeros mean."""
+        """Report what is suppressed, and what published zeros mean."""
         totals, notes = manifest.totals, manifest.notes
         suppressed, primary = totals["suppressed"], totals["primary"]
         yield self.people, totals["people"]

@@ -1,10 +1,10 @@
-"""Suppression: primary cells, and complementary ones that keep them from being computed.
+"""Suppression: primary cells, and complementary ones that prevent their computation.
 
-Over all tables and levels of a region at once: for every primary cell records are known that have
+Over all tables and levels of a region together: for every primary cell records are known that have
 all published counts, true flags, and another count there, at least the safety range away.
 
-For study: who knows the rules and the suppressed cells of other years may know more, and a cell
-that was not suppressed for its own sake may be recovered.
+Limits: somebody who knows the rules and the suppressed cells of other years may know more, and a
+complementary cell may be recovered.
 
 See *complementary suppression* in docs/glossary.md.
 """
@@ -46,13 +46,12 @@ _PACK: Final = 2000
 
 @dataclass(frozen=True)
 class SuppressionOptions:
-    """How far suppression goes.
+    """The options of suppression.
 
     Attributes:
-        rules: What is sensitive.
-        safety: How far apart two possible counts of a primary cell must be at least; None for what
-            the audit of the result asks.
-        seed: Of the solvers.
+        rules: Rules for sensitive cells.
+        safety: Required distance between two possible counts of a primary cell; None for what
+        seed: Seed of the solvers.
         effort: Deterministic seconds for each region; where they end first, primary cells are
             protected all the same, and more cells than needed are suppressed.
     """
@@ -64,12 +63,12 @@ class SuppressionOptions:
 
     @property
     def safety_range(self) -> int:
-        """What the law of the result asks, see `recon_cli.capabilities.audit.statuses`."""
+        """Return the range that the law of the result requires; see the audit's `statuses`."""
         return self.rules.below if self.safety is None else self.safety
 
     @property
     def least(self) -> int:
-        """The count that a flag states at least."""
+        """Return the least count that a flag states."""
         return 0 if self.rules.zeros_hidden else 1
 
 
@@ -82,11 +81,11 @@ def suppress_counts(
     tables: Sequence[Table] | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> pl.DataFrame:
-    """Suppress the cells that rules call sensitive, and all that would give them away.
+    """Suppress the cells that rules call sensitive, and all that would reveal them.
 
     Args:
         truth: Exact counts of one partition.
-        records: What they were counted from; only rules about values need them.
+        records: Records behind the counts; only rules about values need them.
         tables: Those that are published; default all.
         on_progress: Told of units and people, as the work on their region goes on.
 
@@ -134,7 +133,7 @@ def suppress_counts(
 
 
 def suppression_protection(rules: PrimaryRules) -> Protection:
-    """The law of suppressed counts: a flag may hide any count that zeros do not rule out."""
+    """Return the law of suppressed counts: a flag may hide any count that zeros do not exclude."""
     law = Suppressed(
         below=rules.below,
         flagged="may-be-zero" if rules.zeros_hidden else "positive",
@@ -144,7 +143,7 @@ def suppression_protection(rules: PrimaryRules) -> Protection:
 
 
 class _Progress:
-    """Tells of the work on regions as if it were done unit by unit."""
+    """Reports progress on regions as if they were done unit by unit."""
 
     def __init__(self, release: Release, truth: Publication, on_progress: OnProgress) -> None:
         units = truth.geounits.filter(level=release.geography.unit.name)
@@ -156,7 +155,7 @@ class _Progress:
 
     @contextmanager
     def region(self, region: str) -> Iterator[Callable[[float], None]]:
-        """For as long as a region is worked on: what to tell the share of its work that is done."""
+        """Yield a callback for the finished share of a region's work."""
         here = self._units.filter(region=region)
         size = (here.height, int(here["population"].sum()))
         done = self._done
@@ -166,7 +165,7 @@ class _Progress:
         self._done = (done[0] + size[0], done[1] + size[1])
 
     def end(self) -> None:
-        """Tell of all that is left."""
+        """Report all remaining work as finished."""
         self._so_far.tell(self._units.height, int(self._units["population"].sum()))
 
 
@@ -176,7 +175,7 @@ def _suppressed(
     options: SuppressionOptions,
     on_share: Callable[[float], None],
 ) -> BoolArray:
-    """Which distinct cells of a region are suppressed.
+    """Return which distinct cells of a region are suppressed.
 
     Args:
         linked: The region.
@@ -217,7 +216,7 @@ def _suppressed(
 
 
 def known_records(linked: LinkedCells, values: IntArray, seed: int) -> IntArray:
-    """People in each column that have the true counts.
+    """Find people in each column that have the true counts.
 
     Raises:
         SolverError: No people have them.
