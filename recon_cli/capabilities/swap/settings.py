@@ -1,4 +1,4 @@
-"""What a swap does: packaged settings, or a YAML file of the same form."""
+"""Settings of a swap: packaged, or a YAML file of the same form."""
 
 from __future__ import annotations
 
@@ -54,8 +54,7 @@ class Targeted(_Settings):
         sizes: Block sizes, rising.
         rates: Share of households swapped in blocks of those sizes; between them it is
             interpolated on the logarithm of the size.
-        unique_race: How many times as likely a household is chosen when a member's race and
-            ethnicity are unique in the block, in blocks of those sizes.
+        unique_race: Factor of the probability that a household is chosen when a member's race and
     """
 
     method: Literal["targeted"]
@@ -78,7 +77,7 @@ _ADAPTER: TypeAdapter[Swap] = TypeAdapter(SwapSettings)
 
 
 def packaged_swaps() -> tuple[str, ...]:
-    """Names of the packaged settings.
+    """List the names of the packaged settings.
 
     >>> packaged_swaps()
     ('hi', 'lo', 'targeted')

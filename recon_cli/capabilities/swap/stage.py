@@ -1,6 +1,6 @@
-"""Households swapped, state by state.
+"""Swapping of households, state by state.
 
-Partners live in one state, so a state is done at a time; its counties are written as they are
+Partners live in one state, so a state is processed at a time; its counties are written as they are
 finished.
 """
 
@@ -42,7 +42,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @cached_property
     def settings(self) -> Settings:
-        """Rates and match keys.
+        """Return rates and match keys.
 
         Raises:
             ConfigError: There are none of this name, or they are wrong.
@@ -52,7 +52,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @cached_property
     def levels(self) -> Mapping[str, Level]:
-        """The levels that are swapped within.
+        """Return the levels that are swapped within.
 
         Raises:
             ConfigError: The release lacks one.
@@ -67,7 +67,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @cached_property
     def population(self) -> Mapping[str, Folder]:
-        """Persons and households.
+        """Return persons and households.
 
         Raises:
             StageError: There is no nation.
@@ -76,19 +76,19 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
         return {name: open_folder(home, SYNTH, name) for name in _SOURCES}
 
     def pieces(self) -> Sequence[Piece]:
-        """The counties."""
+        """Return the counties."""
         return pieces_of(self.population["persons"].manifest)
 
     @cached_property
     def states(self) -> Mapping[str, Sequence[Piece]]:
-        """State → its counties."""
+        """Map states to their counties."""
         states: dict[str, list[Piece]] = {}
         for county in self.pieces():
             states.setdefault(self.levels["state"].enclosing(county.partition), []).append(county)
         return states
 
     def ingredients(self) -> Ingredients:
-        """The settings and the population: each county depends on every county of its state.
+        """Return settings and population: each county depends on every county of its state.
 
         Raises:
             ConfigError: The release has no tracts, counties and states, or the settings are wrong.
@@ -110,12 +110,12 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """Which settings."""
+        """Return the settings."""
         given = self.config.setting
         return {"setting": given if isinstance(given, str) else "in the config"}
 
     def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance:
-        """What pairs are drawn from."""
+        """Return the source of pairs."""
         return draw()
 
     def work_on(
@@ -124,7 +124,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
         pieces: Sequence[Piece],  # noqa: ARG002
         prepare: Callable[[], Any],
     ) -> Results[None]:
-        """The states that have counties which are not finished."""
+        """Process the states that have unfinished counties."""
         todo = [
             Piece(state, units=sum(p.units for p in inside), people=sum(p.people for p in inside))
             for state, inside in self.states.items()
@@ -138,7 +138,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
         piece: Piece,
         on_progress: OnProgress,  # noqa: ARG002
     ) -> Iterator[Protected]:
-        """Swap within one state; its counties.
+        """Swap within one state; yield its counties.
 
         Raises:
             StageError: A folder is damaged.
@@ -175,7 +175,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
         return pl.concat([folder.read(county.partition) for county in self.states[state]])
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """How many households were swapped, and where pairs met."""
+        """Report how many households were swapped, and where pairs met."""
         totals, pairs = manifest.totals, manifest.totals["pairs"]
         yield "setting", manifest.notes["setting"]
         yield self.people, totals["people"]
@@ -186,7 +186,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
 
 def _split(frame: pl.DataFrame, county: Level) -> dict[str, pl.DataFrame]:
-    """Rows by county, in order of block and household."""
+    """Split rows by county, sorted by block and household."""
     order = ["geoid_block", "household"]
     prefixed = frame.sort(order, nulls_last=True, maintain_order=True).with_columns(
         county.enclosing(pl.col("geoid_block")).alias("_county")

@@ -1,10 +1,10 @@
-"""Household swapping: who is swapped with whom, and the records that come of it.
+"""Household swapping: the choice of pairs, and the swapped records.
 
-A swap exchanges the blocks of two households of one state. Nobody's answers change, so the
-nation's totals stay; block populations stay too when partners are of equal size.
+A swap exchanges the blocks of two households of one state. Nobody's answers change, so the nation's
+totals stay; block populations stay too when partners are of equal size.
 
-Who meets whom is settled by one number of chance for each household: of those that may meet, the
-two whose numbers are closest. So a household more or less changes the partners of few others.
+One random number of each household determines the pairs: among eligible households, those with the
+closest numbers are paired. So adding or removing a household changes the partners of few others.
 
 See *swapping* in docs/glossary.md.
 """
@@ -88,9 +88,9 @@ def choose_swaps(
 def _experimental(
     households: pl.DataFrame, settings: Experimental, chance: KeyedChance
 ) -> pl.DataFrame:
-    """Appendix C: noisy size as the key; pseudo-tract, else pseudo-county, else state.
+    """Choose pairs as in Appendix C: noisy size as the key; pseudo-tract, pseudo-county, state.
 
-    Partners of one block would change nothing, so they live in two.
+    Partners in one block would change nothing, so they live in two.
     """
     count = len(households)
     noise = _one_of_three(_draws(households, chance, "size"), settings.size_noise) - 1
@@ -108,24 +108,24 @@ def _experimental(
 
 
 def _first_of(households: pl.DataFrame, tracts: pl.Series) -> pl.Series:
-    """For each tract the row of a household in it."""
+    """Return for each tract the row of a household in it."""
     first = households.group_by("tract").agg(pl.col("row").min())
     return tracts.replace_strict(first["tract"], first["row"], return_dtype=pl.Int64)
 
 
 def _drawn(households: pl.DataFrame, chance: KeyedChance, purpose: str) -> FloatArray:
-    """(households,) a number on [0, 1) for each, for one purpose: an order."""
+    """Draw a (households,) number in [0, 1) for one purpose: an order."""
     return uniform(_draws(households, chance, purpose).words)
 
 
 def _draws(households: pl.DataFrame, chance: KeyedChance, purpose: str) -> Draws:
-    """(households,) a draw for each, for one purpose."""
+    """Draw (households,) words for one purpose."""
     own = chance.named("swap", purpose)
     return Draws(own.words_of_each(households["household"].cast(pl.String))[:, 0], own)
 
 
 def _one_of_three(draws: Draws, p: Three) -> IntArray:
-    """0, 1 or 2 for each."""
+    """Return 0, 1 or 2 for each."""
     ends = ends_of(p)
     return draws.choose(np.array(0), lambda _: ends)
 
@@ -133,12 +133,11 @@ def _one_of_three(draws: Draws, p: Three) -> IntArray:
 def _pseudo_tracts(
     households: pl.DataFrame, settings: Experimental, chance: KeyedChance
 ) -> pl.Series:
-    """The pseudo-tract of each household.
+    """Return the pseudo-tract of each household.
 
-    Households of the second kind exchange tracts within their county, those of the third within
-    the state: in an order of chance each has the tract of the next. So every tract is some
-    household's pseudo-tract as often as it has households, and one household less changes that of
-    one other.
+    Households of the second kind exchange tracts within their county, those of the third within the
+    state: in a random order each gets the tract of the next. So every tract is the pseudo-tract of
+    as many households as it has, and removing a household changes that of one other.
     """
     kind = _one_of_three(_draws(households, chance, "kind"), settings.pseudo_tract)
     place = _drawn(households, chance, "pseudo-tract")
@@ -155,7 +154,7 @@ def _pseudo_tracts(
 
 
 def _next_in_group(groups: IntArray) -> IntArray:
-    """(n,) the place of the next in the same group of sorted groups; of the last, of the first."""
+    """Return the (n,) next index in the same group of sorted groups; the first for the last."""
     place = np.arange(1, len(groups) + 1)
     starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
     lasts = np.append(starts[1:], len(groups))[: len(starts)] - 1
@@ -164,7 +163,7 @@ def _next_in_group(groups: IntArray) -> IntArray:
 
 
 def with_disclosure_risk(households: pl.DataFrame, persons: pl.DataFrame) -> pl.DataFrame:
-    """Add what a targeted swap looks at.
+    """Add the columns that a targeted swap uses.
 
     Args:
         households: Columns `NEEDED`.
@@ -192,7 +191,7 @@ def with_disclosure_risk(households: pl.DataFrame, persons: pl.DataFrame) -> pl.
 
 
 def _targeted(households: pl.DataFrame, settings: Targeted, chance: KeyedChance) -> pl.DataFrame:
-    """Small blocks and unique races first; same size and number of adults, another block."""
+    """Pair small blocks and unique races first; same size and number of adults, another block."""
     size = households["block_people"].to_numpy()
     rate, likelier = (
         np.interp(np.log(size), np.log(settings.sizes), values)
@@ -217,7 +216,7 @@ def _local_mean(
     size: np.ndarray[tuple[int], np.dtype[np.int64]],
     settings: Targeted,
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Mean weight among households in blocks of like size, so that the rates hold."""
+    """Return the mean weight among households in blocks of similar size, so that the rates hold."""
     middle = np.sqrt(np.array(settings.sizes[1:]) * np.array(settings.sizes[:-1]))
     group = np.searchsorted(middle, size)
     count = np.maximum(np.bincount(group, minlength=len(settings.sizes)), 1)
@@ -227,7 +226,7 @@ def _local_mean(
 def draw_moves(
     persons: pl.DataFrame, settings: Swap, chance: KeyedChance, levels: tuple[Level, Level, Level]
 ) -> pl.DataFrame:
-    """Swap the households that people make up, state by state.
+    """Swap the households that people form, state by state.
 
     Args:
         persons: ``geoid_block``, ``household`` (null in group quarters), ``age``, ``race``,
@@ -260,7 +259,7 @@ def draw_moves(
 
 
 def list_moves(swaps: pl.DataFrame) -> pl.DataFrame:
-    """``household`` and the ``new_block`` it moves to, two rows a pair."""
+    """List ``household`` and its ``new_block``, two rows for each pair."""
     return pl.concat(
         [
             swaps.select("household", new_block="partner_block"),
@@ -270,7 +269,7 @@ def list_moves(swaps: pl.DataFrame) -> pl.DataFrame:
 
 
 def apply_moves(records: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
-    """Records (persons or households) with their new ``geoid_block``; order kept."""
+    """Replace ``geoid_block`` of moved records (persons or households); keep the order."""
     return (
         records.join(moves, on="household", how="left", maintain_order="left")
         .with_columns(geoid_block=pl.coalesce("new_block", "geoid_block"))
@@ -285,10 +284,9 @@ _TRACEABLE = ("pik", "r_keep", "r")
 def without_traces(
     persons: pl.DataFrame, households: pl.DataFrame, chance: KeyedChance
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Take off what would place moved households again: person keys, and households' old numbers.
+    """Remove traces of the old places: person keys, and households' old numbers.
 
-    Households are numbered anew, by the same numbers in an order that chance decides, so that who
-    lives together is still known.
+    Households get the same numbers in a random order, so that it stays known who lives together.
 
     Args:
         persons: With ``household``, null in group quarters.
@@ -314,10 +312,10 @@ def match_pairs(
     *,
     apart: str | None = None,
 ) -> pl.DataFrame:
-    """Pair rows with equal ``key``: within the first of ``reaches``, what is left in the next.
+    """Pair rows with equal ``key``: within the first of ``reaches``, the remaining in the next.
 
-    Each row is used at most once. With ``apart``, partners differ in that column; a group is left
-    to the next reach when all that remain in it are equal there.
+    Each row is used at most once. With ``apart``, partners differ in that column; a group passes to
+    the next reach when all that remain in it are equal there.
 
     Args:
         candidates: ``row`` (number), ``chance`` (uniform, decides who meets whom), and the columns
@@ -340,7 +338,7 @@ def match_pairs(
 
 
 def _pair_within(candidates: pl.DataFrame, group: list[str], apart: str | None) -> pl.DataFrame:
-    """Pairs within groups, as ``first`` and ``second``: the closest, then those left, and so on."""
+    """Pair within groups, as ``first`` and ``second``: the closest, then the remaining."""
     ordered = candidates.sort([*group, "chance", "row"])
     row, chance = ordered["row"].to_numpy(), ordered["chance"].to_numpy()
     groups = ordered.select(pl.struct(group).rle_id()).to_series().to_numpy()
