@@ -1,9 +1,9 @@
 """Ages and sexes of the members of households.
 
-Children come first: the youngest's age, then the years between siblings. Parents are older than
-the oldest child by a mother's age at birth, partners near in age to each other. Householders of
-one block resemble each other in age through a Gaussian copula, which leaves the national
-distribution as it is.
+Children come first: the youngest's age, then the years between siblings. Parents are older than the
+oldest child by a mother's age at birth, partners are close to each other in age. Ages of
+householders of one block are correlated through a Gaussian copula, which preserves the national
+distribution.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def draw_age_sex(
     age_score: FloatArray,
     rng: np.random.Generator,
 ) -> AgeSex:
-    """Ages and sexes of every member.
+    """Draw ages and sexes of every member.
 
     Args:
         ages: Parameters.
@@ -81,7 +81,7 @@ def draw_age_sex(
 
 
 def quantile(table: Weights, first: int, step: int, place: FloatArray) -> FloatArray:
-    """Ages whose distribution has ``table`` as weights of steps of ``step`` years."""
+    """Return quantiles of the ages with weights ``table`` in steps of ``step`` years."""
     weights = np.array(table) / sum(table)
     edges = first + step * np.arange(len(weights) + 1)
     age = np.interp(place, np.concatenate([[0.0], np.cumsum(weights)]), edges)
@@ -91,7 +91,7 @@ def quantile(table: Weights, first: int, step: int, place: FloatArray) -> FloatA
 def _head_sex(
     homes: CountyHouseholds, households: Households, rng: np.random.Generator
 ) -> BoolArray:
-    """Whether the householder of a household of several is a man."""
+    """Draw whether the householder of a household of several is a man."""
     chance = rng.random(homes.count)
     couple, other = households.head_male
     man = np.where(homes.kind == HouseholdKind.FAMILY, 1 - households.single_mother, other)
@@ -101,7 +101,7 @@ def _head_sex(
 def _children(
     ages: Ages, twins: float, homes: CountyHouseholds, place: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """The oldest child's age by household (NaN without one), and children's ages by person."""
+    """Draw the oldest child's age by household (NaN without one), and children's ages by person."""
     child = np.flatnonzero(homes.role == Role.CHILD)
     home = homes.household[child]
     age = np.zeros(len(homes.role))
@@ -163,7 +163,7 @@ def _partners(
     male: BoolArray,
     rng: np.random.Generator,
 ) -> None:
-    """Age and sex of spouses and partners, in place."""
+    """Draw age and sex of spouses and partners, in place."""
     rows = np.flatnonzero((homes.role == Role.SPOUSE) | (homes.role == Role.PARTNER))
     head = homes.first[homes.household[rows]]
     rate = np.where(homes.role[rows] == Role.SPOUSE, *households.same_sex)
@@ -176,7 +176,7 @@ def _partners(
 def _relatives(
     ages: Ages, homes: CountyHouseholds, age: FloatArray, rng: np.random.Generator
 ) -> None:
-    """Ages of everybody else, relative to the householder's, in place."""
+    """Draw ages of everybody else, relative to the householder's, in place."""
     head = age[homes.first[homes.household]]
     count = len(age)
     spread = rng.standard_normal(count)

@@ -42,7 +42,7 @@ def command(
 
 
 def _sized(options: RunOptions, people: int | None, blocks: int | None) -> RunOptions:
-    """With a size from the command line, which replaces the config's, of whichever kind."""
+    """Replace the config's size, of either kind, by the one from the command line."""
     if people is None and blocks is None:
         return options
     if people is not None and blocks is not None:

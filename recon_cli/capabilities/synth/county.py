@@ -86,7 +86,7 @@ def generate_county(nation: Nation, county: County, seed: int) -> CountyRecords:
     Args:
         nation: The parameters.
         county: Its part of the plan.
-        seed: Of the nation.
+        seed: Seed of the nation.
 
     Returns:
         ``places``: one row per block (``geoid_block``, ``population``, ``units``). ``households``:
@@ -100,24 +100,24 @@ def generate_county(nation: Nation, county: County, seed: int) -> CountyRecords:
 
 @dataclass(frozen=True)
 class _CountyGenerator:
-    """What one county is generated from."""
+    """The inputs from which one county is generated."""
 
     nation: Nation
     county: County
     seed: int
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """A generator of the county's own for each purpose."""
+        """Return the county's generator for a purpose."""
         return generator(self.seed, "synth", self.county.geoid, purpose)
 
     @cached_property
     def places(self) -> IntArray:
-        """Positions of the inhabited blocks among all."""
+        """Return the positions of the inhabited blocks among all."""
         return np.flatnonzero(self.county.population > 0)
 
     @cached_property
     def geoid(self) -> pl.Series:
-        """The 15 digits of every block of the plan, in its order."""
+        """Return the 15 digits of every block of the plan, in its order."""
         codes = zip(self.county.tract.tolist(), self.county.block.tolist(), strict=True)
         prefix = self.county.geoid
         return pl.Series(
@@ -126,7 +126,7 @@ class _CountyGenerator:
 
     @property
     def first_household(self) -> int:
-        """Id of the county's first housing unit."""
+        """Return the id of the county's first housing unit."""
         return int(self.county.geoid) * IDS_OF_COUNTY + 1
 
     def generate(self) -> CountyRecords:
@@ -156,7 +156,7 @@ class _CountyGenerator:
         return CountyRecords(self._places(units), self._households(units), persons)
 
     def _age_scores(self, homes: CountyHouseholds) -> FloatArray:
-        """A standard normal score of each household, correlated within blocks and tracts."""
+        """Draw a standard normal score of each household, correlated within blocks and tracts."""
         rng, tract = self.rng("kinship"), self.county.tract[self.places]
         ages = self.nation.ages
         common = ages.alike_tract
@@ -170,7 +170,7 @@ class _CountyGenerator:
     def _rows(
         self, homes: CountyHouseholds, age_sex: AgeSex, residents: GroupQuartersResidents
     ) -> pl.DataFrame:
-        """All people, those in households first, as numbers."""
+        """Return all people, those in households first, as numbers."""
         tracts = self.county.mixes[self.county.tract[self.places]]
         blocks = block_mixes(
             self.nation,
@@ -207,7 +207,7 @@ class _CountyGenerator:
         )
 
     def _units(self, homes: CountyHouseholds, rows: pl.DataFrame) -> pl.DataFrame:
-        """All housing units, occupied and vacant, with the position of their block."""
+        """Return all housing units, occupied and vacant, with the position of their block."""
         rng = self.rng("units")
         block = self.places[homes.block]
         lived = occupied_units(self.nation.units, rows.filter(pl.col("household") >= 0), rng)

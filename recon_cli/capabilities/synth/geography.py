@@ -1,7 +1,7 @@
-"""The plan of a nation: which blocks there are, how they nest, how many people live in each.
+"""The plan of a nation: its blocks, their nesting and their populations.
 
 The plan is made once, in one place, from the seed and the size alone. Everything else is drawn
-county by county. Block populations have the published distribution, exact at any size of nation.
+county by county. Block populations have the published distribution, exactly at any size of nation.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _BLOCKS_IN_GROUP = 1000
 
 
 def block_sizes(geography: GeographyParameters, people: int, rng: np.random.Generator) -> IntArray:
-    """Populations of inhabited blocks, largest first, that sum to ``people``.
+    """Draw populations of inhabited blocks, largest first, that sum to ``people``.
 
-    The sizes are quantiles of the published distribution, evenly spaced, so that the share of
-    every class is exact up to one block; what rounding leaves is spread over blocks that stay
-    in their class.
+    The sizes are quantiles of the published distribution, evenly spaced, so that the share of every
+    class is exact up to one block; rounding differences are spread over blocks that stay in their
+    class.
     """
     count = max(1, round(people / geography.people_per_block))
     cumulative = np.cumsum(_probabilities(geography))
@@ -42,13 +42,13 @@ def block_sizes(geography: GeographyParameters, people: int, rng: np.random.Gene
 
 
 def class_of(geography: GeographyParameters, sizes: npt.NDArray[np.integer]) -> IntArray:
-    """The position of each size's class in the published tables."""
+    """Return the position of each size's class in the published tables."""
     return np.searchsorted(np.array(geography.lower), sizes, side="right") - 1
 
 
 @cache
 def _probabilities(geography: GeographyParameters) -> FloatArray:
-    """Probability of each block size from 1 up: in each class the published mean, else flat."""
+    """Return the probability of each block size from 1 up: published means by class, else flat."""
     total = np.zeros(geography.upper[-1])
     for low, high, blocks, mean in zip(
         geography.lower, geography.upper, geography.blocks, geography.mean_sizes, strict=True
@@ -59,7 +59,7 @@ def _probabilities(geography: GeographyParameters) -> FloatArray:
 
 
 def _exponential(sizes: IntArray, mean: float) -> FloatArray:
-    """The distribution over ``sizes`` with that mean and the greatest entropy."""
+    """Return the maximum-entropy distribution over ``sizes`` with a given mean."""
 
     def weights(rate: float) -> FloatArray:
         raw = np.exp(-rate * (sizes - sizes[0]) / (sizes[-1] - sizes[0]))
@@ -72,7 +72,7 @@ def _exponential(sizes: IntArray, mean: float) -> FloatArray:
 def _settle(
     geography: GeographyParameters, sizes: IntArray, people: int, rng: np.random.Generator
 ) -> IntArray:
-    """Move sizes by one, as often as it takes, until they sum to ``people``."""
+    """Change sizes by one, as often as needed, until they sum to ``people``."""
     low, high = np.array(geography.lower), np.array(geography.upper)
     while (missing := people - int(sizes.sum())) != 0:
         step = 1 if missing > 0 else -1
@@ -88,7 +88,7 @@ def _settle(
 
 @dataclass(frozen=True)
 class County:
-    """One county of the plan, all that is needed to people it.
+    """One county of the plan, with all that is needed to populate it.
 
     Attributes:
         geoid: Five digits.
@@ -112,12 +112,11 @@ class County:
 
     @property
     def people(self) -> int:
-        """Population."""
         return int(self.population.sum())
 
 
 def plan_nation(nation: Nation, people: int, seed: int) -> tuple[County, ...]:
-    """Lay out a nation of ``people``.
+    """Plan a nation of ``people``.
 
     Args:
         nation: The parameters.
@@ -163,7 +162,7 @@ def plan_nation(nation: Nation, people: int, seed: int) -> tuple[County, ...]:
 
 
 def county_geoids(count: int, counties_per_state: int) -> list[str]:
-    """Geoids of ``count`` synthetic counties in real states, in order.
+    """List geoids of ``count`` synthetic counties in real states, in order.
 
     >>> county_geoids(3, 2)
     ['01841', '01842', '02841']
@@ -181,7 +180,7 @@ def county_geoids(count: int, counties_per_state: int) -> list[str]:
 def _tracts(
     nation: Nation, sizes: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
-    """The tract of each block, and each tract's density; blocks of a tract are of like size."""
+    """Return the tract of each block, and its density; a tract's blocks have similar sizes."""
     geography = nation.geography
     count = max(1, round(float(sizes.sum()) / geography.people_per_tract))
     rank = _scores(len(sizes))[::-1]  # sizes fall
@@ -197,7 +196,7 @@ def _tracts(
 def _counties(
     nation: Nation, people: FloatArray, density: FloatArray, rng: np.random.Generator
 ) -> IntArray:
-    """The county of each tract; dense tracts tend to be in the same counties."""
+    """Assign each tract to a county; dense tracts tend to be in the same counties."""
     geography = nation.geography
     count = max(1, round(float(people.sum()) / geography.people_per_county))
     signal = geography.urban_signal
@@ -211,7 +210,7 @@ def _counties(
 def _cut(
     weights: FloatArray | IntArray, count: int, spread: float, rng: np.random.Generator
 ) -> IntArray:
-    """Number at most ``count`` consecutive runs of about lognormal total weight, none empty."""
+    """Number at most ``count`` runs of about lognormal total weight, none empty."""
     shares = np.cumsum(rng.lognormal(0.0, spread, count))
     ends = shares / shares[-1] * float(np.sum(weights))
     middle = np.cumsum(weights) - np.asarray(weights) / 2
@@ -220,7 +219,7 @@ def _cut(
 
 
 def _scores(count: int) -> FloatArray:
-    """Normal scores, rising."""
+    """Return sorted normal scores."""
     return np.asarray(ndtri((np.arange(count) + 0.5) / count), np.float64)
 
 
@@ -238,7 +237,7 @@ def _with_uninhabited(
 def _block_codes(
     groups: tuple[int, ...], tract: IntArray, tracts: int, rng: np.random.Generator
 ) -> IntArray:
-    """Codes 1000, 1001, … of the blocks of each tract, which come one tract after another."""
+    """Return codes 1000, 1001, … of the blocks of each tract, which come tract by tract."""
     blocks = np.bincount(tract, minlength=tracts)
     wanted = rng.choice(np.array(groups), tracts)
     wanted = np.clip(wanted, -(-blocks // _BLOCKS_IN_GROUP), np.minimum(9, blocks))

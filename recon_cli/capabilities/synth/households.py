@@ -1,4 +1,4 @@
-"""Households: their sizes and kinds, and who is in them."""
+"""Households: their sizes, kinds and members."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ class CountyHouseholds:
 
     @property
     def count(self) -> int:
-        """Number of households."""
+        """Return the number of households."""
         return len(self.size)
 
     def second(self, role: Role) -> BoolArray:
-        """Whether the second member has that role."""
+        """Test whether the second member has a role."""
         has = self.size > 1
         second = self.role[np.where(has, self.first + 1, self.first)]
         return np.asarray(has & (second == role), np.bool_)
@@ -102,7 +102,7 @@ def draw_households(
 def _divide(
     parameters: Households, people: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Block and size of each household; a household that would straddle two blocks is cut."""
+    """Return block and size of each household; one that would straddle two blocks is cut."""
     shares = np.array(parameters.sizes) / sum(parameters.sizes)
     total = int(people.sum())
     if total == 0:
@@ -122,7 +122,7 @@ def _kinds(
     blocks: int,
     rng: np.random.Generator,
 ) -> IntArray:
-    """The kind of each household; neighbours tend to be of one kind."""
+    """Draw the kind of each household; neighbours tend to be of one kind."""
     largest = len(parameters.married) + 1
     at = np.clip(size, 2, largest) - 2
     married = np.array(parameters.married)[at]
@@ -165,14 +165,14 @@ def _roles(
 
 
 def _ensure_family(role: IntArray, kind: IntArray, first: IntArray, cohabit: BoolArray) -> None:
-    """Somebody in a family without a married couple is a relative: a child, if need be."""
+    """Make sure that a family without a married couple has a relative: a child, if need be."""
     families = np.flatnonzero(kind == HouseholdKind.FAMILY)
     spot = first[families] + 1 + cohabit[families]
     role[spot[role[spot] == Role.NONRELATIVE]] = Role.CHILD
 
 
 def cumulative_sums(values: FloatArray | IntArray, group: IntArray) -> npt.NDArray[np.float64]:
-    """Cumulative sums within runs of equal ``group``.
+    """Return cumulative sums within runs of equal ``group``.
 
     >>> cumulative_sums(np.array([1, 2, 3, 4]), np.array([0, 0, 1, 1])).tolist()
     [1.0, 3.0, 3.0, 7.0]

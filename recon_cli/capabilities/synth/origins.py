@@ -1,8 +1,8 @@
-"""Where people come from: mixes of origins in tracts and blocks, and the races people tick.
+"""Origins of people: mixes in tracts and blocks, and the races that people report.
 
-The householder's origin is drawn where the household lives. Partners mostly share it, children
-tick the races of their parents, of whom one may live elsewhere, a few members answer otherwise,
-lodgers come from the block.
+The householder's origin is drawn by place. Partners mostly share it, children report the races of
+their parents, of whom one may live elsewhere, a few members answer otherwise, lodgers come from the
+block.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def tract_mixes(
     density: FloatArray,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Shares of origins among the householders of each tract (rows sum to 1).
+    """Draw shares of origins among the householders of each tract (rows sum to 1).
 
-    Dense tracts are more mixed, tracts differ strongly, and together they have the nation's
-    shares exactly.
+    Dense tracts are more mixed, tracts differ strongly, and together they have the nation's shares
+    exactly.
     """
     base = np.array(origins.fitted) / sum(origins.fitted)
     tilted = base * np.exp(np.outer(density, origins.urban))
@@ -54,13 +54,13 @@ def tract_mixes(
 def rake(
     mixes: FloatArray, shares: FloatArray, weights: FloatArray | IntArray, rounds: int = _ROUNDS
 ) -> FloatArray:
-    """Scale columns and rows until the weighted mean of the rows is ``shares``, or nearly.
+    """Scale columns and rows until the weighted mean of the rows is nearly ``shares``.
 
     Args:
         mixes: Rows that sum to 1.
-        shares: What their mean should be.
-        weights: Of the rows.
-        rounds: How often; few rounds move rows little.
+        shares: Target of their mean.
+        weights: Weights of the rows.
+        rounds: Number of iterations; few change rows little.
     """
     weights = weights / weights.sum()
     mixes = mixes + _TINY
@@ -73,9 +73,9 @@ def rake(
 def vary(
     origins: Origins, around: FloatArray, concentration: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Shares of origins in places that differ from what is around them.
+    """Draw shares of origins in places that vary around given ones.
 
-    A Dirichlet draw but for two things. Some origins are spread more evenly than others; and
+    A Dirichlet draw with two exceptions. Some origins are spread more evenly than others; and
     Hispanic people of all races live in the same places: their share is drawn first, the races
     within it, which differ less from place to place, second.
 
@@ -112,10 +112,10 @@ def block_diversity(
     mixes: FloatArray,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """The diversity that each block is to have; see `Origins.diversity`.
+    """Draw the target diversity of each block; see `Origins.diversity`.
 
-    Blocks of like size share out the quantiles of its distribution, so that even a small nation
-    has the right mean in every class of size; those of diverse tracts get the higher ones.
+    Blocks of similar size share the quantiles of its distribution, so that even a small nation has
+    the right mean in every class of size; those of diverse tracts get the higher ones.
 
     Args:
         nation: Parameters.
@@ -153,10 +153,10 @@ def block_mixes(
     diversity: FloatArray,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Shares of origins among the householders of each block.
+    """Draw shares of origins among the householders of each block.
 
     They vary around those of the tract; the most frequent origin then gets the share that the
-    block's diversity leaves it.
+    block's diversity leaves.
     """
     concentration = np.exp(
         nation.geography.at_size(tuple(np.log(nation.origins.block)), population)
@@ -171,7 +171,7 @@ def block_mixes(
 
 
 def _with_diversity(mixes: FloatArray, local: FloatArray, diversity: FloatArray) -> FloatArray:
-    """Leave the most frequent origin of each row what diversity does not give to the others."""
+    """Set the share of the most frequent origin of each row by its diversity."""
     rows = np.arange(len(mixes))
     mode = mixes.argmax(axis=1)
     others = mixes + _RESERVE * local + _TINY
@@ -182,7 +182,7 @@ def _with_diversity(mixes: FloatArray, local: FloatArray, diversity: FloatArray)
 
 
 def draw(shares: FloatArray, rng: np.random.Generator) -> IntArray:
-    """One column for each row, with the row's shares as probabilities."""
+    """Draw one column for each row, with the row's shares as probabilities."""
     cumulative = np.cumsum(shares, axis=1)
     at = rng.random(len(shares)) * cumulative[:, -1]
     column = (cumulative < at[:, None]).sum(1)
@@ -191,23 +191,23 @@ def draw(shares: FloatArray, rng: np.random.Generator) -> IntArray:
 
 @dataclass(frozen=True)
 class Answers:
-    """Race bits and ethnicity, as ticked on the form."""
+    """Race bits and ethnicity, as reported on the form."""
 
     race: IntArray
     hispanic: BoolArray
 
     def at(self, rows: IntArray) -> Answers:
-        """Those of some rows."""
+        """Select the answers of some rows."""
         return Answers(self.race[rows], self.hispanic[rows])
 
     def put(self, mask: BoolArray, other: Answers) -> Answers:
-        """``other`` in the places of ``mask``, one after another."""
+        """Insert ``other`` at the positions of ``mask``, in order."""
         race, hispanic = self.race.copy(), self.hispanic.copy()
         race[mask], hispanic[mask] = other.race, other.hispanic
         return Answers(race, hispanic)
 
     def where(self, mask: BoolArray, other: Answers) -> Answers:
-        """``other`` where ``mask`` holds, else these."""
+        """Choose ``other`` where ``mask`` holds, else these."""
         return Answers(
             np.where(mask, other.race, self.race), np.where(mask, other.hispanic, self.hispanic)
         )
@@ -229,7 +229,7 @@ class AnswerModel:
         return {name: 1 << bit for bit, name in enumerate(names)}
 
     def answer(self, origin: IntArray, rng: np.random.Generator) -> Answers:
-        """One person's answers for each origin."""
+        """Draw one person's answers for each origin."""
         names = self.origins.names
         race = np.zeros(len(origin), np.int64)
         for number, name in enumerate(names):
@@ -247,13 +247,13 @@ class AnswerModel:
     def answer_differently(
         self, origin: IntArray, answers: Answers, local: FloatArray, rng: np.random.Generator
     ) -> Answers:
-        """Some members of a household answer otherwise than the rest.
+        """Let some members of a household answer otherwise than the rest.
 
-        Hispanic people choose another race, others tick a further one.
+        Hispanic people choose another race, others report a further one.
 
         Args:
-            origin: Of the person's household.
-            answers: What the household would answer.
+            origin: Origin of the person's household.
+            answers: Answers of the household.
             local: Shares of origins where the person lives.
             rng: Source of chance.
         """
@@ -273,7 +273,7 @@ class AnswerModel:
 
 @dataclass(frozen=True)
 class HouseholdAnswers:
-    """Everything that the answers of a county's households depend on.
+    """The inputs of the answers of a county's households.
 
     Attributes:
         origins: Parameters.
@@ -288,7 +288,7 @@ class HouseholdAnswers:
     tracts: FloatArray
 
     def answer(self, rng: np.random.Generator) -> Answers:
-        """Race and ethnicity of every member."""
+        """Draw race and ethnicity of every member."""
         homes, answer_model = self.homes, AnswerModel(self.origins)
         local = self.blocks[homes.block]
         origin = draw(local, rng)
@@ -305,7 +305,7 @@ class HouseholdAnswers:
         return answers.put(lodger, answer_model.answer(draw(local[person[lodger]], rng), rng))
 
     def _mates(self, origin: IntArray, head: Answers, rng: np.random.Generator) -> Answers:
-        """What a partner of each householder answers, or would if there: mostly the same."""
+        """Draw the answers of each householder's partner, real or hypothetical: mostly the same."""
         married, unmarried = self.origins.mixed
         rate = np.where(self.homes.second(Role.SPOUSE), married, unmarried)
         mixed = rng.random(self.homes.count) < rate
@@ -315,7 +315,7 @@ class HouseholdAnswers:
         )
 
     def _children(self, one: Answers, two: Answers, rng: np.random.Generator) -> Answers:
-        """Children of two parents: the races of both or of one, alike within a household."""
+        """Draw children's answers: the races of both parents or of one, alike in a household."""
         both, which, ethnicity = rng.random((3, self.homes.count))[:, self.homes.household]
         single = np.where(which < 0.5, one.race, two.race)
         race = np.where(both < self.origins.both, one.race | two.race, single)

@@ -54,17 +54,17 @@ class GeographyParameters(ParameterSection):
 
     @property
     def mean_sizes(self) -> FloatArray:
-        """Mean population of an inhabited block, by class."""
+        """Return the mean population of an inhabited block, by class."""
         mean: FloatArray = 1000 * np.array(self.people) / np.array(self.blocks)
         return mean
 
     @property
     def people_per_block(self) -> float:
-        """Mean population of an inhabited block."""
+        """Return the mean population of an inhabited block."""
         return 1000 * sum(self.people) / sum(self.blocks)
 
     def at_size(self, values: BySize, sizes: npt.NDArray[np.int64]) -> FloatArray:
-        """Values by class, interpolated on the logarithm of the block size."""
+        """Interpolate values by class on the logarithm of the block size."""
         at, anchors = np.log(np.maximum(sizes, 1)), np.log(self.mean_sizes)
         return np.asarray(np.interp(at, anchors, np.array(values)), np.float64)
 
@@ -139,7 +139,7 @@ class Origins(ParameterSection):
 
     @cached_property
     def is_hispanic(self) -> npt.NDArray[np.bool_]:
-        """Whether each origin is a Hispanic one."""
+        """Return whether each origin is Hispanic."""
         return np.array([name.startswith("hispanic_") for name in self.names])
 
 
@@ -190,7 +190,7 @@ class Attacker(ParameterSection):
 
 
 class Nation(ParameterSection):
-    """Everything the generator depends on besides the seed and the size."""
+    """All inputs of the generator besides the seed and the size."""
 
     geography: GeographyParameters
     households: Households

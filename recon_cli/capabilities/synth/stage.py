@@ -1,4 +1,4 @@
-"""`recon data synth`: a synthetic population → ``persons/``, ``households/`` and ``places/``."""
+"""Run `recon data synth`: a synthetic population → ``persons/``, ``households/``, ``places/``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recon_cli.store import Manifest, Piece, Staging, Transaction
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Generate a population, county by county.
+    """Open the stage that generates a population, county by county.
 
     Raises:
         ConfigError: No size, or wrong parameters.
@@ -53,7 +53,7 @@ def open_stage(run: Run) -> MadeStage:
 
 
 def nation_of(config: Synth) -> Nation:
-    """The parameters that a section asks for.
+    """Load the parameters that a section names.
 
     Raises:
         ConfigError: The file of parameters is wrong.
@@ -69,7 +69,7 @@ def nation_of(config: Synth) -> Nation:
 
 @dataclass(frozen=True)
 class SynthContext:
-    """What all counties of a population share.
+    """The inputs that all counties of a population share.
 
     Attributes:
         nation: Parameters.

@@ -1,9 +1,9 @@
-"""Housing units and the features that the tables of 2010 and 2020 know of them.
+"""Housing units and their features in the tables of 2010 and 2020.
 
-Every feature of an occupied unit is computed from its members, so that the two never disagree. The
-words are those of the packaged schemas of households; the Census unit file's column is named with
-each. Person keys are here, too: who has one, who is duplicated in a block, and which record the key
-is for.
+Every feature of an occupied unit is computed from its members, so that the two always agree. Names
+are those of the packaged schemas of households; the Census unit file's column is given with each.
+Person keys are here, too: who has one, who is duplicated in a block, and which record the key
+refers to.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ _COPIED = ("male", "age", "race", "hispanic", "role", "relationship")
 
 
 def features_of_members(persons: pl.DataFrame) -> pl.DataFrame:
-    """The features of occupied units that follow from who lives there, as codes.
+    """Compute the features of occupied units from their members, as codes.
 
     Args:
         persons: ``household`` (no nulls), ``relationship``, ``male``, ``age``, ``race`` (bits),
@@ -146,7 +146,7 @@ def features_of_members(persons: pl.DataFrame) -> pl.DataFrame:
 
 
 def living_of_members() -> pl.Expr:
-    """How each person of a household lives: alone, in a family, or with nonrelatives only."""
+    """Return how each person of a household lives: alone, in a family, or with nonrelatives."""
     kin = _has_role(*RELATIVES).any().over("household")
     alone = pl.when(pl.len().over("household") == 1).then(pl.lit("alone"))
     return (
@@ -159,7 +159,7 @@ def _has_role(*roles: Role) -> pl.Expr:
 
 
 def _ages_of_minors(among: pl.Expr) -> pl.Expr:
-    """0 for nobody, 1 under 6 only, 2 from 6 to 17 only, 3 both."""
+    """Return 0 for nobody, 1 under 6 only, 2 from 6 to 17 only, 3 both."""
     age = pl.col("age")
     small = (among & (age < SCHOOL)).any().cast(pl.Int64)
     large = (among & (age >= SCHOOL) & (age < ADULT)).any().cast(pl.Int64)
@@ -196,7 +196,7 @@ def _race_class() -> pl.Expr:
 
 
 def in_words(units: pl.DataFrame) -> pl.DataFrame:
-    """Units with the words of each feature in place of its code."""
+    """Replace the codes of each feature by its labels."""
     return units.with_columns(
         pl.Series(name, words, dtype=pl.String).gather(units[name]).alias(name)
         for name, words in FEATURES.items()
@@ -205,7 +205,7 @@ def in_words(units: pl.DataFrame) -> pl.DataFrame:
 
 
 def occupied_units(units: Units, persons: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
-    """Occupied units with all features; see `features_of_members` for ``persons``.
+    """Compute all features of occupied units; see `features_of_members` for ``persons``.
 
     Returns:
         All features as codes.
@@ -226,7 +226,7 @@ def occupied_units(units: Units, persons: pl.DataFrame, rng: np.random.Generator
 def vacant_units(
     units: Units, occupied: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Vacant units: the position of the block, and why each is vacant.
+    """Draw vacant units: the position of the block, and the reason of each vacancy.
 
     Args:
         units: Parameters.
@@ -251,7 +251,7 @@ def vacant_units(
 def duplicate_sources(
     linkage: PersonKeys, homes: CountyHouseholds, persons: int, rng: np.random.Generator
 ) -> IntArray:
-    """For each person the row whose record is duplicated: their own, for nearly all.
+    """Draw for each person the row whose record is duplicated: their own, for nearly all.
 
     A whole household can be duplicated in its block, in place of a neighbour of the same size.
 
@@ -294,7 +294,7 @@ def assign_person_keys(
         persons: With ``block`` and ``size``, the population of the block.
         source: From `duplicate_sources`.
         first_person: Number of people in the nation before these.
-        seed: Of the nation.
+        seed: Seed of the nation.
         rng: Source of chance.
 
     Returns:
