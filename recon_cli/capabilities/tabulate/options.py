@@ -33,11 +33,11 @@ class Tabulate(Section):
         check_levels(self.levels, release)
 
     def inputs(self, work: Path) -> tuple[Path, ...]:
-        """The records: the run's own microdata, unless the section names others."""
+        """Return the records: the run's own microdata, unless the section names others."""
         if self.records is None:
             return work / "microdata", work / "geounits"
         return (self.records,)
 
     def outputs(self) -> tuple[Path, ...]:
-        """The file to write."""
+        """Return the file to write."""
         return () if self.to is None else (self.to,)

@@ -1,6 +1,6 @@
-"""`recon data tabulate`: records → published tables, as a tidy file or a zip in a legacy layout.
+"""Run `recon data tabulate`: records → published tables, as a tidy file or a legacy zip.
 
-Where there is a work folder, ``tabulated/`` in it says what the file was made from.
+With a work folder, ``tabulated/`` in it records what the file was made from.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from recon_cli.store.study import is_for_study, require_study_name
 
 @dataclass(frozen=True)
 class Tabulated:
-    """What was written.
+    """The result of a tabulation.
 
     Attributes:
         path: The file.
@@ -49,7 +49,7 @@ class Tabulated:
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Count records in every published cell, write the counts, and publish ``tabulated/``.
+    """Open the stage that counts records, writes the counts, and publishes ``tabulated/``.
 
     Raises:
         ConfigError: No output file, or a table, level or format that does not exist.
@@ -77,7 +77,7 @@ def write_tables(run: Run) -> Tabulated:
 
 
 def tabulated(run: Run, outcome: StageOutcome) -> Tabulated:
-    """What a finished stage wrote."""
+    """Return the result of a finished stage."""
     request, manifest = _request(run), outcome.manifest
     counts = manifest.totals["people"], manifest.totals["cells"]
     return Tabulated(request.to, request.format, *counts, manifest.run.wall_seconds)
@@ -85,7 +85,7 @@ def tabulated(run: Run, outcome: StageOutcome) -> Tabulated:
 
 @dataclass(frozen=True)
 class _Request:
-    """What is to be written.
+    """A request to write tables.
 
     Attributes:
         config: The section.
@@ -100,7 +100,7 @@ class _Request:
 
 
 def _request(run: Run) -> _Request:
-    """Refuse what would otherwise fail after the counting."""
+    """Refuse options that would otherwise fail after the counting."""
     config, release = run.config.section(Tabulate), run.release
     target = config.to
     if target is None:
@@ -139,7 +139,7 @@ def _recipe(run: Run, request: _Request) -> Recipe:
 
 
 def _write(run: Run, request: _Request) -> Tabulated:
-    """Count, and put the file in its place whole."""
+    """Count, and write the file atomically."""
     started, release = time.perf_counter(), run.release
     people, parts, units = 0, [], []
     violations = [0] * len(release.structural_zeros)
@@ -177,7 +177,7 @@ def _write(run: Run, request: _Request) -> Tabulated:
 
 
 def _note_violations(run: Run, violations: list[int]) -> None:
-    """Name the structural zeros that are not true of the records."""
+    """Name the structural zeros that the records violate."""
     for zero, count in zip(run.release.structural_zeros, violations, strict=True):
         if count:
             what = "definition" if zero.is_definition else "assumption"
@@ -189,7 +189,7 @@ def _note_violations(run: Run, violations: list[int]) -> None:
 
 
 def read_records(path: Path, release: Release) -> pl.DataFrame:
-    """The unit's geoid and the features of every record in a Parquet or CSV file.
+    """Read the unit's geoid and the features of every record in a Parquet or CSV file.
 
     Raises:
         ConfigError: The file's name ends otherwise.
@@ -207,13 +207,13 @@ def read_records(path: Path, release: Release) -> pl.DataFrame:
 
 
 def record_columns(release: Release) -> dict[str, type[pl.DataType]]:
-    """The columns that records must have."""
+    """Return the columns that records must have."""
     features = {feature.name: column_dtype(feature.values) for feature in release.features}
     return {release.geoid_column: pl.String, **features}
 
 
 def typed_records(frame: pl.DataFrame, path: Path, release: Release) -> pl.DataFrame:
-    """The unit's geoid and the features of records that were read from ``path``, typed.
+    """Select the unit's geoid and the features of records read from ``path``, typed.
 
     Raises:
         SourceError: A column is missing, or has values of another kind.
@@ -247,7 +247,7 @@ def _cast(column: pl.Series, dtype: type[pl.DataType], path: Path) -> pl.Series:
 
 
 def _records(run: Run, config: Tabulate) -> Iterator[pl.DataFrame]:
-    """Records by partition, so that the counting needs no more memory than one of them."""
+    """Yield records by partition, so that the counting needs no more memory than one of them."""
     if config.records is None:
         microdata = open_folder(run.work, RECONSTRUCT, "microdata")
         for partition in microdata.partitions:
@@ -271,7 +271,7 @@ def _from_folder(path: Path, release: Release) -> Iterator[pl.DataFrame]:
 
 
 def _geounits(run: Run, config: Tabulate, units: pl.DataFrame) -> pl.DataFrame:
-    """The geounits to publish: the run's own, uninhabited ones too, or those with records."""
+    """Return the geounits to publish: the run's own, with uninhabited ones, or used ones."""
     if config.records is None:
         folder = open_folder(run.work, INGEST, "geounits")
         return pl.concat([folder.read(name).select("geoid", "level") for name in folder.partitions])
@@ -302,7 +302,7 @@ class TabulatedRecords:
     present: tuple[str, ...]
 
     def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
-        """Those of the piece's whole partition; nobody's unit is missing.
+        """Read the records of the piece's whole partition; no unit is missing.
 
         Raises:
             SourceError: They cannot be read, or have values that the schema does not know.
@@ -313,7 +313,7 @@ class TabulatedRecords:
         return self._read(piece.partition), nobody
 
     def everybody(self) -> Iterator[pl.DataFrame]:
-        """All of them, one partition after the other."""
+        """Yield all records, one partition after the other."""
         return (self._read(partition) for partition in self.present)
 
     def _read(self, partition: str) -> pl.DataFrame:
