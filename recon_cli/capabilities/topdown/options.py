@@ -41,7 +41,7 @@ class InvariantCounts(ConfigModel):
     levels: Names | Literal["all"]
 
     def of(self, levels: Sequence[str]) -> list[str]:
-        """Where, of the levels that are walked."""
+        """Return its levels among those that are walked."""
         return list(levels if self.levels == "all" else self.levels)
 
 
@@ -80,11 +80,11 @@ class Topdown(MeasuringRecords):
     steps: Annotated[int, Field(ge=1)] = 3000
 
     def check(self, release: Release) -> None:
-        """Refuse features that the release has, and rules about what is not there."""
+        """Refuse features that the release has, and rules about missing features."""
         self.extended(release)
 
     def extended(self, release: Release) -> Release:
-        """The release with what the records say beyond it.
+        """Add the records' further features to the release.
 
         Raises:
             ConfigError: See `check`.

@@ -1,6 +1,6 @@
 """Records made from noisy measurements.
 
-What lies above the partitions is made first, in one process; then every partition by itself from
+The levels above the partitions are made first, in one process; then every partition by itself from
 its own histogram.
 """
 
@@ -56,7 +56,7 @@ _INVARIANT = "topdown.invariant.query"
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """What the walks of all partitions share.
+    """The inputs that the walks of all partitions share.
 
     Attributes:
         products: In order; each agrees with the one before.
@@ -74,12 +74,12 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @cached_property
     def release(self) -> Release:
-        """The schema with what the records say beyond it."""
+        """Return the schema with the records' further features."""
         return self.config.extended(self.true)
 
     @cached_property
     def strategies(self) -> Sequence[tuple[Domain, Strategy]]:
-        """What is measured for each product, in order, and what its records tell apart.
+        """Return the strategy of each product, in order, and the distinctions of its records.
 
         Raises:
             ConfigError: Two have one name, by which noise is drawn; one cannot agree with the one
@@ -112,7 +112,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @cached_property
     def units(self) -> pl.Series | None:
-        """The geoids of all units that people may be put in; None for those with records.
+        """Return the geoids of all units that people may be placed in; None for those with records.
 
         Raises:
             ConfigError: There is no list, and nothing says that it is published which have records.
@@ -122,16 +122,11 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @cached_property
     def records(self) -> RecordFile:
-        """The records.
-
-        Raises:
-            SourceError: They cannot be read.
-        """
         path = self.config.records or self.run.work / "persons"
         return open_records("topdown.records", path, self.release)
 
     def ingredients(self) -> Ingredients:
-        """Strategies, lists and the records; noise above the partitions depends on all of them.
+        """Return strategies, lists and records; noise above the partitions depends on all of them.
 
         Raises:
             ConfigError: A strategy is wrong, or there is no list of units.
@@ -153,7 +148,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @cached_property
     def truth(self) -> tuple[Hierarchy, Sequence[Sequence[Histogram]]]:
-        """The geounits, and for each product the people of each unit.
+        """Return the geounits, and for each product the people of each unit.
 
         Raises:
             ConfigError: Levels do not nest, or cannot be walked.
@@ -187,7 +182,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @property
     def levels(self) -> Sequence[str]:
-        """The levels that are walked, from above."""
+        """Return the levels that are walked, from the top."""
         known = [NATION, *(level.name for level in reversed(self.release.geography.levels))]
         measured = self.strategies[-1][1].levels
         return self.config.levels or [level for level in known if level in measured]
@@ -224,7 +219,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """The levels, and what was spent on each product."""
+        """Return the levels, and the budget of each product."""
         levels = self.levels
         products = [
             {
@@ -237,7 +232,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """What all products spend at the levels that are walked."""
+        """Return the privacy loss of all products at the levels that are walked."""
         levels, features = self.levels, self.release.features
         return [
             spend
@@ -247,7 +242,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @property
     def invariants(self) -> Sequence[str]:
-        """Counts that are exact, and which units have records, where no list says it."""
+        """List exact counts, and which units have records, if no list of units is published."""
         asked, units = self.config.invariant, self.config.invariants.get("invariants", [])
         exact = (
             [] if asked is None else [f"{asked.query} of every {', '.join(asked.of(self.levels))}"]
@@ -255,7 +250,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         return [*exact, *units]
 
     def pieces(self) -> Sequence[Piece]:
-        """The partitions of all units."""
+        """Return the partitions of all units."""
         geoids, geography = self.truth[0].geoids[-1], self.release.geography
         rows = {name: each.rows for name, each in self.records.slices().items()}
         return [
@@ -264,7 +259,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         ]
 
     def share(self, draw: Callable[[], KeyedChance]) -> Walk:
-        """The products, and what lies above the partitions.
+        """Make the products, and the levels above the partitions.
 
         Raises:
             SolverError: What is held exactly contradicts itself.
@@ -280,7 +275,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         return Walk(products, tops)
 
     def _products(self, chance: KeyedChance) -> tuple[Product, ...]:
-        """The products in order; what is exact is so in the first."""
+        """Return the products in order; exact counts are exact in the first."""
         asked, invariant = self.config.invariant, None
         if asked is not None:
             query = invariant_query(_INVARIANT, asked.query, self.strategies[0][1])
@@ -316,7 +311,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         yield Protected(piece, {"mdf": records}, totals, done=(len(inside), len(records)))
 
     def _inside(self, shared: Walk, partition: str) -> tuple[Hierarchy, Sequence[Histogram] | None]:
-        """The geounits of a partition, and its histograms if it is a geounit itself."""
+        """Return the geounits of a partition, and its histograms if it is a geounit itself."""
         hierarchy, geography = self.truth[0], self.release.geography
         if shared.tops is not None:
             return hierarchy.inside(geography.partition, partition), shared.tops[partition]
@@ -324,7 +319,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         return hierarchy.around(units.to_numpy()), None
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """What was spent, and on how many people."""
+        """Report the privacy loss, and the number of people."""
         totals, notes = manifest.totals, manifest.notes
         yield "levels", ", ".join(notes["levels"])
         for each in notes["products"]:
@@ -335,7 +330,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
 
 def invariant_query(key: str, name: str, strategy: Strategy) -> Query:
-    """The query that is exact, which a key of the config names.
+    """Return the exact query that a key of the config names.
 
     Raises:
         ConfigError: The strategy has no such query.
@@ -355,7 +350,7 @@ def walk(
     truth: Sequence[Sequence[Histogram]],
     tops: Sequence[Histogram] | None = None,
 ) -> list[list[Histogram]]:
-    """The histograms of all units in every product, each held to the one before."""
+    """Make the histograms of all units in every product, each held to the one before."""
     made: list[list[Histogram]] = []
     fixed: Fixed | None = None
     for number, product in enumerate(products):
@@ -367,7 +362,7 @@ def walk(
 
 
 def records_of(product: Product, geoids: pl.Series, made: Sequence[Histogram]) -> pl.DataFrame:
-    """The people of the units' histograms, a row each."""
+    """Make a row for each person of the units' histograms."""
     unit = np.repeat(np.arange(len(made)), [len(each.cells) for each in made])
     cells = np.concatenate([each.cells for each in made])
     people = np.concatenate([each.people for each in made])

@@ -1,4 +1,4 @@
-"""Top-down: measure the children of a geounit, fit them, round them, go on.
+"""Top-down estimation: measure the children of a geounit, fit them, round them, go on.
 
 See *top-down* in docs/glossary.md.
 
@@ -40,7 +40,7 @@ _RULE: Final = StoppingRule()
 
 @dataclass(frozen=True, eq=False)
 class Invariant:
-    """Counts that are published as they are.
+    """Counts that are published exactly.
 
     Attributes:
         query: Which.
@@ -52,12 +52,12 @@ class Invariant:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """What is made from one strategy.
+    """The product of one strategy.
 
     Attributes:
         domain: The histogram cells.
-        strategy: What is measured.
-        chance: Of the noise.
+        strategy: Strategy of the measurement.
+        chance: Chance of the noise.
         invariant: Counts that are exact.
         rule: When least squares ends.
     """
@@ -71,7 +71,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """Histograms of another product, which this one must agree with.
+    """Histograms of another product, which this one must match.
 
     Attributes:
         domain: Its cells, which tell no more apart.
@@ -88,13 +88,13 @@ def estimate(
     fixed: Fixed | None = None,
     top: Histogram | None = None,
 ) -> list[Histogram]:
-    """Histograms of all units, made from above.
+    """Estimate histograms of all units, from the top down.
 
     Args:
-        product: What is made.
+        product: Product to make.
         hierarchy: The geounits; every level is measured.
         truth: The people of each unit.
-        fixed: What it must agree with.
+        fixed: Histograms that it must match.
         top: The histogram of the only geounit of the first level, if it is there already.
 
     Raises:
@@ -123,11 +123,11 @@ def _at_level(hierarchy: Hierarchy, depth: int, units: Sequence[Histogram]) -> l
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """What is fitted and rounded together.
+    """Queries that are fitted and rounded together.
 
     Attributes:
         domain: Histogram cells that this pass and those before it tell apart.
-        measurements: What is fitted.
+        measurements: Measurements to fit.
     """
 
     domain: Domain
@@ -136,7 +136,7 @@ class _Pass:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What a pass found, which the next one must agree with.
+    """The result of a pass, which the next one must match.
 
     Attributes:
         domain: Its histogram cells.
@@ -151,7 +151,7 @@ class _Found:
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """One level: its geounits, their people, and what is fixed of them."""
+    """One level: its geounits, their people, and the fixed counts."""
 
     product: Product
     level: str
@@ -161,7 +161,7 @@ class _Level:
 
     @cached_property
     def passes(self) -> list[_Pass]:
-        """In order; each tells apart what the one before it does, the last everything."""
+        """Return the passes in order; each refines the one before, and the last has all cells."""
         product, found = self.product, list[_Pass]()
         coarser = None if self.fixed is None else self.fixed.domain
         queries = [] if product.invariant is None else [product.invariant.query]
@@ -172,7 +172,7 @@ class _Level:
         return [*found, _Pass(product.domain, last)]
 
     def below(self, parents: Sequence[Histogram], children: Sequence[IntArray]) -> list[Histogram]:
-        """Histograms of this level's geounits from those of the level above."""
+        """Make histograms of this level's geounits from those of the level above."""
         found = [NOBODY] * len(self.geoids)
         for parent, places in zip(parents, children, strict=True):
             if len(parent.cells):
@@ -182,7 +182,7 @@ class _Level:
         return found
 
     def _share_out(self, parent: Histogram, places: IntArray) -> IntArray:
-        """(the parent's cells × children) people."""
+        """Divide a parent's people: (the parent's cells × children)."""
         found: _Found | None = None
         for each in self.passes:
             within = self.product.domain.coarser(each.domain, parent.cells)
@@ -199,7 +199,7 @@ class _Level:
         return found.people
 
     def alone(self, place: int) -> Histogram:
-        """The histogram of a geounit without a parent: over all cells that people can be in."""
+        """Fit the histogram of a geounit without a parent, over all possible cells."""
         places, found = np.array([place]), None
         for each in self.passes:
             cells = each.domain.possible()
@@ -225,7 +225,7 @@ class _Level:
     def _all_measured(
         self, each: _Pass, cells: IntArray, places: IntArray, held: Held | None
     ) -> list[Measured]:
-        """The measurements of a pass, and what is held as if it were the most precise of them."""
+        """Return the measurements of a pass, with held sums as the most precise of them."""
         measured = [self._measured(one, each.domain, cells, places) for one in each.measurements]
         if held is not None:
             weight = max(one.weight for one in measured)
@@ -235,7 +235,7 @@ class _Level:
     def _measured(
         self, each: Measurement, domain: Domain, cells: IntArray, places: IntArray
     ) -> Measured:
-        """Noisy sums of the children over the groups that some cells are in."""
+        """Measure noisy sums of the children over the groups that contain some cells."""
         product = self.product
         groups, place = np.unique(domain.groups(each.query, cells), return_inverse=True)
         true = self._counts(each.query, groups, places)
@@ -245,7 +245,7 @@ class _Level:
         return Measured(place, true + noise.T.astype(np.float64), 1 / each.variance)
 
     def _counts(self, query: Query, groups: IntArray, places: IntArray) -> FloatArray:
-        """(groups × children) true counts of some cells of a query."""
+        """Return (groups × children) true counts of some cells of a query."""
         histograms = [self.truth[place] for place in places]
         child = np.repeat(np.arange(len(places)), [len(each.cells) for each in histograms])
         cells = np.concatenate([each.cells for each in histograms])
@@ -260,9 +260,9 @@ class _Level:
     def _held(
         self, each: _Pass, cells: IntArray, places: IntArray, found: _Found | None
     ) -> Held | None:
-        """What must hold of the children.
+        """Return the sums that must hold for the children.
 
-        It is what the pass before found; in the first pass, what is fixed or invariant.
+        These are the results of the pass before; in the first pass, fixed or invariant counts.
         """
         if found is not None:
             inside = each.domain.coarser(found.domain, cells)
@@ -280,7 +280,7 @@ class _Level:
         return Held(place, counts.astype(np.int64))
 
     def _nested(self, domain: Domain, cells: IntArray, held: Held | None) -> list[IntArray]:
-        """Groups whose sums rounding keeps, each within the one before."""
+        """Return the groups whose sums rounding preserves, each within the one before."""
         group = np.zeros(len(cells), dtype=np.int64) if held is None else held.group
         found = [group] if held is None else []
         groups = int(group.max()) + 1
