@@ -1,4 +1,4 @@
-"""`recon verify`: compare ``microdata/`` with every published cell; publishes nothing."""
+"""Run `recon verify`: compare ``microdata/`` with every published cell; publishes nothing."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from recon_cli.store.published import open_published, read_coverage
 
 @dataclass(frozen=True)
 class VerifyOutcome:
-    """What a verification found.
+    """The result of a verification.
 
     Attributes:
         tables: Names of the tables that were compared.
         cells_compared: Published cells, zeros included.
-        cells_within: Of them those that only lie within what their law allows.
-        cells_unbounded: Of them those whose law allows any count.
+        cells_within: Number of these that are only within the range of their law.
+        cells_unbounded: Number of these whose law allows any count.
         people: Records.
         units: Geounits of the finest level.
         mismatches: One row per cell that differs.
@@ -49,7 +49,7 @@ class VerifyOutcome:
 
     @property
     def ok(self) -> bool:
-        """Whether the records reproduce every published cell."""
+        """Report whether the records reproduce every published cell."""
         return self.mismatches.is_empty()
 
 
@@ -94,7 +94,7 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutco
 
 @dataclass(frozen=True)
 class VerificationContext:
-    """What all partitions of one verification share."""
+    """The inputs that all partitions of one verification share."""
 
     release: Release
     work: Path
