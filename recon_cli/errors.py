@@ -143,6 +143,6 @@ class MemoryShortage(ReconError):  # noqa: N818 - no error of ours
 
 
 class BudgetError(ReconError):
-    """What a protection would spend goes beyond the limit of its account; nothing was drawn."""
+    """A protection would exceed the limit of its account; nothing was drawn."""
 
     exit_code = 12

@@ -1,4 +1,4 @@
-"""Sources: published formats read as counts, geounits and coverage."""
+"""Sources: published formats, read as counts, geounits and coverage."""
 
 from recon_cli.sources.formats import NO_MAPPING, DimensionMapping, FileMapping
 from recon_cli.sources.joined import JoinedSource, Part

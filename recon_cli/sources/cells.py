@@ -1,4 +1,4 @@
-"""Every published cell of a release under one running number."""
+"""Numbering of all published cells of a release."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recon_cli.schema import Release
 
 @dataclass(frozen=True)
 class CellIndex:
-    """Cells of all tables in published order; a cell's ordinal is its place here.
+    """Cells of all tables in published order; a cell's ordinal is its index here.
 
     Attributes:
         offsets: Table name → ordinal of its first cell.
@@ -45,22 +45,22 @@ class CellIndex:
         )
 
     def table_name(self, ordinal: int) -> str:
-        """The table of a cell."""
+        """Return the table of a cell."""
         return self.tables[int(self.table_of[ordinal])]
 
     def name(self, ordinal: int) -> str:
-        """How messages name a cell: ``table P12, cell P0120003``."""
+        """Name a cell for messages: ``table P12, cell P0120003``."""
         return f"table {self.table_name(ordinal)}, cell {self.codes[ordinal]}"
 
     def numbers(self, ordinals: Iterable[int]) -> dict[str, tuple[int, ...]]:
-        """Table → numbers of some cells, rising, as coverage patterns have them."""
+        """Map tables to the sorted numbers of some cells, as in coverage patterns."""
         found: dict[str, list[int]] = {}
         for ordinal in sorted(ordinals):
             found.setdefault(self.table_name(ordinal), []).append(int(self.cell_of[ordinal]))
         return {table: tuple(numbers) for table, numbers in found.items()}
 
     def named(self, ordinals: NDArray[np.integer[Any]]) -> dict[str, pl.Series]:
-        """The columns ``table`` and ``cell`` of cells."""
+        """Return the columns ``table`` and ``cell`` of cells."""
         tables = pl.Series(self.tables, dtype=pl.String)
         return {
             "table": tables.gather(self.table_of[ordinals].astype(np.int64)),
@@ -74,7 +74,7 @@ class CellIndex:
         ordinals: NDArray[np.int64],
         values: NDArray[np.int64],
     ) -> pl.DataFrame:
-        """Columns of `COUNTS` from parallel arrays.
+        """Make the columns of `COUNTS` from parallel arrays.
 
         Args:
             geoids: The geoids that ``rows`` points into.

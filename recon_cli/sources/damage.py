@@ -1,7 +1,7 @@
-"""Files of columns, and why one cannot be read, in words that repeat nothing of what stands in it.
+"""Errors of damaged files of columns, without quoting their content.
 
-A file of people may not be quoted in a message, which ends in logs and in mails; what polars says
-of a file quotes up to a thousand of its lines.
+A file about people must not be quoted in a message, which ends up in logs and mails; messages of
+polars quote up to a thousand lines.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _SEPARATORS = ",;\t|"
 
 
 def separator_of(path: Path) -> str:
-    """What is most often between the headers of a CSV file; a comma where there is one column."""
+    """Guess the separator of a CSV file's headers; a comma if there is one column."""
     line = _first_line(path)[1]
     return max(_SEPARATORS, key=lambda mark: line.count(mark.encode()))
 
 
 def remarks_of(path: Path) -> int:
-    """How many lines that begin with ``#`` stand before the headers of a CSV file."""
+    """Count the lines that begin with ``#`` before the headers of a CSV file."""
     return _first_line(path)[0]
 
 
 def _first_line(path: Path) -> tuple[int, bytes]:
-    """The number, from 0, and the text of the first line that is no remark."""
+    """Return the number, from 0, and the text of the first line that is no remark."""
     with path.open("rb") as file:
         number = 0
         while (line := file.readline(100_000)).startswith(b"#"):
@@ -42,7 +42,7 @@ def _first_line(path: Path) -> tuple[int, bytes]:
 
 
 def read_texts(path: Path) -> pl.DataFrame:
-    """A CSV file, a Parquet file or the Parquet files of a folder, every column as text."""
+    """Read a CSV file, a Parquet file or the Parquet files of a folder, every column as text."""
     try:
         if path.is_dir() or path.suffix.lower() == ".parquet":
             files = path / "**/*.parquet" if path.is_dir() else path
@@ -53,12 +53,12 @@ def read_texts(path: Path) -> pl.DataFrame:
 
 
 def unreadable(path: Path, error: Exception) -> SourceError:
-    """The error for a file that could not be read; as for `why_unreadable`."""
+    """Return the error for a file that could not be read; see `why_unreadable`."""
     return SourceError(f"{path}: {why_unreadable(path, error)}")
 
 
 def why_unreadable(path: Path, error: Exception) -> str:
-    """Where and how a file is damaged, without any of its values.
+    """Describe where and how a file is damaged, without any of its values.
 
     Args:
         path: A CSV, Parquet or xlsx file.
@@ -73,9 +73,9 @@ def why_unreadable(path: Path, error: Exception) -> str:
 
 
 def columns_found(columns: Collection[str], known: Collection[str]) -> str:
-    """The columns of a file, of which only known names are named.
+    """List the columns of a file, by name only if known.
 
-    The first line of a file that lacks its header is a record.
+    The first line of a file without header is a record.
     """
     named = [column for column in columns if column in known]
     others = len(columns) - len(named)
@@ -87,7 +87,7 @@ def columns_found(columns: Collection[str], known: Collection[str]) -> str:
 
 
 def _first_broken_line(path: Path, separator: str) -> str:
-    """The first line that is no CSV record of the header's width, and why; empty if none is."""
+    """Describe the first line that is no CSV record of the header's width; empty if none."""
     start = 1
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -106,7 +106,7 @@ def _first_broken_line(path: Path, separator: str) -> str:
 
 
 def _broken_quote(path: Path, separator: str, start: int) -> str:
-    """The line and column of a quote that is not closed, or not where it can be."""
+    """Locate a quote that is not closed, or misplaced."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         line = next((text for number, text in enumerate(file, 1) if number == start), "")
     mark = re.escape(separator)  # between quotes it parts nothing

@@ -1,6 +1,6 @@
-"""What a path holds: files, or the members of folders, zips and gzips, as documents of bytes.
+"""Documents: the files at a path, or the members of folders, zips and gzips, as bytes.
 
-Of JSON what Python's reader would let through or change unseen is refused.
+JSON that Python's reader would accept or change silently is refused.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Document:
 
     Attributes:
         name: Its own name, without folders.
-        label: How messages name it: ``p5.zip:P5-Data.csv``.
-        sheet: Of a sheet: its name; the bytes are those of the workbook.
+        label: Name in messages: ``p5.zip:P5-Data.csv``.
+        sheet: Name of the sheet, if it is one; the bytes are those of the workbook.
         size: Its bytes, where a zip says how many they are unpacked.
     """
 
@@ -70,7 +70,7 @@ class Document:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Its bytes, decompressed.
+        """Open the decompressed bytes.
 
         Raises:
             SourceError: It is damaged.
@@ -82,12 +82,12 @@ class Document:
             raise SourceError(f"{self.label}: damaged or truncated: {error}") from error
 
     def start(self) -> bytes:
-        """Its first bytes, enough to tell what it is."""
+        """Return the first bytes, enough to recognise the format."""
         with self.open() as file:
             return file.read(START)
 
     def read(self) -> bytes:
-        """All its bytes.
+        """Return all bytes.
 
         Raises:
             SourceError: It is damaged, or larger than what is read at once.
@@ -103,7 +103,7 @@ class Document:
 
     @property
     def is_workbook(self) -> bool:
-        """Whether it is a workbook: xlsx, xlsm, xlsb, xls or ods."""
+        """Report whether it is a workbook: xlsx, xlsm, xlsb, xls or ods."""
         start = self.start()
         if not start.startswith(_ZIP):
             return start.startswith(_OLD_WORKBOOK)
@@ -113,7 +113,7 @@ class Document:
 
 
 def open_documents(path: Path) -> tuple[Document, ...]:
-    """The documents at a path, in order of name; a folder or a zip stands for what is in it.
+    """Open the documents at a path, sorted by name; a folder or a zip stands for its content.
 
     Raises:
         SourceError: There is nothing, it is damaged, or a zip holds another zip.
@@ -133,7 +133,7 @@ def open_documents(path: Path) -> tuple[Document, ...]:
 
 
 def document_of(path: Path) -> Document:
-    """A file as it is, not unpacked."""
+    """Open a file as it is, without unpacking."""
     return Document(path.name, str(path), lambda: path.open("rb"))
 
 
@@ -160,7 +160,7 @@ def _members(archive: Document) -> Iterator[Document]:
 
 
 def check_members(label: str, infos: Sequence[zipfile.ZipInfo]) -> None:
-    """Refuse a zip that would take hours, or that stands for two things.
+    """Refuse a zip that would take hours to read, or that is ambiguous.
 
     Raises:
         SourceError: It has too many members, two of one name, or one that unpacks without measure.
@@ -193,10 +193,10 @@ def _member(archive: Document, name: str) -> Iterator[IO[bytes]]:
 
 
 def read_json(document: Document) -> object:
-    """Mappings, lists, texts and whole numbers.
+    """Parse JSON to mappings, lists, texts and integers.
 
-    A number that is not whole, or has too many digits, is the text that it was written as: it is
-    for the reader of counts to refuse it.
+    A number that is not an integer, or has too many digits, stays text, for the reader of counts to
+    refuse.
 
     Raises:
         SourceError: It is damaged, no JSON, or an object has a key twice.
@@ -216,7 +216,7 @@ def read_json(document: Document) -> object:
 
 
 def _whole(text: str) -> int | str:
-    """``12``, ``12.0`` and ``1.2e1`` as 12; others as they were written."""
+    """Convert ``12``, ``12.0`` and ``1.2e1`` to 12; keep others as text."""
     number = Decimal(text)
     if abs(number.adjusted()) >= _MOST_DIGITS or len(number.as_tuple().digits) > _MOST_DIGITS:
         return text

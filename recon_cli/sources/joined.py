@@ -1,4 +1,4 @@
-"""The publications of a register as one source: each read by its own schema and laws.
+"""The publications of a register as one source, each read by its own schema and laws.
 
 All geounits of all publications are held at once.
 """
@@ -33,7 +33,7 @@ class Part:
 
     @property
     def protection(self) -> Protection:
-        """Its laws, of its tables alone; what no statement holds for is exact."""
+        """Return its laws for its tables alone; counts without a statement are exact."""
         own = tuple(table.name for table in self.release.tables)
         statements = tuple(
             replace(each, tables=tuple(f"{self.name}{OF}{name}" for name in each.tables or own))
@@ -42,7 +42,7 @@ class Part:
         return Protection(statements, self.source.protection.is_study)
 
     def cells(self, pattern: CoveragePattern | None) -> dict[str, tuple[int, ...]]:
-        """The published cells of a pattern, under the tables' names in the register."""
+        """Return the published cells of a pattern, with the tables' names in the register."""
         known = {} if pattern is None else pattern.cells
         return {f"{self.name}{OF}{table}": numbers for table, numbers in known.items()}
 
@@ -82,13 +82,13 @@ class JoinedSource:
         self._geounits, self.coverage = self._joined(release, placed)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
-        """Everything at once."""
+        """Yield everything at once."""
         yield GeounitBatch(self._geounits, self._rows)
 
     def _joined(
         self, release: Release, placed: Sequence[pl.DataFrame]
     ) -> tuple[pl.DataFrame, Coverage]:
-        """Columns of `GEOUNITS`, and what their patterns are."""
+        """Return the columns of `GEOUNITS`, and their patterns."""
         every = pl.concat(each.select("geoid", "level") for each in placed).unique().sort("geoid")
         for frame in placed:
             every = every.join(frame, on=["geoid", "level"], how="left", maintain_order="left")
@@ -105,7 +105,7 @@ class JoinedSource:
         return found.select(GEOUNITS.names()).cast(GEOUNITS), coverage
 
     def _pattern(self, level: str, numbers: Sequence[int]) -> CoveragePattern:
-        """What is published of geounits.
+        """Return the published cells of geounits as a pattern.
 
         Args:
             numbers: Their pattern in each publication; −1 where it has no row of them.
@@ -118,7 +118,7 @@ class JoinedSource:
         return CoveragePattern(level, cells)
 
     def _counts(self, part: Part, rows: pl.DataFrame, first: int) -> pl.DataFrame:
-        """A publication's counts in the columns of all.
+        """Convert a publication's counts to the common columns.
 
         Args:
             first: Number of its first law among all.

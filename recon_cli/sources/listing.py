@@ -1,12 +1,12 @@
-"""Geounits that are not in the files: those of a list, or one that stands for any others.
+"""Geounits that are not in the files: those of a list, or one that stands for all others.
 
-People may live in a geounit without any row, unless its absent rows are published zeros, and these
-prove that nobody does: where a cell without a row is unpublished, where a law may publish people
-as zero, or where the tables of the finest level do not count everybody, nothing proves it. Left
-out, such people would be placed with their neighbours, whose records would then be called certain.
-So each coarse geounit whose units may be incomplete gets one more: it stands for all that are not
-listed, has no published cells but proven zeros, and else only the counts of coarser geounits bound
-it.
+People may live in a geounit without any row, unless its absent rows are published zeros that prove
+it empty. They prove nothing where a cell without a row is unpublished, where a law may publish people as
+zero, or where the tables of the finest level do not count everybody. Without such a geounit, its
+people would be placed with their neighbours, whose records would then wrongly be called certain. So
+each coarse geounit whose units may be incomplete gets one more unit: it stands for all unlisted
+ones, has no published cells but proven zeros, and is otherwise bounded only by the counts of
+coarser geounits.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ class IncompleteSource(Source, Protocol):
 
     @property
     def absent(self) -> Mapping[str, CoveragePattern]:
-        """Level → the cells that are zero for a geounit without any row."""
+        """Map levels to the cells that are zero for a geounit without any row."""
 
     @property
     def may_lack_geounits(self) -> bool:
-        """Whether cells without a row are unpublished, of some tables."""
+        """Report whether cells without a row are unpublished, for some tables."""
 
     @property
     def protection(self) -> Protection:
-        """The laws of the counts."""
+        """Return the laws of the counts."""
 
     @property
     def has_statements(self) -> bool:
-        """Whether counts come with intervals."""
+        """Report whether counts have intervals."""
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """The numbers of the files that are not among the counts."""
+        """Return the numbers of the files that are not among the counts."""
 
 
 class CompletedSource:
-    """A source with the geounits that have no row in it; see `complete_geounits`."""
+    """A source completed with the geounits that have no row in it; see `complete_geounits`."""
 
     def __init__(
         self,
@@ -85,11 +85,11 @@ class CompletedSource:
 
     @property
     def coverage(self) -> Coverage:
-        """The source's patterns, and those of the geounits that were added so far."""
+        """Return the source's patterns, and those of the geounits that were added so far."""
         return tuple(self._coverage)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
-        """The source's batches, completed, and one of partitions that only the list has.
+        """Yield the source's batches, completed, and one of partitions that only the list has.
 
         Raises:
             SourceError: As the source does, or a geounit is not in the list.
@@ -126,7 +126,7 @@ class CompletedSource:
         return geounits if geounits["geoid"].is_sorted() else geounits.sort("geoid")
 
     def _add_listed(self, geounits: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-        """With the listed geounits of the same partitions."""
+        """Add the listed geounits of the same partitions."""
         listed = listed.filter(pl.col("level").is_in([each.name for each in self._levels]))
         unknown = geounits.join(listed, on="geoid", how="anti").filter(
             pl.col("level").is_in(listed["level"].unique().implode())
@@ -143,7 +143,7 @@ class CompletedSource:
         return pl.concat([geounits, self._with_pattern(rest)])
 
     def _add_parents(self, geounits: pl.DataFrame, *, of: pl.DataFrame) -> pl.DataFrame:
-        """With the coarse geounits that some others lie in and that have no row themselves."""
+        """Add the coarse geounits that contain others and have no row themselves."""
         for level in self._levels:
             inside = [each for each in self._levels if level.encloses(each) and each != level]
             if not inside:
@@ -163,7 +163,7 @@ class CompletedSource:
         return geounits
 
     def _add_unlisted(self, geounits: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
-        """With one unit for all that may be missing in each coarse geounit with counts."""
+        """Add one unit for all that may be missing in each coarse geounit with counts."""
         unit = self._release.geography.unit
         if self._levels == [unit]:
             return geounits  # no coarser geounit has counts
@@ -189,10 +189,10 @@ class CompletedSource:
         return pl.concat(added)
 
     def _lists_parts_of(self, coarse: Level) -> bool:
-        """Whether all people of a level are in geounits of a finer one that the files have.
+        """Test whether all people of a level are in geounits of a finer level in the files.
 
-        There the counts of a place without any row are zero, so that nobody lives in it; and each
-        that has a row gets a unit for what is not listed.
+        Then the counts of a place without any row are zero, so that nobody lives there; and each
+        place that has a row gets a unit for unlisted ones.
         """
         unit = self._release.geography.unit
         return any(
@@ -202,7 +202,7 @@ class CompletedSource:
         )
 
     def _with_pattern(self, rows: pl.DataFrame, *, is_listed: bool = True) -> pl.DataFrame:
-        """Geounits without a row in the files, with the coverage that this means."""
+        """Add geounits without a row in the files, with the coverage that this implies."""
         numbers: dict[str, int] = {}
         for name in rows["level"].unique().sort():
             absent = self._absent.get(name)
@@ -226,8 +226,8 @@ def complete_geounits(
     one, where a geounit that is not in the files may have people, every coarse geounit gets a unit
     for what is not listed, its geoid filled up with `UNLISTED`, unless the published totals of its
     units make up its own, or counts of a level between them hold everybody and are zero where there
-    is no row: then each geounit of that level gets one.
-    In both cases coarse geounits that others lie in are added.
+    is no row: then each geounit of that level gets one. In both cases coarse geounits that others
+    lie in are added.
 
     Args:
         source: Batches of whole partitions.
@@ -240,7 +240,7 @@ def complete_geounits(
 
 
 def _absent_is_empty(release: Release, source: IncompleteSource, level: str) -> bool:
-    """Whether the published zeros of a geounit without any row prove that nobody lives there."""
+    """Test whether the published zeros of a geounit without any row prove it empty."""
     if level not in source.absent:
         return False
     zeros = _proven_zeros(source.protection, level, source.absent[level].cells)
@@ -252,14 +252,14 @@ def _absent_is_empty(release: Release, source: IncompleteSource, level: str) -> 
 def _proven_zeros(
     protection: Protection, level: str, cells: Mapping[str, tuple[int, ...]]
 ) -> dict[str, tuple[int, ...]]:
-    """Of some cells those whose published zero is a true one."""
+    """Return those cells whose published zero is a true one."""
     return {
         table: numbers for table, numbers in cells.items() if protection.is_true_zero(table, level)
     }
 
 
 def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
-    """A list of geounits: a CSV or Parquet file with a column ``geoid``.
+    """Read a list of geounits: a CSV or Parquet file with a column ``geoid``.
 
     Returns:
         Columns ``geoid, level``, sorted.
@@ -272,7 +272,7 @@ def read_geounit_list(release: Release, path: Path) -> pl.DataFrame:
 
 
 def list_geounits(release: Release, geoids: Iterable[str | None], name: str) -> pl.DataFrame:
-    """Geoids with their levels; as for `read_geounit_list`, ``name`` is what messages say."""
+    """Return geoids with their levels; as `read_geounit_list`, ``name`` is used in messages."""
     frame = pl.DataFrame({"geoid": list(geoids)}, schema={"geoid": pl.String})
     geography = release.geography
     frame = frame.with_columns(level=geography.level_names(pl.col("geoid")))
@@ -299,7 +299,7 @@ def list_geounits(release: Release, geoids: Iterable[str | None], name: str) -> 
 
 
 def _holds_everybody(coarse: pl.DataFrame, units: pl.DataFrame) -> pl.Series:
-    """For each coarse geounit whether the totals of its units are known and make up its own.
+    """Test for each coarse geounit whether the known totals of its units add up to its own.
 
     Args:
         coarse: Columns ``geoid, population``, of one level.
@@ -321,7 +321,7 @@ def _holds_everybody(coarse: pl.DataFrame, units: pl.DataFrame) -> pl.Series:
 
 
 def read_place_names(path: Path) -> dict[str, str]:
-    """Geoid → name, from a CSV or Parquet file with the columns ``geoid`` and ``name``.
+    """Read place names from a CSV or Parquet file with the columns ``geoid`` and ``name``.
 
     Places of any level; those without a name are left out.
 
@@ -338,7 +338,7 @@ def read_place_names(path: Path) -> dict[str, str]:
 
 
 def _columns(path: Path, *names: str) -> pl.DataFrame:
-    """Columns of a file as text."""
+    """Read columns of a file as text."""
     frame = read_texts(path)
     if missing := [name for name in names if name not in frame.columns]:
         what = columns_found(frame.columns, names)

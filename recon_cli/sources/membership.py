@@ -1,4 +1,4 @@
-"""Which areas each unit lies in: the lookup files that offices publish with their areas."""
+"""Membership files: the areas of each unit, in look-ups that offices publish."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _JOINED: Final = "+"
 
 
 def read_membership(release: Release, files: Mapping[Path, Mapping[str, str]]) -> Membership:
-    """A lookup of all levels of ``release``: one file, or several that list the same units.
+    """Read a look-up of all levels of ``release``: one file, or several that list the same units.
 
-    A CSV or Parquet file with a column for each level that it tells of. Rows may occur more than
-    once, and other columns are ignored, so that a lookup of finer places than the units is one.
+    A CSV or Parquet file with a column for each of its levels. Rows may occur more than once, and
+    other columns are ignored, so that a look-up of finer places than the units works, too.
 
     Args:
         files: File → level → its column, where that is called something else. Several files have
@@ -72,7 +72,7 @@ def read_membership(release: Release, files: Mapping[Path, Mapping[str, str]]) -
 
 
 def _units(path: Path, codes: pl.DataFrame, unit: str, levels: Sequence[str]) -> pl.DataFrame:
-    """The distinct rows of a file, and where each is first; without its column each is a unit."""
+    """Return the distinct rows of a file, and where each is first."""
     if unit not in codes.columns:
         parts = [pl.col(level).fill_null("") for level in levels[1:]]
         codes = codes.with_columns(pl.concat_str(parts, separator=_JOINED).alias(unit))
@@ -82,12 +82,12 @@ def _units(path: Path, codes: pl.DataFrame, unit: str, levels: Sequence[str]) ->
 
 
 def _line(path: Path) -> str:
-    """What messages call a place in a file, before its number."""
+    """Name a line of a file in messages, before its number."""
     return f"{path}: {'row' if path.suffix.lower() == '.parquet' else 'line'}"
 
 
 def _joined(unit: str, found: Mapping[Path, pl.DataFrame], levels: Sequence[str]) -> pl.DataFrame:
-    """All files by their units, columns in the order of ``levels``."""
+    """Join all files by their units, with columns in the order of ``levels``."""
     first, *others = found
     units = found[first]
     for path in others:
@@ -101,7 +101,7 @@ def _joined(unit: str, found: Mapping[Path, pl.DataFrame], levels: Sequence[str]
 
 
 def _read(path: Path) -> pl.DataFrame:
-    """The file as text, with the number of each row."""
+    """Read the file as text, with the number of each row."""
     frame = read_texts(path)
     if path.suffix.lower() == ".parquet":
         return frame.with_row_index(_ROW, offset=1)
@@ -110,7 +110,7 @@ def _read(path: Path) -> pl.DataFrame:
 
 
 def _refuse_damaged_lines(path: Path) -> None:
-    """Refuse a line that is cut off, and the header once more, which would be read as units."""
+    """Refuse a line that is cut off, and a repeated header, which would be read as units."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=separator_of(path))
         header = next(reader, [])

@@ -1,9 +1,9 @@
-"""Packaged layouts of record files: what whoever published them calls columns and codes.
+"""Packaged layouts of record files: the publisher's names of columns and codes.
 
-A layout is a YAML file in ``record_layouts/``. ``place`` names the columns that make a unit's
+A layout is a YAML file in ``record_layouts/``. ``place`` names the columns that form a unit's
 geoid, with the digits of each; ``columns`` and ``values`` are those of a `Translation`;
-``numbered`` says which number the first value of a feature has where its values are numbered in
-their order; and ``highest`` up to which number a file goes beyond the release's last one.
+``numbered`` has the number of a feature's first value if its values are numbered in order; and
+``highest`` the number up to which a file goes beyond the release's last value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def layout_names() -> tuple[str, ...]:
 
 
 def record_layout(name: str, release: Release) -> Translation:
-    """Return a packaged layout as a translation into a release's columns, of those that it has.
+    """Return a packaged layout as a translation into the columns that a release has.
 
     Raises:
         ConfigError: There is no such layout; the message begins with the key.
@@ -55,7 +55,7 @@ def record_layout(name: str, release: Release) -> Translation:
 
 
 def _numbered(release: Release, column: str, first: int) -> dict[str, Value | None]:
-    """Codes of a feature's values in their order, with and without leading zeros."""
+    """Map numbers, with and without leading zeros, to a feature's values in order."""
     values = release.features[release.feature_index[column]].values
     width = len(str(first + len(values) - 1))
     codes: dict[str, Value | None] = {}

@@ -1,7 +1,7 @@
-"""Files of records that the program did not make, in the words of whoever made them.
+"""Files of records from elsewhere, in the publisher's terms.
 
-One file, a folder of parts, or a stage's. Records are read a partition at a time, and of them the
-needed columns only.
+One file, a folder of parts, or a stage's. Records are read a partition at a time, with only the
+needed columns.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _SHOWN: Final = 12
 
 @dataclass(frozen=True)
 class Translation:
-    """What a file calls things.
+    """Names and codes of a file.
 
     Attributes:
         columns: Header in the file → column of the release.
         values: Column of the release → code in the file → value of the release, or None.
-        sheet: Of a workbook: the name of the sheet.
+        sheet: Name of a workbook's sheet.
         joined: Column of the release → headers whose texts make it one after the other, with the
             digits of each.
     """
@@ -49,7 +49,7 @@ class Translation:
     joined: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def check(self, release: Release, others: Collection[str]) -> None:
-        """Refuse what the release does not have.
+        """Refuse names that the release does not have.
 
         Args:
             others: Columns beyond the release's that the file may have.
@@ -75,9 +75,9 @@ class Translation:
                 _check_values(release, column, codes)
 
     def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """The frame with the release's columns and values.
+        """Translate a frame to the release's columns and values.
 
-        A code that `values` does not name stays what it is.
+        A code that `values` does not name is kept.
 
         Raises:
             ConfigError: The frame lacks a column, or has one already; the message begins with the
@@ -118,7 +118,7 @@ AS_IT_IS = Translation()
 
 @dataclass(frozen=True)
 class Slice:
-    """What a file has in one partition.
+    """The records of a file in one partition.
 
     Attributes:
         digest: Changes when they do.
@@ -148,7 +148,7 @@ class RecordFile:
     translation: Translation = AS_IT_IS
 
     def slices(self) -> dict[str, Slice]:
-        """The partitions that the file has records in.
+        """Return the partitions that the file has records in.
 
         Raises:
             SourceError: It cannot be read, or has no geoids.
@@ -171,7 +171,7 @@ class RecordFile:
         return {name: Slice(rows, digest) for name, rows in sorted(counts.iter_rows())}
 
     def read(self, partition: str, columns: Sequence[str], span: Span = EVERYWHERE) -> pl.DataFrame:
-        """The records of a partition in ``span``; those of ``columns`` that there are."""
+        """Read the records of a partition in ``span``, with those of ``columns`` that exist."""
         if self.layout == "stage":
             return read_partition(self.path, partition, span, columns)
         if self.layout == "folder":
@@ -185,7 +185,7 @@ class RecordFile:
         return self._collect(_narrowed(scan, columns))
 
     def columns(self) -> list[str]:
-        """Names of all columns."""
+        """Return the names of all columns."""
         if self.layout == "stage":
             manifest = read_manifest(self.path, command="the stage that makes it")
             return read_partition(self.path, manifest.partitions[0].partition).columns
@@ -200,9 +200,9 @@ class RecordFile:
             raise ConfigError(f"{paths[0]}: {error}") from error
 
     def first_record(self, column: str, values: Collection[str]) -> int | None:
-        """The number of the first record of a single file with one of ``values``, from 1.
+        """Return the number, from 1, of the first record of a single file with one of ``values``.
 
-        None where the file has no such column, or there are several files.
+        None if the file has no such column, or there are several files.
         """
         if self.layout != "file" or column not in self.columns():
             return None
@@ -235,13 +235,13 @@ class RecordFile:
 def open_records(
     name: str, path: Path, release: Release, translation: Translation = AS_IT_IS
 ) -> RecordFile:
-    """Find out what ``path`` is.
+    """Recognise the kind of ``path``.
 
     Args:
         path: A Parquet, CSV or xlsx file, a folder of partitions, a stage folder, or a work
             folder, which stands for its ``microdata/``.
         release: Names the geoid column and the partitions.
-        translation: What the file calls things; the folder of a stage has the release's words.
+        translation: Names and codes of the file; the folder of a stage has the release's own.
 
     Raises:
         ConfigError: There is no such file, or it is of another kind.
@@ -277,7 +277,7 @@ def open_records(
 
 
 def known_columns(release: Release) -> tuple[str, ...]:
-    """The columns that records of a release may have."""
+    """Return the columns that records of a release may have."""
     options = [option for feature in release.features for option in feature.options]
     features = [feature.name for feature in release.features]
     return (release.geoid_column, *features, *release.recode_by_name, *options)
@@ -295,7 +295,7 @@ def _scan(path: Path, sheet: str | None) -> pl.LazyFrame:
 
 @lru_cache(maxsize=2)
 def _workbook(path: Path, name: str | None, _changed: int) -> pl.DataFrame:
-    """A sheet with one header row; read once, as long as it does not change."""
+    """Read a sheet with one header row; cached while it does not change."""
     sheet = read_sheet(document_of(path), name)
     rows = pl.concat(list(sheet.batches())).sort(ROW)
     rows = rows.with_columns(pl.exclude(ROW).str.strip_chars())  # an indent is no value

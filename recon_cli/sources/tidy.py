@@ -1,8 +1,8 @@
 """The ``tidy`` source: one row per published count, in CSV or Parquet files.
 
-Counts of a geounit may be anywhere in the files, so they are read in groups of partitions: a
-first pass checks every row and counts the rows of each partition, then each group is a query of
-its own. Memory depends on the group, not on the files.
+Counts of a geounit may be anywhere in the files, so they are read in groups of partitions: a first
+pass checks every row and counts the rows of each partition, then each group is a query of its own.
+Memory depends on the group, not on the files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Cells = tuple[int, tuple[int, ...]]
 
 
 class TidySource:
-    """Tidy files, opened and checked; see `open_tidy`."""
+    """Opened and checked tidy files; see `open_tidy`."""
 
     def __init__(
         self,
@@ -71,27 +71,27 @@ class TidySource:
 
     @property
     def coverage(self) -> Coverage:
-        """One pattern a level, or one for each distinct set of cells; finest level first."""
+        """Return one pattern a level, or one for each distinct set of cells; finest level first."""
         return tuple(self._pattern(cells) for cells in self._patterns)
 
     @property
     def has_statements(self) -> bool:
-        """Whether counts come with intervals: then they have the columns of `STATEMENTS`."""
+        """Report whether counts have intervals: then they have the columns of `STATEMENTS`."""
         return self._files[0].has_statements
 
     @property
     def absent(self) -> dict[str, CoveragePattern]:
-        """Level → the cells that are zero for a geounit without any row."""
+        """Map levels to the cells that are zero for a geounit without any row."""
         patterns = (self._pattern((rank, ())) for rank in self._zeros)
         return {pattern.level: pattern for pattern in patterns}
 
     @property
     def may_lack_geounits(self) -> bool:
-        """Whether cells without a row are unpublished, of some tables."""
+        """Report whether cells without a row are unpublished, for some tables."""
         return bool(self._unpublished)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
-        """One batch for each group of partitions.
+        """Yield one batch for each group of partitions.
 
         Raises:
             SourceError: A geounit's cell occurs twice, or a file changed or broke.
@@ -118,7 +118,7 @@ class TidySource:
         )
 
     def _partition_groups(self, group_rows: int) -> list[tuple[str, str]]:
-        """First and last partition of each group: neighbours with up to ``group_rows`` rows."""
+        """Return first and last partition of groups of neighbours of up to ``group_rows`` rows."""
         level = self._release.geography.partition_level
         prefix = level.enclosing(pl.col("geoid")).alias("partition")
         sizes = pl.concat([file.collect(file.rows.group_by(prefix).len()) for file in self._files])
@@ -126,9 +126,9 @@ class TidySource:
         return partition_groups(totals.iter_rows(), group_rows)
 
     def _group(self, group: tuple[str, str]) -> pl.DataFrame:
-        """Columns ``geoid, rank, ordinal, value`` of some partitions, sorted and distinct.
+        """Read ``geoid, rank, ordinal, value`` of some partitions, sorted and distinct.
 
-        Where there are statements also ``low, high, law``.
+        With statements also ``low, high, law``.
         """
         columns = ["geoid", "rank", "ordinal", "value", "row"]
         columns += ["marker", "least", "most"] if self.has_statements else []
@@ -157,9 +157,9 @@ class TidySource:
         )
 
     def _cells_with_zeros(self) -> dict[int, tuple[int, ...]]:
-        """Digits of each level with rows → cells that are zero where they have no row, rising.
+        """Map digits of each level with rows to the sorted cells that are zero without a row.
 
-        Those of the tables with rows at the level, but for sums that no row mentions.
+        These are the cells of the tables with rows at the level, except sums that no row mentions.
         """
         mentions = pl.concat(
             [
@@ -184,7 +184,7 @@ class TidySource:
         return zeros
 
     def _distinct_patterns(self) -> list[_Cells]:
-        """Each distinct set of cells beyond those with zeros, finest level first."""
+        """Return each distinct set of cells beyond those with zeros, finest level first."""
         if not self._unpublished:
             return [(rank, ()) for rank in self._zeros]
         patterns: set[_Cells] = set()
@@ -199,7 +199,7 @@ class TidySource:
         return sorted(patterns, key=lambda cells: (-cells[0], cells[1]))
 
     def _units(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Columns ``geoid, rank, pattern`` of the geounits in ``rows``."""
+        """Return ``geoid, rank, pattern`` of the geounits in ``rows``."""
         index = {cells: i for i, cells in enumerate(self._patterns)}
         if not self._unpublished:
             units = rows.select("geoid", "rank").unique(maintain_order=True)
@@ -216,9 +216,9 @@ class TidySource:
         )
 
     def _cell_sets(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Columns ``rank, ordinal, geoid``: each distinct list of cells and who has it.
+        """Return ``rank, ordinal, geoid``: each distinct list of cells and a geounit that has it.
 
-        Only cells that are unpublished where they have no row are in the lists.
+        Only cells that are unpublished without a row are in the lists.
         """
         tables = pl.Series(self._cells.tables).is_in(list(self._unpublished)).to_numpy()
         own = np.flatnonzero(tables[self._cells.table_of])
@@ -252,11 +252,7 @@ def open_tidy(
 
     Args:
         paths: ``.csv`` and ``.parquet`` files, or folders of them, together one publication.
-        absent: What a cell without a row means. ``zero``: a table with any row at a level is
-            published for every geounit of that level in the files, and a cell without a row is
-            zero; only sums of other cells that no row of the level mentions are not published.
-            ``unpublished``: only what has a row is published, zeros too have rows. Where a
-            geounit without any row may have people, `complete_geounits` adds it.
+        absent: Meaning of a cell without a row. ``zero``: a table with any row at a level is
         protection: By which law each count was published. Without it all are exact, but for
             those whose ``low`` or ``high`` the files give.
         group_rows: Rows that are held at once, about, unless one partition has more.
@@ -276,7 +272,7 @@ def open_tidy(
 
 
 def tidy_files(path: Path) -> list[Path]:
-    """A file, or the tidy files of a folder."""
+    """Return a file, or the tidy files of a folder."""
     if not path.is_dir():
         return [path]
     found = [each for each in sorted(path.rglob("*")) if each.suffix.lower() in _SUFFIXES]
@@ -292,7 +288,7 @@ def tidy_frame(
     absent: AbsentCells = "zero",
     protection: Protection | None = None,
 ) -> TidySource:
-    """A frame in memory as tidy source; see `open_tidy`.
+    """Open a frame in memory as a tidy source; see `open_tidy`.
 
     Args:
         counts: Columns ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
@@ -308,7 +304,7 @@ def tidy_frame(
 
 
 def tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str]:
-    """Names of the tables of which only what has a row is published.
+    """Return the names of the tables of which only cells with a row are published.
 
     Raises:
         ConfigError: A word or a table is unknown.
@@ -327,10 +323,9 @@ def tables_without_zeros(release: Release, absent: AbsentCells) -> frozenset[str
 def with_zeros(
     release: Release, tables: Sequence[Table], levels: Collection[str], counts: pl.DataFrame
 ) -> pl.DataFrame:
-    """Counts with a zero for each cell that nobody is counted in at a level.
+    """Add a zero for each cell that counts nobody at a level.
 
-    A tidy file that has no row of a table, or of a sum of other cells, says that it was not
-    published there.
+    In a tidy file, a table or a sum of other cells without any row is unpublished.
 
     Args:
         counts: Columns of `COUNTS`, non-zero counts.

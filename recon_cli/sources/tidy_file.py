@@ -49,7 +49,7 @@ class TidyFile:
     """A file with recognised columns; rows are read lazily.
 
     Attributes:
-        noun: What messages call a row: ``line`` of a CSV, where the header is 1, or ``row``.
+        noun: Name of a row in messages: ``line`` of a CSV, where the header is 1, or ``row``.
         rows: Columns ``row, geoid, table, cell, count`` as they were written (``table`` and
             ``level`` only where the file has them), ``number`` (of the cell, where there is a
             table) and ``value``; ``number`` and ``value`` are null where the text is no such
@@ -67,11 +67,11 @@ class TidyFile:
     has_statements: bool = False
 
     def where(self, row: int) -> str:
-        """How messages name a row."""
+        """Name a row for messages."""
         return f"{self.path}: {self.noun} {row}"
 
     def placed(self, release: Release) -> Self:
-        """With the rank of each row's level; codes of areas as their geoids.
+        """Add the rank of each row's level; convert codes of areas to geoids.
 
         Raises:
             SourceError: There is a column ``level``, and geoids tell it themselves.
@@ -92,17 +92,17 @@ class TidyFile:
         return replace(self, rows=rows.with_columns(geography.ranks(pl.col("geoid")).alias("rank")))
 
     def cells(self, published: pl.DataFrame) -> pl.LazyFrame:
-        """The rows with the ordinal of their cell, null where it is not published there.
+        """Return the rows with the ordinal of their cell, null where it is not published.
 
         Args:
-            published: What `published_cells` returns.
+            published: Result of `published_cells`.
         """
         keys = ["table", "number", "rank"] if self.by_table else ["cell", "rank"]
         places = published.select(*keys, "ordinal").lazy()
         return self.rows.join(places, on=keys, how="left")
 
     def check(self, release: Release, published: pl.DataFrame) -> None:
-        """Look at every row.
+        """Check every row.
 
         Raises:
             SourceError: The first row that is not a published count, or there are no rows.
@@ -119,7 +119,7 @@ class TidyFile:
             raise SourceError(f"{self.path}: expected published counts, found a file without rows")
 
     def _wrong_value(self) -> pl.Expr:
-        """Rows whose count cannot be read; what markers mean is not looked at."""
+        """Return whether a row's count cannot be read; the meaning of markers is not checked."""
         if not self.has_statements:
             return ~pl.col("value").is_between(0, MAX_COUNT).fill_null(value=False)
         within = [
@@ -142,7 +142,7 @@ class TidyFile:
 
 
 def published_cells(release: Release) -> pl.DataFrame:
-    """Columns ``table, number, cell (code), rank, ordinal``: one row per cell and level."""
+    """Return ``table, number, cell (code), rank, ordinal``: one row per cell and level."""
     index = CellIndex.of(release)
     rows = [
         (table.name, cell.number, code, release.geography.by_name[level].rank, ordinal)
@@ -166,7 +166,6 @@ def open_file(path: Path, *, has_statements: bool = False) -> TidyFile:
 
     Args:
         has_statements: Whether counts may be other than exact. A file with a column ``low`` or
-            ``high`` has statements in any case.
 
     Raises:
         SourceError: There is no such file, it is damaged, or its columns are others.
@@ -183,7 +182,7 @@ def open_file(path: Path, *, has_statements: bool = False) -> TidyFile:
 
 
 def is_tidy(path: Path) -> bool:
-    """Whether the first line of a CSV file names the columns of tidy counts."""
+    """Test whether the first line of a CSV file names the columns of tidy counts."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             columns = next(csv.reader([file.readline(1000)]), [])
@@ -222,7 +221,7 @@ def _open_csv(path: Path, has_statements: bool) -> TidyFile:
 
 
 def _separator(path: Path) -> str:
-    """What stands between the columns: the one of four that the first line has most of."""
+    """Guess the separator: the one of four that is most frequent in the first line."""
     with path.open("rb") as file:
         if file.read(2) in _UTF_16:
             raise SourceError(f"{path}: this is UTF-16 text; save it as UTF-8 (iconv -f utf-16)")
@@ -230,7 +229,7 @@ def _separator(path: Path) -> str:
 
 
 def _with_statements(rows: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
-    """Columns ``value, marker, least, most``, and whether a given end is no whole number."""
+    """Return ``value, marker, least, most``, and whether a given end is no integer."""
     text = pl.col("count").cast(pl.String).str.strip_chars()
     value = _number(text)
     given = {
@@ -250,13 +249,13 @@ def _with_statements(rows: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> p
 
 
 def _number(text: pl.Expr) -> pl.Expr:
-    """Text as a whole number, else null; a whole number may be written with a zero fraction."""
+    """Parse text as an integer, else null; a zero fraction is allowed."""
     digits = text.str.replace(ZERO_FRACTION, "").str.extract(r"^([-+]?[0-9]{1,10})$", 1)
     return digits.str.strip_prefix("+").cast(pl.Int64, strict=False)
 
 
 def _whole(column: str, most: int) -> pl.Expr:
-    """Text of up to ``most`` digits, perhaps with a zero fraction, as a number, else null."""
+    """Parse text of up to ``most`` digits, with an optional zero fraction, else null."""
     text = pl.col(column).str.strip_chars().str.replace(ZERO_FRACTION, "")
     return pl.when(text.str.contains(f"^[0-9]{{1,{most}}}$")).then(
         text.cast(pl.Int64, strict=False)
@@ -264,12 +263,12 @@ def _whole(column: str, most: int) -> pl.Expr:
 
 
 def open_frame(counts: pl.DataFrame, name: str, *, has_statements: bool = False) -> TidyFile:
-    """A frame as if it had been read from a Parquet file."""
+    """Open a frame as if it had been read from a Parquet file."""
     return _typed(Path(name), counts.lazy().with_row_index("row", offset=1), has_statements)
 
 
 def _typed(path: Path, rows: pl.LazyFrame, has_statements: bool) -> TidyFile:
-    """Rows whose columns have types of their own."""
+    """Open rows whose columns are typed."""
     schema = _schema(path, rows)
     by_table = _has_table(path, schema)
     has_statements |= not schema.keys().isdisjoint(_ENDS)
@@ -302,7 +301,7 @@ def _typed(path: Path, rows: pl.LazyFrame, has_statements: bool) -> TidyFile:
 
 
 def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:
-    """The file's columns without the row number."""
+    """Return the file's columns without the row number."""
     try:
         schema = dict(rows.collect_schema())
     except pl.exceptions.NoDataError as error:
@@ -314,7 +313,7 @@ def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:
 
 
 def _has_table(path: Path, columns: Iterable[str]) -> bool:
-    """Whether the columns are those of the form with tables; refuses any others."""
+    """Test whether the columns are those of the form with tables; refuse any others."""
     found = list(columns)
     if set(found) - {LEVEL, *_ENDS} not in _FORMS:
         missing = sorted(_FORMS[0] - set(found))
@@ -334,7 +333,7 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
-    """What is wrong with a row: its geoid, its cell, its level or its count."""
+    """Describe the error of a row: its geoid, its cell, its level or its count."""
     geoid = row["geoid"]
     if isinstance(release.geography, AreaGeography):
         problem = _no_area(row, release.geography)
@@ -354,7 +353,7 @@ def _explain(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
 
 
 def _no_area(row: Mapping[str, Any], geography: AreaGeography) -> str:
-    """What is wrong with a row's code or level; empty if nothing."""
+    """Describe the error of a row's code or level; empty if there is none."""
     code, level = row[_WRITTEN], row.get(LEVEL)
     known = [name for name in geography.geoids if name != ALL]
     if LEVEL in row and level not in known:
@@ -370,7 +369,7 @@ def _no_area(row: Mapping[str, Any], geography: AreaGeography) -> str:
 
 
 def _explain_cell(row: Mapping[str, Any], by_table: bool, release: Release) -> str:
-    """What is wrong with a row whose place is known."""
+    """Describe the error of a row whose place is known."""
     geoid = row["geoid"]
     table, problem = _find_table(row, by_table, release)
     if problem:
@@ -392,7 +391,7 @@ def _explain_cell(row: Mapping[str, Any], by_table: bool, release: Release) -> s
 
 
 def _remedy(count: str) -> str:
-    """What to do about a text that is no count."""
+    """Suggest a remedy for a text that is no count."""
     joined = _GROUPS.sub("", count.strip())
     if (thousands := re.fullmatch(r"([0-9]{1,3})\.000", count.strip())) is not None:
         return f"; write it as {thousands[1]} or as {joined}, whichever it is"
@@ -402,7 +401,7 @@ def _remedy(count: str) -> str:
 
 
 def _find_table(row: Mapping[str, Any], by_table: bool, release: Release) -> tuple[str, str]:
-    """The row's table, and what is wrong with its table or cell, empty if nothing."""
+    """Return the row's table, and the error of its table or cell, empty if there is none."""
     cell = row["cell"]
     if not by_table:
         homes = {code: table.name for table in release.tables for code in table.codes}

@@ -1,7 +1,7 @@
-"""The folder in which counts are kept while files are read, which is gone when its source is.
+"""The folder of temporary counts while files are read, removed with its source.
 
-A process that is killed leaves it. Each holds a lock on its folder, which the system releases when
-the process ends: a folder of this user without a lock is nobody's any more.
+A killed process leaves its folder. Each process holds a lock on its folder, which the system
+releases when the process ends: a folder of this user without a lock is abandoned.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class UnpackedFolder:
             self.remove()
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove it with its content."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
@@ -43,7 +43,7 @@ class UnpackedFolder:
 
 
 def remove_abandoned() -> list[Path]:
-    """Remove the folders that killed processes of this user left; give their paths."""
+    """Remove the folders that killed processes of this user left; return their paths."""
     removed = []
     for path in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):
         handle = _lock(path)
@@ -55,7 +55,7 @@ def remove_abandoned() -> list[Path]:
 
 
 def _lock(path: Path) -> int | None:
-    """Lock a folder of this user; the handle that holds the lock, None if a process has it."""
+    """Lock a folder of this user; return the handle, or None if another process holds it."""
     if sys.platform == "win32":
         return None
     try:

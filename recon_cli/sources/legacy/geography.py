@@ -1,4 +1,4 @@
-"""The geographic header, chunk by chunk: record numbers, levels and geoids; and in brief."""
+"""The geographic header, in chunks or in brief: record numbers, levels and geoids."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class GeographyReader:
         self._codes = list(layout.summary_levels.values())
 
     def chunks(self) -> Iterator[Records]:
-        """Consecutive records, about ``chunk_records`` at a time.
+        """Yield consecutive records, about ``chunk_records`` at a time.
 
         Raises:
             SourceError: A line is too short, or a record number or geoid is malformed.
@@ -100,10 +100,10 @@ class GeographyReader:
         )
 
     def _levels(self, block: LineBlock, spans: SpansOf) -> NDArray[np.int64]:
-        """Index of each record's level, -1 for records to skip.
+        """Return the index of each record's level, -1 for records to skip.
 
-        A record with a geographic component describes only a part of its geounit, such as the
-        urban part, so it is skipped like a summary level without tables.
+        A record with a geographic component describes only a part of its geounit, such as the urban
+        part, so it is skipped like a summary level without tables.
         """
         code = _text(block, spans("SUMLEV"))
         component = _text(block, spans("GEOCOMP"))
@@ -116,7 +116,7 @@ class GeographyReader:
     def _geoids(
         self, block: LineBlock, spans: SpansOf, rows: NDArray[np.int64], code: str
     ) -> NDArray[np.bytes_]:
-        """Geoids of records of one level, from the fields that make them up."""
+        """Assemble geoids of records of one level from their fields."""
         parts = []
         for field, digits in self._header.geoid_fields(code):
             starts, stops = (edge[rows] for edge in spans(field))
@@ -137,12 +137,12 @@ class GeographyReader:
 
 
 def geoid_keys(geoids: pl.Series, level: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Digits of the geoid, filled up to 15 so that a state's keys are a range, then the level."""
+    """Return the geoid's digits, padded to 15 so that a state's keys are a range, then level."""
     return geoids.str.pad_end(15, "0").cast(pl.Int64).to_numpy() * 8 + level
 
 
 def _text(block: LineBlock, spans: Spans) -> NDArray[np.bytes_]:
-    """One field of every line, blanks at its end removed."""
+    """Return one field of every line, without trailing blanks."""
     starts, stops = spans
     width = max(int((stops - starts).max(initial=0)), 1)
     at = starts[:, None] + np.arange(width)
@@ -203,7 +203,7 @@ def _summarise(lines: LineReader, label: str, layout: Layout) -> Summary:
 
 
 def _decode(data: bytes, layout: Layout) -> str:
-    """Text of header records: Latin-1 where columns are fixed, else UTF-8 if it is that."""
+    """Decode header records: Latin-1 for fixed columns, else UTF-8 if valid."""
     if layout.header.separator == ",":
         return data.decode("latin-1")
     try:

@@ -1,6 +1,6 @@
 """The geographic header in its two forms: fixed columns to 2010, delimited since 2020.
 
-Both are Latin-1 or plain ASCII where it matters: a byte a character.
+Both are Latin-1 or plain ASCII where it matters: one byte is one character.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DIGITS: Final = {"STATE": 2, "COUNTY": 3, "TRACT": 6, "BLKGRP": 1, "BLOCK": 4}
 
 
 def geoid_digits(code: str) -> int:
-    """Digits of the geoids of a summary level.
+    """Return the number of digits of the geoids of a summary level.
 
     >>> geoid_digits("140")
     11
@@ -50,7 +50,7 @@ class FixedHeader:
     """Records of 500 characters, as in 2010.
 
     Attributes:
-        separator: What is between the columns of the segments beside it.
+        separator: Separator of the columns of the segments beside it.
         about_size: Bytes of a record, about.
     """
 
@@ -83,20 +83,20 @@ class FixedHeader:
         return lambda field: (starts + self.fields[field].start, starts + self.fields[field].stop)
 
     def geoid_fields(self, code: str) -> tuple[tuple[str, int], ...]:
-        """The fields that make up a geoid of a summary level, each with its digits."""
+        """Return the fields of a summary level's geoid, each with its digits."""
         return tuple((name, DIGITS[name]) for name in GEOID_FIELDS[code])
 
     def place(self, field: str) -> str:
-        """How messages say where a field is."""
+        """Locate a field for messages."""
         place = self.fields[field]
         return f"characters {place.start + 1} to {place.stop}"
 
     def value(self, record: str, field: str) -> str:
-        """A field of one line of text, without blanks around it."""
+        """Return a field of one line of text, without surrounding blanks."""
         return record[self.fields[field]].strip()
 
     def text(self, fields: Fields, height: int) -> bytes:
-        """Records: a matrix of spaces, filled field by field.
+        """Write records: a matrix of spaces, filled field by field.
 
         Raises:
             SourceError: A value is too wide.
@@ -160,19 +160,19 @@ class DelimitedHeader:
         return of
 
     def geoid_fields(self, code: str) -> tuple[tuple[str, int], ...]:
-        """One field has the whole geoid."""
+        """Return the one field with the whole geoid."""
         return (("GEOCODE", geoid_digits(code)),)
 
     def place(self, field: str) -> str:
-        """How messages say where a field is."""
+        """Locate a field for messages."""
         return f"column {self.fields[field] + 1}"
 
     def value(self, record: str, field: str) -> str:
-        """A field of one line of text, without blanks around it."""
+        """Return a field of one line of text, without surrounding blanks."""
         return record.split(self.separator)[self.fields[field]].strip()
 
     def text(self, fields: Fields, height: int) -> bytes:
-        """Records, columns without a value empty."""
+        """Write records, with empty columns where there is no value."""
         names = {column: name for name, column in self.fields.items()}
         values = [fields.get(names.get(column, ""), "") for column in range(self.columns)]
         records = pl.DataFrame({"height": range(height)}).select(
@@ -186,7 +186,7 @@ class DelimitedHeader:
 
 
 def _line_starts(block: LineBlock, label: str, length: int) -> NDArray[np.int64]:
-    """Where each line starts; refuses lines that are shorter than a record."""
+    """Return where each line starts; refuse lines that are shorter than a record."""
     stops = np.flatnonzero(block.data == NEWLINE)
     starts = np.concatenate([[0], stops[:-1] + 1])
     lengths = stops - starts

@@ -1,4 +1,4 @@
-"""Where the legacy files keep the tables of a release, and which members of a state they are."""
+"""Layouts: where legacy files keep the tables of a release, and the members of a state."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Placement:
 
     @property
     def stop(self) -> int:
-        """One past the table's last column."""
+        """Return the index after the table's last column."""
         return self.first + len(self.table.cells)
 
 
@@ -78,7 +78,7 @@ class Segment:
     """One comma-separated file.
 
     Attributes:
-        columns: Of every record, the five key columns included.
+        columns: Number of columns of every record, the five key columns included.
     """
 
     number: int
@@ -103,12 +103,12 @@ class Segment:
             )
 
     def tables_at(self, level: str) -> tuple[Placement, ...]:
-        """The placements of the tables that are published for ``level``."""
+        """Return the placements of the tables that are published for ``level``."""
         return tuple(p for p in self.placements if level in p.table.levels)
 
     @property
     def levels(self) -> frozenset[str]:
-        """Levels that any of the tables is published for: they must have a record here."""
+        """Return the levels of its tables, which must have a record here."""
         return frozenset(level for p in self.placements for level in p.table.levels)
 
 
@@ -130,16 +130,16 @@ class Layout:
 
     @property
     def suffix(self) -> str:
-        """How the names of the files end."""
+        """Return the suffix of the files' names."""
         return PRODUCTS[self.name][0]
 
     @property
     def file_id(self) -> str:
-        """FILEID of a state's files."""
+        """Return the FILEID of a state's files."""
         return PRODUCTS[self.name][1]
 
     def only(self, tables: Collection[str]) -> Layout:
-        """The layout without the other tables, and without segments that have none of these.
+        """Drop other tables, and segments without any of these.
 
         Raises:
             ConfigError: One of these is in no segment.
@@ -152,7 +152,7 @@ class Layout:
         return replace(self, segments=tuple(each for each in segments if each.placements))
 
     def require(self, tables: Collection[str]) -> None:
-        """See to it that tables have a place."""
+        """Refuse tables without a place."""
         if lost := [name for name in self.unplaced if name in tables]:
             raise ConfigError(
                 f"layouts.{self.name} (placed: partial) does not say where {', '.join(lost)} "
@@ -161,10 +161,10 @@ class Layout:
 
 
 def legacy_layout(release: Release, name: str | None = None) -> Layout:
-    """The checked legacy layout of ``release``.
+    """Return the checked legacy layout of ``release``.
 
     Args:
-        name: Which layout is expected; None for the one that there is.
+        name: Name of the expected layout; None for the only one.
 
     Raises:
         ConfigError: The release has no such layout.
@@ -197,7 +197,7 @@ def legacy_layout(release: Release, name: str | None = None) -> Layout:
 
 
 def _check_tables(spec: LayoutSpec, release: Release) -> tuple[str, ...]:
-    """No table in two segments, and no other table; those that are in none, if that may be."""
+    """Refuse tables in two segments, and unknown ones; return those in none, where allowed."""
     homes: dict[str, int] = {}
     for number, form in spec.segments.items():
         where = f"segments.{number}"
@@ -244,7 +244,7 @@ def _summary_levels(spec: LayoutSpec, release: Release) -> dict[str, str]:
 
 
 def states_of(path: Path) -> tuple[Path, ...]:
-    """The zips of a folder that has no members itself; else the path."""
+    """Return the zips of a folder without members of its own; else the path."""
     names = [each.name for each in path.iterdir()] if path.is_dir() else []
     zips = sorted(path / name for name in names if name.lower().endswith(".zip"))
     is_of_zips = zips and not any(_MEMBER.fullmatch(name) for name in names)
@@ -252,7 +252,7 @@ def states_of(path: Path) -> tuple[Path, ...]:
 
 
 def header_suffixes(path: Path) -> set[str]:
-    """How the names of a zip's or folder's geographic headers end; empty if it has none.
+    """Return the suffixes of a zip's or folder's geographic headers; empty if it has none.
 
     Raises:
         SourceError: There is nothing there, or it is no zip.
@@ -312,7 +312,7 @@ def _named(member: Document) -> re.Match[str] | None:
 
 
 def _check_form(geography: Document, layout: Layout) -> None:
-    """Refuse a header that is written in another form, as of another census."""
+    """Refuse a header in the form of another census."""
     with open_stream(geography) as stream:
         start = stream.read(_SAMPLE)
     is_delimited, expected = b"|" in start, layout.header.separator == "|"

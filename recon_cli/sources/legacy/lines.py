@@ -1,4 +1,4 @@
-"""A state's files, in a zip or in a folder, as blocks of whole lines, and the numbers in these.
+"""A state's files, in a zip or a folder, as blocks of whole lines, and their numbers.
 
 Nothing is extracted: members are decompressed as they are read.
 """
@@ -31,7 +31,7 @@ _LONGEST_LINE: Final = 1 << 20
 
 @contextmanager
 def open_members(path: Path) -> Iterator[tuple[Document, ...]]:
-    """The members of a zip, or the files of a folder, by what ``path`` is; names as they are there.
+    """Open the members of a zip, or the files of a folder, by content type.
 
     Raises:
         SourceError: There is nothing there, or it is no zip.
@@ -68,7 +68,7 @@ class Stream:
         self._file = file
 
     def read(self, size: int) -> bytes:
-        """The next ``size`` bytes, fewer only at the end.
+        """Read the next ``size`` bytes, fewer only at the end.
 
         Raises:
             SourceError: The member is damaged.
@@ -111,14 +111,14 @@ class LineBlock:
     line: int
 
     def text(self, start: int, stop: int) -> str:
-        """What stands between two byte positions, for messages."""
+        """Return the text between two byte positions, for messages."""
         return self.data[start:stop].tobytes().decode("latin-1")
 
 
 class LineReader:
     """Reads a stream as blocks of whole lines.
 
-    The last line may lack its line end: whether a record is complete is for its columns to tell.
+    The last line may lack its line end: its columns show whether the record is complete.
     """
 
     def __init__(self, stream: Stream, read_size: int) -> None:
@@ -128,7 +128,7 @@ class LineReader:
         self._line = 1
 
     def next_block(self) -> LineBlock | None:
-        """About ``read_size`` bytes of lines, None at the end.
+        """Return about ``read_size`` bytes of lines, None at the end.
 
         Raises:
             SourceError: The member is damaged, or is not made of lines.
@@ -158,7 +158,7 @@ class LineReader:
 def separator_table(
     block: LineBlock, separator: str, columns: int, label: str
 ) -> NDArray[np.int64]:
-    """Positions of the separators and line ends, a row a line.
+    """Return positions of the separators and line ends, one row a line.
 
     Raises:
         SourceError: A line has more or fewer columns; names it.
@@ -181,7 +181,7 @@ def separator_table(
 def parse_numbers(
     data: NDArray[np.uint8], starts: NDArray[np.int64], widths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Plain decimal numbers at byte positions; -1 where there is anything else.
+    """Parse plain decimal numbers at byte positions; -1 for anything else.
 
     Args:
         widths: Its characters: 1 to 10, or it is no number.
@@ -206,7 +206,7 @@ def record_numbers(
     previous: int,
     label: str,
 ) -> NDArray[np.int64]:
-    """The LOGRECNO of every line of a block, which must rise.
+    """Return the LOGRECNO of every line of a block; refuse a decrease.
 
     Args:
         previous: The LOGRECNO of the line before, -1 at the start of the member.

@@ -1,8 +1,8 @@
 """The legacy sources: state files of Summary File 1, redistricting data and DHC.
 
-A state is a geographic header and segments, all sorted by record number. They are read in
-lockstep, so memory depends on the chunk, not on the state: only eight bytes a geounit stay, to
-notice a geounit that occurs twice.
+A state is a geographic header and segments, all sorted by record number. They are read in lockstep,
+so memory depends on the chunk, not on the state: only eight bytes for each geounit are kept, to
+detect duplicates.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MOST_READ: Final = 1 << 21
 
 
 class LegacySource:
-    """Legacy state files, opened; see `open_legacy`."""
+    """Opened legacy state files; see `open_legacy`."""
 
     def __init__(
         self, release: Release, layout: Layout, paths: tuple[Path, ...], chunk_records: int
@@ -59,11 +59,11 @@ class LegacySource:
 
     @property
     def coverage(self) -> Coverage:
-        """A pattern for each level, finest first, then those of geounits read with hidden cells."""
+        """Return a pattern for each level, finest first, then those with hidden cells."""
         return tuple(self._coverage)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
-        """One batch for each chunk of the header that has geounits.
+        """Yield one batch for each chunk of the header that has geounits.
 
         Raises:
             SourceError: Names the member, the line or record, and what was expected.
@@ -121,7 +121,7 @@ class LegacySource:
         return GeounitBatch(geounits, counts)
 
     def _without(self, level: int, hidden: tuple[int, ...]) -> int:
-        """Index of a level's pattern without the hidden cells, given by ordinal."""
+        """Return the index of a level's pattern without the hidden cells, given by ordinal."""
         known = self._incomplete.get((level, hidden))
         if known is not None:
             return known
@@ -138,7 +138,7 @@ class LegacySource:
 
 
 def _pattern(release: Release, layout: Layout, level: str) -> CoveragePattern:
-    """Every cell that the layout keeps for a level."""
+    """Return every cell that the layout has for a level."""
     kept = {placement.table.name for each in layout.segments for placement in each.placements}
     complete = CoveragePattern.complete(release, level).cells
     return CoveragePattern(level, {name: cells for name, cells in complete.items() if name in kept})
@@ -147,7 +147,7 @@ def _pattern(release: Release, layout: Layout, level: str) -> CoveragePattern:
 def _by_row(
     row: NDArray[np.int64], ordinal: NDArray[np.int64]
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The distinct rows, each with its ordinals, rising."""
+    """Yield the distinct rows, each with its sorted ordinals."""
     order = np.lexsort((ordinal, row))
     rows, starts = np.unique(row[order], return_index=True)
     for at, cells in zip(rows, np.split(ordinal[order], starts[1:]), strict=False):
@@ -191,15 +191,15 @@ def open_legacy(
 class _SeenGeounits:
     """The geounits read so far, as sorted runs of integer keys.
 
-    Runs of one path are merged when they have the same size, so there are few, and the keys of
-    a state are a range, so that other states' runs need no look-up.
+    Runs of one path are merged when they have the same size, so there are few, and the keys of a
+    state are a range, so that other states' runs need no look-up.
     """
 
     def __init__(self) -> None:
         self._runs: list[tuple[Path, NDArray[np.int64]]] = []
 
     def add(self, path: Path, records: Records, label: str) -> None:
-        """Note the geounits of a chunk."""
+        """Record the geounits of a chunk, and refuse duplicates."""
         if not len(records.key):
             return
         keys = np.sort(records.key)

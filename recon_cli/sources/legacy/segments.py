@@ -1,4 +1,4 @@
-"""One segment, in step with the geographic header: the non-zero counts of its tables."""
+"""One segment, read in step with the geographic header: the non-zero counts of its tables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Group:
 
 
 def column_groups(segment: Segment, layout: Layout, cells: CellIndex) -> tuple[Group, ...]:
-    """The columns of ``segment`` that each level needs; levels that need none are left out."""
+    """Return the columns of ``segment`` that each level needs, for levels that need any."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, level in enumerate(layout.summary_levels):
         names = tuple(placement.table.name for placement in segment.tables_at(level))
@@ -66,7 +66,7 @@ def column_groups(segment: Segment, layout: Layout, cells: CellIndex) -> tuple[G
 
 
 def _runs(segment: Segment, names: tuple[str, ...], cells: CellIndex) -> tuple[ColumnRun, ...]:
-    """Tables side by side are one run: the fewer runs, the fewer array operations."""
+    """Merge adjacent tables to one run: fewer runs take fewer array operations."""
     runs: list[ColumnRun] = []
     for placement in segment.placements:
         if placement.table.name not in names:
@@ -87,7 +87,7 @@ class SegmentRows:
 
     Attributes:
         stops: Row by column: position of the separator after each cell.
-        logrecno: Of each row, rising.
+        logrecno: LOGRECNO of each row, sorted.
     """
 
     block: LineBlock
@@ -96,7 +96,7 @@ class SegmentRows:
     line: int
 
     def split(self, count: int) -> tuple[SegmentRows, SegmentRows]:
-        """The first ``count`` rows, and the others."""
+        """Split off the first ``count`` rows."""
         return (
             SegmentRows(self.block, self.stops[:count], self.logrecno[:count], self.line),
             SegmentRows(self.block, self.stops[count:], self.logrecno[count:], self.line + count),
@@ -105,7 +105,7 @@ class SegmentRows:
 
 @dataclass(frozen=True)
 class SegmentCounts:
-    """Counts that are not zero: place of the geounit in the chunk, ordinal of the cell, value.
+    """Counts that are not zero: index of the geounit in the chunk, ordinal of the cell, value.
 
     A cell that is not shown has the value `NOT_SHOWN`.
     """
@@ -133,7 +133,7 @@ class SegmentReader:
         self._previous = -1
 
     def read(self, records: Records) -> Iterator[SegmentCounts]:
-        """The counts of one chunk of the header.
+        """Yield the counts of one chunk of the header.
 
         Raises:
             SourceError: A record is malformed, missing, or unknown to the header.
@@ -157,7 +157,7 @@ class SegmentReader:
             raise self._unknown(rows, 0)
 
     def _rows_until(self, last: int) -> Iterator[SegmentRows]:
-        """Rows up to LOGRECNO ``last``; what was read beyond waits for the next chunk."""
+        """Yield rows up to LOGRECNO ``last``; further rows are kept for the next chunk."""
         while True:
             rows = self._take_rows()
             if rows is None:
@@ -171,7 +171,7 @@ class SegmentReader:
             yield rows
 
     def _take_rows(self) -> SegmentRows | None:
-        """Rows that wait, else the next ones of the stream."""
+        """Take kept rows, else the next ones of the stream."""
         rows, self._pending = self._pending, None
         return rows if rows is not None else self._next_rows()
 
@@ -193,7 +193,7 @@ class SegmentReader:
         return SegmentRows(block, stops, logrecno, block.line)
 
     def _check_file_number(self, block: LineBlock, stops: NDArray[np.int64]) -> None:
-        """The first record says which segment it is; an empty column says nothing."""
+        """Check that the first record names this segment; an empty column is accepted."""
         start, stop = int(stops[0, _CIFSN_COLUMN - 1]) + 1, int(stops[0, _CIFSN_COLUMN])
         text = block.text(start, stop).strip()
         if text and (not text.isdecimal() or int(text) != self._segment.number):
@@ -232,7 +232,7 @@ class SegmentReader:
         run: ColumnRun,
         records: Records,
     ) -> SegmentCounts:
-        """Non-zero counts of rows ``index`` in the columns of ``run``."""
+        """Return the non-zero counts of rows ``index`` in the columns of ``run``."""
         data = rows.block.data
         edges = rows.stops[index, run.first - 1 : run.first + len(run.ordinals)]
         starts, stops = edges[:, :-1] + 1, edges[:, 1:]
@@ -261,7 +261,7 @@ class SegmentReader:
 
 
 def _places(among: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index of each wanted number in a rising array, -1 where it is not there."""
+    """Return the index of each wanted number in a sorted array, -1 if absent."""
     if not len(among):
         return np.full(len(wanted), -1, np.int64)
     at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)

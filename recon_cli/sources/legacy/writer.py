@@ -1,4 +1,4 @@
-"""Writes published counts as a legacy state zip, the inverse of the reader.
+"""Writing of published counts as a legacy state zip, the inverse of the reader.
 
 The same counts give the same bytes: records are sorted and zip members carry no clock time.
 """
@@ -94,9 +94,9 @@ def _write_member(
 
 
 def _sorted_units(geounits: pl.DataFrame, layout: Layout, release: Release) -> pl.DataFrame:
-    """Columns ``geoid, level, logrecno``: tract, its block groups, each with its blocks.
+    """Return ``geoid, level, logrecno``: tract, its block groups, each with its blocks.
 
-    A parent's geoid is a prefix of its children's, so the order of the text is that order.
+    A parent's geoid is a prefix of its children's, so sorting by text gives that order.
     """
     units = (
         geounits.select("geoid", "level")
@@ -125,7 +125,7 @@ def _sorted_units(geounits: pl.DataFrame, layout: Layout, release: Release) -> p
 
 
 def _state(units: pl.DataFrame) -> str:
-    """The abbreviation of the one state of the geounits."""
+    """Return the abbreviation of the one state of the geounits."""
     codes = units["geoid"].str.slice(0, DIGITS["STATE"]).unique().sort().to_list()
     if len(codes) != 1:
         raise SourceError(f"a legacy file holds one state, found states {', '.join(codes)}")
@@ -145,7 +145,7 @@ def _header_chunks(
 
 
 def _header_fields(units: pl.DataFrame, state: str, layout: Layout) -> Fields:
-    """Fields of records.
+    """Return the fields of records.
 
     Args:
         units: Columns ``geoid, level, logrecno, population``, null where it is not published.
@@ -170,7 +170,7 @@ def _header_fields(units: pl.DataFrame, state: str, layout: Layout) -> Fields:
 
 
 def _parts(geoids: pl.Series) -> pl.DataFrame:
-    """State, county, tract, block group and block of each geoid; empty where it ends before."""
+    """Split geoids into state, county, tract, block group and block; empty below their level."""
     geoid = pl.col(geoids.name)
     columns = []
     for name, start in _STARTS.items():
@@ -181,7 +181,7 @@ def _parts(geoids: pl.Series) -> pl.DataFrame:
 
 
 def _names(parts: pl.DataFrame) -> pl.Series:
-    """The name that the census gives a geounit, empty for those above tracts."""
+    """Return the census name of each geounit, empty above tracts."""
     tract = pl.col("TRACT").str.slice(0, 4).str.strip_chars_start("0")
     tract = (tract + "." + pl.col("TRACT").str.slice(4)).str.strip_suffix(".00")
     name = (
@@ -199,7 +199,7 @@ def _names(parts: pl.DataFrame) -> pl.Series:
 def _population(
     units: pl.DataFrame, positioned: PositionedCounts, release: Release, layout: Layout
 ) -> pl.Series:
-    """POP100: the cell that counts everybody; blank at levels that publish no such cell."""
+    """Return POP100: the cell that counts everybody; blank at levels without such a cell."""
     columns: dict[str, tuple[Segment, int]] = {}
     for segment in layout.segments:
         for placement in segment.placements:
@@ -226,7 +226,7 @@ def _segment_chunks(
     segment: Segment,
     layout: Layout,
 ) -> Iterator[bytes]:
-    """Records of the levels that the segment has tables for."""
+    """Yield records of the levels that the segment has tables for."""
     keys = (layout.file_id, state, "000", f"{segment.number:02}")
     for start in range(0, units.height, _CHUNK):
         chunk = units.slice(start, _CHUNK)
@@ -243,7 +243,7 @@ def _segment_chunks(
 
 
 def _cell_column(matrix: NDArray[np.int64], segment: Segment, column: int) -> pl.Expr:
-    """One column, empty for the levels that its table is not published for."""
+    """Return one column, empty for the levels that its table is not published for."""
     for placement in segment.placements:
         if placement.first <= column < placement.stop:
             values = pl.lit(pl.Series(matrix[:, column]))
@@ -254,7 +254,7 @@ def _cell_column(matrix: NDArray[np.int64], segment: Segment, column: int) -> pl
 
 @dataclass(frozen=True)
 class PositionedCounts:
-    """Counts at their place in the files, sorted by segment and row.
+    """Counts at their position in the files, sorted by segment and row.
 
     Attributes:
         row: Place of the geounit among the sorted units.
@@ -267,7 +267,7 @@ class PositionedCounts:
     spans: dict[int, tuple[int, int]]
 
     def matrix(self, segment: Segment, start: int, stop: int) -> NDArray[np.int64]:
-        """The columns of ``segment`` for units ``start`` to ``stop - 1``, zeros included."""
+        """Return the columns of ``segment`` for units ``start`` to ``stop - 1``, zeros included."""
         low, high = self.spans[segment.number]
         rows = self.row[low:high]
         first, last = (low + int(i) for i in np.searchsorted(rows, [start, stop]))

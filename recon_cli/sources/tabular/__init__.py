@@ -1,4 +1,4 @@
-"""Documents of any kind as sheets: rows and columns of text that know where they come from."""
+"""Documents of any kind as sheets: rows and columns of text with their origin."""
 
 from recon_cli.sources.tabular.sheet import Sheet
 from recon_cli.sources.tabular.text import first_line, whole_text

@@ -1,7 +1,7 @@
-"""The parts of a workbook, a zip of XML: checked before its reader makes room for the cells.
+"""The parts of a workbook, a zip of XML: checked before its reader allocates the cells.
 
-That reader makes room up to the last cell, takes the text before a comment for all of a value, and
-the last of two cells for both. So every cell must stand once, in order, with plain text in it.
+That reader allocates up to the last cell, takes the text before a comment for the whole value, and
+the last of two cells for both. So every cell must occur once, in order, with plain text in it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Spans = list[tuple[tuple[int, int], tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Looks:
-    """What the parts of a workbook say beside the values of its cells, by the names of its sheets.
+    """Formatting of a workbook's cells, by the names of its sheets.
 
     Attributes:
         spans: Merged cells, where the reader of values does not tell them.
@@ -63,10 +63,10 @@ class Looks:
 
 
 def read_looks(data: bytes, label: str) -> Looks:
-    """Check a workbook; give the indents and spans of its cells.
+    """Check a workbook; return the indents and spans of its cells.
 
-    Files of Excel before 2007 are no packages, and binary ones have no XML: of these nothing is
-    told.
+    Files of Excel before 2007 are no packages, and binary ones have no XML: for these nothing is
+    returned.
 
     Raises:
         SourceError: It is damaged, says a cell twice or in two ways, or is too large.
@@ -134,7 +134,7 @@ class _Package:
         return found
 
     def _sheets(self) -> dict[str, str]:
-        """Name of a sheet → its part, of which no other is made."""
+        """Map sheet names to their parts, each used once."""
         relations, book = _Named("Relationship"), _Named("sheet")
         self._parse(_RELATIONS, relations)
         self._parse(_BOOK, book)
@@ -154,7 +154,7 @@ class _Package:
         return found
 
     def _root(self, name: str) -> str | None:
-        """The outermost element; None of what is no XML."""
+        """Return the root element; None if it is no XML."""
         root = _Root()
         with suppress(_Refused, expat.ExpatError):
             self._parse(name, root)
@@ -175,7 +175,7 @@ def _too_large(label: str) -> SourceError:
 
 
 def _open_spans(archive: zipfile.ZipFile, label: str) -> dict[str, Spans]:
-    """The merged cells of the sheets of an OpenDocument workbook.
+    """Read the merged cells of the sheets of an OpenDocument workbook.
 
     Raises:
         SourceError: It has too many cells; a few bytes can repeat a cell a million times.
@@ -190,11 +190,11 @@ def _open_spans(archive: zipfile.ZipFile, label: str) -> dict[str, Spans]:
 
 
 class _Refused(Exception):  # noqa: N818 - it also ends the reading of a part that is in order
-    """Stop the reading of a part; say what is wrong with it."""
+    """Raised to stop reading a part, with the reason."""
 
 
 class _Part:
-    """What is read of the XML of a part; each kind reads other elements."""
+    """A reader of a part's XML; each subclass reads other elements."""
 
     reads_text = False
 
@@ -232,7 +232,7 @@ class _Part:
     def text(self, text: str) -> None: ...
 
     def hidden(self, what: str) -> None:
-        """Refuse what readers of a value leave out, or end it at."""
+        """Refuse content that readers of a value skip or stop at."""
         if self.path[-1] in _PLAIN:
             raise _Refused(f"{what} within a text or a number, which readers end there")
 
@@ -263,7 +263,7 @@ class _Named(_Part):
 
 
 class _Styles(_Part):
-    """Number of a style → its indent, if it has one."""
+    """Indents by number of the style."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -282,7 +282,7 @@ class _Styles(_Part):
 
 
 class _Texts(_Part):
-    """The lengths of the texts that cells share."""
+    """The lengths of the shared texts."""
 
     reads_text = True
 
@@ -300,7 +300,7 @@ class _Texts(_Part):
 
 
 class _Cells(_Part):
-    """The cells of a sheet: how far they go, what they share, their indents."""
+    """The cells of a sheet: their extent, shared texts and indents."""
 
     def __init__(self, lengths: list[int], styles: Mapping[str, int]) -> None:
         super().__init__()
@@ -316,7 +316,7 @@ class _Cells(_Part):
 
     @property
     def extent(self) -> int:
-        """Cells up to the last row and column."""
+        """Return the number of cells up to the last row and column."""
         return self._rows * self._columns
 
     def start(self, name: str, attributes: dict[str, str], /) -> None:
@@ -386,7 +386,7 @@ class _Cells(_Part):
 
     @property
     def place(self) -> str:
-        """The present cell, as spreadsheets name it."""
+        """Name the present cell as spreadsheets do."""
         letters, number = "", self._column
         while number:
             number, letter = divmod(number - 1, 26)
@@ -395,7 +395,7 @@ class _Cells(_Part):
 
 
 class _OpenCells(_Part):
-    """The cells of all sheets of an OpenDocument workbook: how far they go, and which span more."""
+    """The cells of all sheets of an OpenDocument workbook: their extent and spans."""
 
     def __init__(self, label: str) -> None:
         super().__init__()
@@ -444,7 +444,7 @@ def _times(text: str | None) -> int:
 
 @lru_cache(maxsize=MOST_COLUMNS)
 def _number_of(letters: str) -> int:
-    """Number a column, from 1; 0 of what is none.
+    """Return a column's number, from 1; 0 if it is none.
 
     >>> _number_of("A"), _number_of("AA"), _number_of("A1")
     (1, 27, 0)

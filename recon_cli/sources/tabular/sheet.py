@@ -1,4 +1,4 @@
-"""Rows and columns of text, in batches, with their places in the file."""
+"""Rows and columns of text, in batches, with their positions in the file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Sheet:
     """A sheet of text.
 
     Attributes:
-        label: How messages name it.
+        label: Name in messages.
         head: Its first rows, each as wide as the sheet; an empty cell is empty text.
         batches: Reads all rows: columns ``row`` and ``0``, ``1``, … as text. An empty cell is
             null, a row without any text is left out.
-        merges: Of a workbook: ranges of cells that are one; the first has what they hold.
+        merges: Merged ranges of a workbook; the first cell of each has the content.
     """
 
     label: str
@@ -49,13 +49,13 @@ class Sheet:
             )
 
     def where(self, row: int, column: int | None = None, header: str = "") -> str:
-        """How messages name a place in the sheet."""
+        """Locate a cell for messages."""
         if column is None:
             return f"{self.label}: row {row}"
         return f"{self.label}: row {row}, column {header or column + 1}"
 
     def rows(self, skip: int) -> Generator[pl.DataFrame, None, None]:
-        """The batches without the first ``skip`` rows."""
+        """Yield the batches without the first ``skip`` rows."""
         for batch in self.batches():
             rows = batch.filter(pl.col(ROW) > skip)
             if rows.height:
@@ -63,7 +63,7 @@ class Sheet:
 
 
 def sheet_of_rows(label: str, rows: list[list[str]]) -> Sheet:
-    """A sheet of rows in memory, the shorter ones filled up with empty cells."""
+    """Make a sheet of rows in memory, with short rows padded by empty cells."""
     width = max(map(len, rows), default=0)
     full = [(*row, *[""] * (width - len(row))) for row in rows]
     head = tuple(tuple(cell.strip() for cell in row) for row in full[:HEAD_ROWS])
@@ -77,6 +77,6 @@ def sheet_of_rows(label: str, rows: list[list[str]]) -> Sheet:
 
 
 def with_row_numbers(frame: pl.DataFrame, first: int) -> pl.DataFrame:
-    """Add the column ``row``; leave out rows without any text."""
+    """Add the column ``row``; drop rows without any text."""
     numbered = frame.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias(ROW) + first, pl.all())
     return numbered.filter(pl.any_horizontal(pl.exclude(ROW).is_not_null()))

@@ -35,7 +35,7 @@ _MARKS: Final = (
 def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
     """Read delimited text.
 
-    UTF-8 and UTF-16 are told by their bytes, what is neither is Latin-1.
+    UTF-8 and UTF-16 are recognised by their bytes; anything else is Latin-1.
 
     Args:
         delimiter: Default that of comma, tab, semicolon and bar which most lines have most of.
@@ -67,7 +67,7 @@ def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
 
 
 def whole_text(document: Document) -> tuple[str, str, str]:
-    """All of a delimited text, with its encoding and its delimiter as `text_sheet` tells them.
+    """Read all of a delimited text, with its encoding and its delimiter as in `text_sheet`.
 
     Raises:
         SourceError: It is damaged, or larger than what is read at once.
@@ -82,14 +82,14 @@ def whole_text(document: Document) -> tuple[str, str, str]:
 
 
 def first_line(document: Document) -> str:
-    """The first line of a text without quotes, to tell formats by."""
+    """Return the first line of a text without quotes, to recognise formats."""
     start = document.start()
     text = _decoded_start(start, _encoding(start))
     return text.lstrip().partition("\n")[0].strip().replace('"', "")
 
 
 def _encoding(start: bytes) -> str:
-    """``utf-8`` stands for any that is read by bytes."""
+    """Guess the encoding; ``utf-8`` stands for all that are read as bytes."""
     for mark, name in _MARKS:
         if start.startswith(mark):
             return name
@@ -110,7 +110,7 @@ def _decoded_start(start: bytes, encoding: str) -> str:
 
 
 def _delimiter(sample: str) -> str:
-    """The delimiter by which most of the first lines have the same, largest number of fields."""
+    """Guess the delimiter that gives most of the first lines the same, largest number of fields."""
 
     def score(delimiter: str) -> tuple[int, int]:
         sizes = [len(row) for row in _records(sample, delimiter) if row]
@@ -121,7 +121,7 @@ def _delimiter(sample: str) -> str:
 
 
 def _records(sample: str, delimiter: str) -> list[list[str]]:
-    """The first records; the last one of a sample that is cut off is left out."""
+    """Parse the first records; drop the last one of a truncated sample."""
     rows: list[list[str]] = []
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
     try:
@@ -147,7 +147,7 @@ def _head(label: str, sample: str, delimiter: str) -> list[list[str]]:
 
 
 def _require_closed_quotes(label: str, text: str, delimiter: str) -> None:
-    """Refuse a whole text whose last quote has no end: the rows after it would be one field."""
+    """Refuse a whole text whose last quote is not closed: later rows would be one field."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     row = 1
     try:
@@ -159,7 +159,7 @@ def _require_closed_quotes(label: str, text: str, delimiter: str) -> None:
 
 
 def _chunks(file: IO[bytes], encoding: str, label: str) -> Iterator[bytes]:
-    """UTF-8 in pieces of whole lines."""
+    """Yield UTF-8 in pieces of whole lines."""
     left = b""
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
     first = True
@@ -194,7 +194,7 @@ def _as_utf8(data: bytes) -> bytes:
 
 
 def _parse(data: bytes, delimiter: str, width: int, label: str, first: int) -> pl.DataFrame:
-    """Columns ``0``, ``1``, … of text. A short line has nulls at its end."""
+    """Parse text to columns ``0``, ``1``, …; a short line has nulls at its end."""
     header = delimiter.join(map(str, range(width))).encode() + b"\n"
     try:
         return pl.read_csv(

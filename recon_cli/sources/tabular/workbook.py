@@ -1,4 +1,4 @@
-"""A document as sheets: of a workbook what its cells hold, which are merged or indented."""
+"""Documents as sheets: cell contents, merged ranges and indents of workbooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workbook:
-    """What a workbook has.
+    """The sheets of a workbook.
 
     Attributes:
         sheets: Name → its cells as text, for the sheets with cells; an indent is two blanks.
@@ -44,7 +44,7 @@ def open_workbook(document: Document) -> Workbook:
 
 
 def documents_of_sheets(document: Document, names: Sequence[str]) -> tuple[Document, ...]:
-    """One document for each sheet of a workbook that has several; the document itself of others.
+    """Return one document for each sheet of a workbook with several; else the document itself.
 
     Args:
         names: The sheets, as far as it has them; all that are not hidden if empty.
@@ -69,7 +69,7 @@ def documents_of_sheets(document: Document, names: Sequence[str]) -> tuple[Docum
 
 
 def unread_sheets(document: Document, names: Sequence[str]) -> dict[str, list[list[str]]]:
-    """The sheets of a workbook that `documents_of_sheets` leaves out, hidden ones among them."""
+    """Return the sheets of a workbook that `documents_of_sheets` skips, hidden ones included."""
     if not document.is_workbook or document.sheet is not None:
         return {}
     read = {each.sheet for each in documents_of_sheets(document, names)}
@@ -78,7 +78,7 @@ def unread_sheets(document: Document, names: Sequence[str]) -> dict[str, list[li
 
 
 def hidden_sheets(document: Document) -> tuple[str, ...]:
-    """The sheets with cells that a reader of a workbook does not see."""
+    """Return the sheets with cells that a reader of the workbook cannot see."""
     if not document.is_workbook:
         return ()
     book = open_workbook(document)
@@ -89,8 +89,7 @@ def read_sheet(document: Document, sheet: str | None = None) -> Sheet:
     """Read delimited text or a sheet of a workbook.
 
     Args:
-        sheet: Of a workbook: the name of the sheet, unless the document is one; the only one with
-            cells if None.
+        sheet: Name of a workbook's sheet, unless the document is one; the only one with
 
     Raises:
         ConfigError: The sheet has to be named, or workbooks cannot be read here.
@@ -142,7 +141,7 @@ def _read(data: bytes, label: str) -> Workbook:
 
 
 def _merged(sheet: CalamineSheet) -> Spans:
-    """The merged ranges of a sheet; formats that do not tell them have none."""
+    """Return the merged ranges of a sheet, where the format has them."""
     return list(sheet.merged_cell_ranges or [])
 
 
@@ -158,7 +157,7 @@ def _merges(
     merges: Spans,
     label: str,
 ) -> tuple[Merge, ...]:
-    """Ranges of merged cells, as far as the sheet goes.
+    """Return ranges of merged cells, within the sheet.
 
     Raises:
         SourceError: A cell is in two.
@@ -176,7 +175,7 @@ def _merges(
 
 
 def _text(value: object, indent: int) -> str:
-    """A number as short as it is, a date as one; text with its indent."""
+    """Format a number as short as possible, a date as one; text with its indent."""
     match value:
         case bool():
             return str(value).upper()
