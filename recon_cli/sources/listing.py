@@ -1,12 +1,12 @@
 """Geounits that are not in the files: those of a list, or one that stands for all others.
 
 People may live in a geounit without any row, unless its absent rows are published zeros that prove
-it empty. They prove nothing where a cell without a row is unpublished, where a law may publish people as
-zero, or where the tables of the finest level do not count everybody. Without such a geounit, its
-people would be placed with their neighbours, whose records would then wrongly be called certain. So
-each coarse geounit whose units may be incomplete gets one more unit: it stands for all unlisted
-ones, has no published cells but proven zeros, and is otherwise bounded only by the counts of
-coarser geounits.
+it empty. They prove nothing where a cell without a row is unpublished, where a law may publish
+people as zero, or where the tables of the finest level do not count everybody. Without such a
+geounit, its people would be placed with their neighbours, whose records would then wrongly be
+called certain. So each coarse geounit whose units may be incomplete gets one more unit: it stands
+for all unlisted ones, has no published cells but proven zeros, and is otherwise bounded only by the
+counts of coarser geounits.
 """
 
 from __future__ import annotations
