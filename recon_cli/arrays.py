@@ -10,7 +10,7 @@ FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
 #: Levels of features, by atom; see `recon_cli.model.grain.enumerate_domain`.
 AtomArray = npt.NDArray[np.int16]
-#: Of 64 bits each.
+#: Words of 64 bits each.
 WordArray = npt.NDArray[np.uint64]
 
 

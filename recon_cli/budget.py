@@ -8,7 +8,7 @@ from fractions import Fraction
 
 _NUMBER = r"\d+(?:\.\d+)?"
 _PRODUCT = re.compile(rf"\s*{_NUMBER}(?:\s*[*/]\s*{_NUMBER})*\s*")
-#: What a variance and the one that follows from ρ may differ by, in proportion: rounded figures.
+#: Relative difference allowed between a variance and that from ρ: rounded figures.
 _ROUNDED = 1e-3
 
 

@@ -15,7 +15,7 @@ from typing import Final, Literal
 #: noisy ``measurements``, maybe of other tables than the release's; or randomised ``answers``.
 Publishes = Literal["records", "counts", "measurements", "answers"]
 
-#: What is published → sections of the stages that can attack it in a comparison.
+#: Kind of publication → sections of the stages that can attack it in a comparison.
 ATTACKS: Final[Mapping[Publishes, tuple[str, ...]]] = MappingProxyType(
     {
         "records": ("reconstruct", "solvar", "claims"),

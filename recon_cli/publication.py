@@ -17,7 +17,7 @@ from recon_cli.frames import look_up
 from recon_cli.schema import Level, Release
 from recon_cli.statement import EXACT, Protection
 
-#: Of a partition: its records are held in memory, some hundred bytes each.
+#: Most people of a partition: its records are held in memory, some hundred bytes each.
 MOST_PEOPLE: Final = 50_000_000
 
 
@@ -93,7 +93,7 @@ class Publication:
             ``population`` is null where no published cell counts everybody.
         counts: Columns of `COUNTS`, or of `STATEMENTS` if the release is not exact.
         coverage: Patterns of the geounits.
-        protection: By which law each count was published.
+        protection: Law of each count.
     """
 
     geounits: pl.DataFrame
@@ -140,7 +140,7 @@ def describe_geounits(
     Args:
         coverage: The source's patterns.
         batch: Geounits with all their counts.
-        protection: By which law each count was published.
+        protection: Law of each count.
 
     Returns:
         Columns ``geoid, level, <region>, population, pattern``.

@@ -24,7 +24,7 @@ _FRESH: Final = 1.0
 #: New containers that a search for garbage waits for. Python's own 700 take a tenth of a short run:
 #: what start-up makes (modules, schemas, plans) stays, and every search walks through it.
 _NEW_CONTAINERS: Final = 100_000
-#: What the system says where a disk or a device takes no more.
+#: Error numbers of the system for a full disk or device.
 _DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 

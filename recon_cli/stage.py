@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-#: Of a work folder, what is never given away.
+#: Folder of a work folder that is never given away.
 PRIVATE: Final = "private"
 
 

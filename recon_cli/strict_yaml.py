@@ -26,7 +26,7 @@ Loc = tuple[int | str, ...]
 _MOST_BYTES: Final = 8_000_000
 _MOST_VALUES: Final = 100_000
 _MOST_LEVELS: Final = 64
-#: Beyond this length what is wrong is told in libyaml's words: the parser in Python is slow.
+#: Above this length errors have libyaml's wording: the parser in Python is slow.
 _SHORT: Final = 100_000
 #: Plain words whose value depends on the version of YAML: truth, base 60, base 8, digits that
 #: are grouped, dates.

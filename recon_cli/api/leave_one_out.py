@@ -43,8 +43,8 @@ def leave_one_out(
         records: The records that were tabulated.
         gains: Columns that an attacker wants to learn; default the schema's.
         within: Only people of geounits whose geoids begin so.
-        solutions: Solutions to sample, with each person and without.
-        seconds: Budget to settle what is certain about one person, deterministic.
+        solutions: Number of solutions to sample, with each person and without.
+        seconds: Budget for each person, in deterministic seconds.
         seed: For the sampled solutions.
 
     Returns:

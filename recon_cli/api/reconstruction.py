@@ -54,7 +54,7 @@ def publish(
         absent: Meaning of a cell without a row: ``zero`` or ``unpublished``; for all tables, or
         geounits: The geoids of all geounits; without them, a geounit of which no cell is
             published is not known.
-        protection: By which law each count was published; without it all are exact.
+        protection: Law of each count; without it all are exact.
 
     Raises:
         SourceError: A row is no published count of the release; names it.
@@ -83,7 +83,7 @@ def read_published(
         mapping: Facts that the files do not state, as in ``ingest.mapping``.
         absent: Meaning of a cell without a count: ``zero``, the default of tidy files, or
         geounits: A file with a column ``geoid``: the list of all geounits.
-        protection: By which law each count was published; without it all are exact.
+        protection: Law of each count; without it all are exact.
 
     Raises:
         ConfigError: There is no such format, or the mapping does not fit the release.
@@ -233,7 +233,7 @@ def find_claims(
         published: Published counts, from `publish` or `read_published`.
         microdata: Records from `reconstruct`, made from the same tables.
         tables: The tables that it was made from.
-        share: From which proven share of a group on a value counts as inferred.
+        share: Proven share of a group from which their common value counts as inferred.
         unit_seconds: Budget of each geounit, in deterministic seconds.
         seed: For the solver's own choices.
 
@@ -323,7 +323,7 @@ def find_witnesses(
     Args:
         published: Protected counts.
         cells: ``geoid, table, cell``: such as a row of `audit_counts` each.
-        tables: Those whose counts the records are to have.
+        tables: Tables whose counts the records must have.
         seed: Decides among solutions.
         safety: Least difference between the counts.
 

@@ -26,7 +26,7 @@ class VariabilityOptions:
         person_seconds: Deterministic seconds that a region may take in all, for each of its
             people; None for no such limit.
         intervals: ``exact``, or what ``propagation`` and the solutions found on the way give.
-        engine: Who looks for farthest solutions; CP-SAT proves that none is farther.
+        engine: Engine that searches for farthest solutions; CP-SAT proves that none is farther.
     """
 
     mode: Mode
@@ -44,7 +44,7 @@ class ClaimOptions:
 
     Attributes:
         unit_seconds: Deterministic seconds of solving for each unit.
-        share: From which proven share of a group on a value counts as inferred.
+        share: Proven share of a group from which their common value counts as inferred.
         absent: Whether to claim that nobody has some values.
         at_most: Whether to bound from above what is claimed from below alone.
     """

@@ -45,12 +45,12 @@ def private_umask() -> Iterator[None]:
         os.umask(before)
 
 
-#: Where a subcommand leaves its verbosity for the error handler.
+#: Key of the verbosity of a subcommand, for the error handler.
 VERBOSITY = "recon_cli.verbosity"
-#: Where it says that only programs read stderr, and have been told.
+#: Key of a mark that only programs read stderr, and have been told.
 MACHINE = "recon_cli.machine"
 
-#: What a person wants → the commands for it, in the order in which they are used.
+#: Purpose → the commands for it, in the order in which they are used.
 HEADINGS: Mapping[str, Sequence[str]] = {
     "Begin": ("init", "fetch"),
     "Run": ("run", "status", "purge"),

@@ -81,7 +81,7 @@ class RunOptions:
         settings: ``key.path=value``, in order.
         workers: Processes.
         verbosity: -1 with ``-q``, else how often ``-v`` was given.
-        shard: Which shard of the work, ``K/N``; `MERGE` computes nothing, and publishes.
+        shard: Shard of the work, ``K/N``; `MERGE` computes nothing, and publishes.
     """
 
     config: Path | None = None

@@ -59,7 +59,7 @@ class RunLog:
 
     Attributes:
         options: Options of the command.
-        events: Where it is written as JSON lines; None for nowhere.
+        events: Writer of JSON lines; None for none.
         done: Short names of the stages that ran.
         skipped: And of those that were up to date.
         started: `time.perf_counter` at the beginning.

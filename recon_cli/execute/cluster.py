@@ -35,7 +35,7 @@ from recon_cli.execute.worker import ProgressMessage
 from recon_cli.store.files import write_bytes
 
 _POLL_SECONDS = 0.02
-#: How often to ask who has come and who is gone.
+#: Seconds between checks for workers that joined or left.
 _LOOK_SECONDS = 0.5
 #: For an answer that is there, to arrive.
 _FETCH_SECONDS = 30.0

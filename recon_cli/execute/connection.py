@@ -21,7 +21,7 @@ except ImportError as error:
     ) from error
 
 _CONNECT_SECONDS = 10.0
-#: Of workers of our own: wait for them on a busy machine, serve no pages.
+#: Options of workers of our own: wait for them on a busy machine, serve no pages.
 _PRIVATE = {
     "distributed.deploy.lost-worker-timeout": "1 hour",
     "distributed.scheduler.http.routes": [],

@@ -71,7 +71,7 @@ class Pool:
 
     def _send_shared(self, pipe: Connection) -> None:
         """Send the shared argument and the first item."""
-        with suppress(OSError):  # likewise
+        with suppress(OSError):  # it may have died already
             pipe.send_bytes(self._shared)
         self._hand_out(pipe)
 

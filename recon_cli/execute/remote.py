@@ -25,7 +25,7 @@ from recon_cli.execute.work_items import WorkFunction
 from recon_cli.execute.worker import ProgressMessage, ProgressSender, attempt
 from recon_cli.version import __version__
 
-#: What ticks are published under.
+#: Topic under which ticks are published.
 TOPIC = "recon-cli"
 #: A scheduler hears of all workers: seldom is enough.
 _TICK_SECONDS = 0.5
@@ -80,7 +80,7 @@ class _Known:
     folder: Path
 
 
-#: What this process was set up on and not yet released from.
+#: Setups of this process, by job, that were not released yet.
 _known: dict[str, _Known] = {}
 
 

@@ -17,7 +17,7 @@ Shared = TypeVar("Shared")
 Payload = TypeVar("Payload")
 Result = TypeVar("Result")
 
-#: What an item runs: what all items share, the item's own payload, and where to report.
+#: A function of items: shared argument, payload, and progress callback.
 WorkFunction = Callable[[Shared, Payload, OnProgress], Result]
 
 

@@ -35,7 +35,7 @@ from recon_cli.schema import bits
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.set_cover import minimum_set_cover
 
-#: What a fact costs by the geounit it is of: the unit's own cells are tried before all others.
+#: Cost of a fact by its geounit: the unit's own cells are tried before all others.
 _COST_OWN, _COST_ENCLOSING, _COST_OTHER = 1, 30, 300
 #: Facts that a growing set takes in for each counterexample that it does not hit yet.
 _GROWTH = 2

@@ -37,7 +37,7 @@ class PartitionCounts:
         matrix: Sparse (geounits × the plan's `columns`) of published counts; where these are
             intervals, of their lower ends.
         intervals: The intervals of the counts by the plan's `columns`; None where all are exact.
-        costs: The costs of the counts, likewise; None where no law has any.
+        costs: The costs of the counts, by the same columns; None where no law has any.
     """
 
     geoids: pl.Series

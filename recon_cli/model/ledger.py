@@ -140,7 +140,7 @@ class Confirmation:
         return Grounds.SOLVER
 
 
-#: What proves an end, where the bounds of the variables alone do not.
+#: Proof of an end, where the bounds of the variables alone prove nothing.
 Reason = Combination | Cases | Confirmation
 
 
@@ -209,7 +209,7 @@ class Ledger:
         lower: No solution has less.
         upper: No solution has more.
         least: Least value in a known solution.
-        greatest: Likewise.
+        greatest: Greatest value in a known solution.
         is_endless: Functionals that solutions raise above any number: nothing is asked of their
             greatest values, whose `upper` is no number.
         known: Solutions that witnesses differ from: the first, and those that showed more.
@@ -414,7 +414,7 @@ def ignore_ledger(ledger: Ledger) -> None:
 _NONE: Final = np.empty(0, dtype=np.int64)
 #: The first known solution itself.
 _FIRST: Final = Witness(0, _NONE, _NONE)
-#: What is proven and seen of all functionals.
+#: Arrays of proven bounds and seen values of all functionals.
 _SIDES: Final = ("lower", "upper", "least", "greatest")
 
 #: Arrays of whole numbers, floats or texts by name.

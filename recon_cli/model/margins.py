@@ -46,7 +46,7 @@ class Margins:
         combine: Sparse (rows × columns): published counts → the rows' counts.
         checks: Sparse (checks × columns): combinations that are zero for consistent counts.
         known: Every margin that was found, minimal or not, as terms over the columns.
-        tallies: Every published tally, by predicate and tallied feature, likewise.
+        tallies: Every published tally, by predicate and tallied feature, as terms.
         relations: Margins that are sums of others, with their disjoint parts.
     """
 

@@ -51,7 +51,7 @@ class CountTransforms:
     Attributes:
         matrix: Sparse (plan columns × combinations): the right-hand sides, the lift's fine
             counts, the counts of the screens, the checks, side by side.
-        ends: Where each of these begins but the first.
+        ends: Start of each of these except the first.
         identity: `PatternPlan.identity`, over the plan's columns likewise.
     """
 

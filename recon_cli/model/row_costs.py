@@ -34,7 +34,7 @@ class RowCosts:
     Attributes:
         least: Lower bound of each row.
         most: At most, `OPEN` where there is no upper end.
-        likeliest: Where it costs least.
+        likeliest: Count at which it costs least.
         row: The row of each segment.
         sign: 1 for segments above the likeliest count, −1 for those below.
         start: People between the likeliest count and the segment.

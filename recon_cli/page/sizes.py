@@ -9,7 +9,7 @@ import polars as pl
 
 from recon_cli.errors import ConfigError
 
-#: What a row over all classes is called.
+#: Name of the row over all classes.
 ALL = "All"
 
 

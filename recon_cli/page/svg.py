@@ -24,11 +24,11 @@ _SHAPES = {
     "circle": "M-1.1 0a1.1 1.1 0 1 0 2.2 0a1.1 1.1 0 1 0-2.2 0z",
 }
 
-#: Of a name; of the mark that it names; between them.
+#: Height of a name; radius of the mark that it names; gap between them.
 _HEIGHT, _NAMED_MARK, _GAP = 13.0, 6.0, 3.0
 #: Steps up and down from beside the point, in pixels, near ones first.
 _STEPS: Final = tuple(sorted(range(-96, 97, 6), key=lambda step: (abs(step + 6), step)))
-#: Steps to the side, likewise.
+#: Steps to the side, in the same order.
 _SIDES: Final = (8, 28, 48, 80)
 #: A name that is farther from its point is joined to it by a line.
 _NEAR: Final = 16.0

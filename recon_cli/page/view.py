@@ -292,7 +292,7 @@ class GeounitView:
         kinds: The reconstructed people.
         possible: Histogram cells without reconstructed people that another solution may fill.
         more_possible: Number of further ones.
-        bounds: Where the intervals come from.
+        bounds: Origin of the intervals.
         protected: Its counts that are not published exactly, recovered ones first.
         claims: Maximal verified claims in words, those about the fewest people first.
         reasons: Why people are certain.

@@ -57,8 +57,8 @@ class QuarantineOnDeath:
 
     Attributes:
         label: Name of the stage in messages.
-        staging: Where workers leave their traces.
-        reporter: Who hears of it.
+        staging: Staging folder with the workers' traces.
+        reporter: Receiver of notes.
     """
 
     label: str

@@ -54,7 +54,7 @@ class Asked:
     """The inputs that all pieces share.
 
     Attributes:
-        staging: Where answers go.
+        staging: Staging folder for the answers.
         records: Reads records, where the question starts from some.
         partners: Readers of further releases, for a question about several.
     """

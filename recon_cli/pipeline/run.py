@@ -131,9 +131,9 @@ class Run:
 
     Attributes:
         config: The configuration.
-        reporter: Where progress is reported.
+        reporter: Receiver of progress.
         force: Do again what is up to date.
-        shard: Which pieces of a stage to work on.
+        shard: Selects the pieces of a stage to work on.
     """
 
     config: RunConfig

@@ -58,7 +58,7 @@ class Task:
         stage: Name of the stage.
         unit: Name of the finest geounits (``block``).
         units: Number of units to do; None if unknown.
-        people: Likewise.
+        people: Number of people in them; None if unknown.
         record: Name of one record, as in the schema.
     """
 

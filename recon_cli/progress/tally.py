@@ -16,11 +16,11 @@ from recon_cli.progress.protocol import NO_STATUSES, Task
 _WINDOW = 30.0
 #: Seconds between two samples of it.
 _SAMPLE = 1.0
-#: How statuses are called here; others are called what they are.
+#: Statuses that are shown under other names here.
 _WORDS = {"unique": "proven unique"}
-#: What is told of things that are known by number and not yet decided.
+#: Statuses of things that are counted but not decided yet.
 _UNDECIDED = "undecided"
-#: What was shown comes first, what was not shown after it.
+#: Shown statuses come first, others after them.
 _ORDER = ("unique", "proven", "likely", "solved", "bounded", "open")
 
 

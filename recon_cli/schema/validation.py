@@ -9,7 +9,7 @@ from pydantic import BaseModel, Tag, ValidationError
 
 #: Findings that are told; the remaining ones are counted.
 MOST_FINDINGS: Final = 20
-#: What YAML calls otherwise than Python.
+#: Names of types that YAML and Python spell differently.
 _SHAPES: Final = {
     "dict_type": "must be keys with values, `{key: value}`",
     "model_type": "must be keys with values, `{key: value}`",

@@ -17,7 +17,7 @@ from recon_cli.errors import SourceError
 from recon_cli.frames import UNREADABLE
 
 _QUOTE = '"'
-#: What may stand between the columns of a CSV file; the first wins where none is there.
+#: Possible separators of a CSV file; the first is the default.
 _SEPARATORS = ",;\t|"
 
 

@@ -21,7 +21,7 @@ from typing import IO, Final
 
 from recon_cli.errors import SourceError
 
-#: What Python's readers raise on damaged bytes; RuntimeError is an encrypted zip member.
+#: Exceptions of Python's readers for damaged bytes; RuntimeError is an encrypted zip member.
 DAMAGE: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -37,9 +37,9 @@ _GZIP: Final = b"\x1f\x8b"
 #: The members that make a zip a workbook: of Excel, and of OpenDocument.
 _WORKBOOK: Final = "[Content_Types].xml"
 OPEN_DOCUMENT: Final = "content.xml"
-#: What a workbook of Excel before 2007 begins with.
+#: First bytes of a workbook of Excel before 2007.
 _OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0"
-#: What is told of a file is told by so many bytes.
+#: Number of bytes from which a file's format is recognised.
 START: Final = 1 << 18
 #: A zip with more members is unpacked sooner than read: each is opened by itself.
 _MOST_MEMBERS: Final = 1_000

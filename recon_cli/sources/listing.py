@@ -27,7 +27,7 @@ from recon_cli.sources.damage import columns_found, read_texts
 from recon_cli.sources.tidy_file import ALL_PLACES, GEOID
 from recon_cli.statement import Protection
 
-#: What a list may have below its geoids: a header that is repeated, a line of totals.
+#: Texts that may follow the geoids of a list: a repeated header, a line of totals.
 _NO_PLACES: Final = ("geoid", *ALL_PLACES)
 
 

@@ -18,7 +18,7 @@ from recon_cli.schema.areas import ALL
 from recon_cli.sources.damage import read_texts, separator_of
 
 _ROW: Final = "_row"
-#: What stands between the codes of areas where they name the unit that they share.
+#: Separator of areas' codes in the name of the unit that they share.
 _JOINED: Final = "+"
 
 

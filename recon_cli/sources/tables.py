@@ -78,7 +78,7 @@ def open_source(
         absent: What a cell without a count means; default ``zero`` in tidy files, ``unpublished``
             in all others.
         geounits: The list of all geounits, if there is one: columns ``geoid, level``.
-        protection: By which law each count was published; None where all are exact.
+        protection: Law of each count; None where all are exact.
 
     Raises:
         ConfigError: No paths, no such format, or what was said does not fit the release.
@@ -162,7 +162,7 @@ def open_tables(
         paths: Files, zips, or folders of them, together one publication.
         absent: What a cell without a count means: ``unpublished``, or ``zero`` as in a tidy file;
             for all tables, or by table.
-        protection: By which laws counts were suppressed, rounded or perturbed; None for exact ones.
+        protection: Laws of suppressed, rounded or perturbed counts; None for exact ones.
 
     Raises:
         ConfigError: No paths, or the mapping names what the release does not have.

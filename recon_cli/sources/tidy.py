@@ -26,7 +26,7 @@ from recon_cli.sources.tidy_statements import StatementReader
 from recon_cli.spreadsheet import harmless
 from recon_cli.statement import EXACT, Protection
 
-#: What a cell without a row means: it is zero, or it is not published.
+#: Meaning of a cell without a row: it is zero, or it is not published.
 Absent = Literal["zero", "unpublished"]
 #: One meaning for all tables, or table → meaning; tables that are not named have zeros.
 AbsentCells = Absent | Mapping[str, Absent]
@@ -253,7 +253,7 @@ def open_tidy(
     Args:
         paths: ``.csv`` and ``.parquet`` files, or folders of them, together one publication.
         absent: Meaning of a cell without a row. ``zero``: a table with any row at a level is
-        protection: By which law each count was published. Without it all are exact, but for
+        protection: Law of each count. Without it all are exact, but for
             those whose ``low`` or ``high`` the files give.
         group_rows: Rows that are held at once, about, unless one partition has more.
 
@@ -292,7 +292,7 @@ def tidy_frame(
 
     Args:
         counts: Columns ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
-        protection: By which law each count was published.
+        protection: Law of each count.
 
     Raises:
         ConfigError: ``absent`` is neither word or names an unknown table.

@@ -36,7 +36,7 @@ _EXPECTED: Final = "geoid, count and cell (a code), or geoid, count, table and c
 #: As many columns of a file are named, and so many characters of a name.
 _NAMED: Final = 12
 _SHOWN: Final = 60
-#: What polars raises on damaged bytes; its other errors would be defects of a query.
+#: Exceptions of polars for damaged bytes; its others would be defects of a query.
 _DAMAGE: Final = (pl.exceptions.ComputeError, pl.exceptions.PanicException, OSError)
 #: The beginning of UTF-16 text; what parts the thousands of a number.
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")

@@ -20,7 +20,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.frames import OPEN
 from recon_cli.statement.law import Law
 
-#: By how much the probabilities of a row may miss 1: tables are printed with few digits.
+#: Tolerance of the sum of a row's probabilities: tables are printed with few digits.
 _TOLERANCE: Final = 1e-4
 _NEWTON_STEPS: Final = 200
 #: Counts after which the rows of an ONS table repeat, and how many do.

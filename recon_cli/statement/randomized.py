@@ -24,7 +24,7 @@ class Randomized(Law):
     Source: Warner (1965).
 
     Attributes:
-        people: Who was asked.
+        people: Number of people who were asked.
         inside: Probability that one of those counted is reported as one.
         outside: Probability that another one is; below ``inside``.
 

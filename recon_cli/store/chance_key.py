@@ -16,7 +16,7 @@ from pathlib import Path
 from recon_cli.chance import KEY_BYTES, new_key
 from recon_cli.store import files
 
-#: What the file is called.
+#: Name of the file.
 KEY_FILE = "key.json"
 
 

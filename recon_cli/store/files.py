@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ROW_GROUP = 131_072
 _ZSTD_LEVEL = 3
 
-#: What owner, group and others may do with a folder and a file that we make.
+#: Permissions of group and others for folders and files that we make.
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 #: Beginning of the names of files that are not whole yet.
 UNFINISHED = ".tmp."

@@ -181,9 +181,9 @@ class Manifest(_Record):
         partitions: In order of name.
         extras: Files beside the partitions.
         outside: Files that the stage wrote beyond the work folder.
-        rows: Over all partitions.
-        statuses: Likewise.
-        totals: Likewise.
+        rows: Sum over all partitions.
+        statuses: Sums by status over all partitions.
+        totals: Sums by name over all partitions.
         notes: Further facts for readers.
         publishable: False where chance follows from a seed, in the stage or in what it has read.
         identity: Digest of the data, which replaces the key in a folder that is given away.

@@ -19,7 +19,7 @@ PROTECTION = "_statements.json"
 NAMES = "_names.json"
 #: Note of the manifest with the numbers of the files that are not among the counts.
 LEFT_OUT = "left_out"
-#: What is said in place of a name of a unit that stands for others.
+#: Text in place of the name of a unit that stands for others.
 _NOT_LISTED = "all that are not listed"
 
 

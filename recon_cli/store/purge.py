@@ -24,7 +24,7 @@ from recon_cli.store.manifest import MANIFEST, Manifest, read_manifest
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS, CONTRADICTIONS, DISAGREEMENTS
 from recon_cli.store.transaction import STAGING
 
-#: What a folder without a manifest may have in it.
+#: Entries that a folder without a manifest may have.
 _NAMES: Final = {
     STAGING: re.compile(r".+\.lock(-\w+)?|(trash-)?.+-[0-9a-f]{16}(-\d+)?|trash-purge-.+|.+\.job"),
     DISAGREEMENTS: re.compile(r"[0-9a-f]{16}\.json"),

@@ -16,9 +16,9 @@ WHY_NOT: Final = b"""\
 Made for study: what was left to chance follows from a seed (study_seed), and whoever guesses the
 seed has the true counts again. To publish, leave study_seed out and run the protection again.
 """
-#: How the name of a file that is not for publication ends, before its suffix.
+#: Ending of the name of a file that is not for publication, before its suffix.
 STUDY: Final = ".study"
-#: What a work folder stands for where records or counts are expected.
+#: Folders of a work folder that stand for it where records or counts are expected.
 _OF_A_WORK_FOLDER: Final = ("microdata", "tables")
 
 

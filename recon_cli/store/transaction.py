@@ -50,7 +50,7 @@ class Transaction:
 
     Attributes:
         recipe: Everything that the output depends on.
-        staging: Where to write; may be sent to workers.
+        staging: Staging folder; may be sent to workers.
         current: The published manifest of the stage's first folder, when it is up to date.
         done: By name what is finished already, from an interrupted or an earlier run:
             partitions and pieces.
@@ -209,7 +209,7 @@ def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[
     published ones, are reused if they were made from the same inputs.
 
     Args:
-        recipe: What the output is made from.
+        recipe: Everything that the output depends on.
         force: Do everything again.
 
     Raises:

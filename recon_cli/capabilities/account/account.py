@@ -27,9 +27,9 @@ _ORDERS: Final = np.geomspace(1e-3, 1e6, 20_001)
 _STEP: Final = 1e-4
 #: Probability that may lie beyond the noise that is looked at; it is added to δ.
 _TAIL: Final = 1e-18
-#: What sums of products of doubles may be wrong by, in probability; likewise.
+#: Largest error of sums of products of doubles, in probability; added to δ, too.
 _WRONG: Final = 1e-13
-#: By which a budget and one over its variance, which is rounded to decimals, may differ.
+#: Relative difference allowed between a budget and one over its rounded variance.
 _ROUNDED: Final = Fraction(1, 10**6)
 #: ρ beyond which the posterior is bounded by it alone: off certainty by less than 1e-14.
 _CERTAIN: Final = 32
@@ -351,7 +351,7 @@ class Limit:
 
     Attributes:
         rho: None for no limit on it.
-        epsilon: At ``delta``, likewise.
+        epsilon: ε at ``delta``; None for no limit on it.
         delta: δ.
     """
 

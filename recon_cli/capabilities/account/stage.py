@@ -25,9 +25,9 @@ from recon_cli.store import files
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.recipe import Recipe
 
-#: Where it lies in a work folder, unless the config says otherwise.
+#: Default path in a work folder.
 ACCOUNT_FILE: Final = f"{PRIVATE}/account.jsonl"
-#: How long to wait for another process that reserves.
+#: Seconds to wait for another process that reserves.
 _SECONDS: Final = 60.0
 
 

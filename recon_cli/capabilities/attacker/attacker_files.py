@@ -35,7 +35,7 @@ ATTACKER = pl.Schema(
         "r": pl.Float64,
     }
 )
-#: What a record of the commercial file is.
+#: Kinds of records of the commercial file.
 TRUTHS = ("exact", "binned", "wrong", "stale", "stranger", "outside")
 COMRCL = pl.Schema([*ATTACKER.items(), ("truth", pl.String)])
 
@@ -90,7 +90,7 @@ def commercial_file(
     Args:
         nation: The parameters.
         persons: The county's persons, as `capabilities.synth.county.generate_county` makes them.
-        places: Its blocks, likewise.
+        places: The county's blocks, from the same.
         agebin: The number of the bin of each age, see `bins_of`.
         county: Its code as a number; keeps strangers of counties apart.
         rng: Source of chance.

@@ -48,7 +48,7 @@ class EndsSoFar:
         lower: No solution has less, for each count.
         upper: No solution has more.
         least: The least in a known solution of the parts that were looked at.
-        greatest: Likewise.
+        greatest: The greatest in such a solution.
     """
 
     moved: IntArray
@@ -70,8 +70,8 @@ class StatedCounts:
         names: Columns ``geoid, level, table, cell``.
         place: Which of the geounits each is of.
         column: Its place among the published cells.
-        low: The statement.
-        high: Likewise, `OPEN` where there is none.
+        low: Stated lower bound.
+        high: Stated upper bound, `OPEN` where there is none.
     """
 
     names: pl.DataFrame
@@ -109,7 +109,7 @@ class IntervalCells:
         geounit: Row number of its geounit in the partition.
         column: Its place among the published cells of the pattern.
         least: Lower bounds from propagation over the margins.
-        most: Likewise, `OPEN` where there is none.
+        most: Upper bounds from the same, `OPEN` where there is none.
         is_bounded: Whether all records that it counts are listed, and some row bounds each.
         is_endless: Whether no row bounds some of them: a solution with more of these is one, too.
         coefficients: Sparse (cells × candidates): the count as a functional of a solution.

@@ -46,7 +46,7 @@ class AskedEnds:
     is_settled: BoolArray
 
 
-#: Who hears of the ends of counts while they are found.
+#: Receives the bounds of counts while they are found.
 Follow = Callable[[AskedEnds], OnEnds]
 #: Keeps searches by the number of their part.
 Searches = Callable[[int], Keeper]

@@ -97,7 +97,7 @@ class SummedEnds:
         """
         self._by_variable = sparse.csc_array(counts)
         left = np.where(free, lower, 0), np.where(free, upper, 0)
-        #: What components that were not added can add.
+        #: Possible contribution of components that were not added.
         self._rest = activity_bounds(counts, *left)
         known: IntArray = counts @ np.where(free, 0, lower)
         self.lower, self.upper = known.copy(), known.copy()
@@ -176,7 +176,7 @@ def find_ends(
 
     Args:
         functionals: Sparse (functionals × variables), each over one connected part, none empty.
-        effort: Its limit is for everything together.
+        effort: Budget for everything together.
     """
     ledger = Ledger(program, functionals, [known])
     search = EndSearch(ledger, effort, ConnectedParts.of(program))

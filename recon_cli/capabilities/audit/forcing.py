@@ -45,7 +45,7 @@ _MOST_CELLS: Final = 1_000_000
 _LIMIT: Final = 30.0
 #: Multiples of a count that are tried.
 _MULTIPLES: Final = range(1, 61)
-#: What floating point may miss a whole number by.
+#: Tolerance of integers in floating point.
 _ROUNDING: Final = 1e-6
 #: Published zeros that are named.
 _NAMED: Final = 6
@@ -189,7 +189,7 @@ class Forcing:
 
     Attributes:
         at_least: The proof that it is no less; None if none was found.
-        at_most: Likewise, that it is no more.
+        at_most: The proof that it is no more; None if none was found.
         zeros: Published zeros that rule out whoever would break the sums; None if they were not
             found, because they only follow from other counts, or there is too much to look through.
     """

@@ -28,7 +28,7 @@ class Spans:
 
     Attributes:
         least: The least value of each in a solution.
-        greatest: Likewise.
+        greatest: The greatest value of each in a solution.
         wanted: Required distance between the two.
     """
 

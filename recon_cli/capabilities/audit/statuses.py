@@ -35,7 +35,7 @@ SAFE: Final = "safe"
 UNDECIDED: Final = "undecided"
 #: Some solution has a count of a size that nobody asked about; further it was not looked at.
 OF_NO_INTEREST: Final = "of no interest"
-#: What the audit says of a cell.
+#: Statuses of an audited cell.
 STATUSES: Final = (RECOVERED, NARROWED, SAFE, UNDECIDED)
 #: A suppressed count that is below its law's threshold, as its flag or the other counts show.
 PRIMARY: Final = "primary"

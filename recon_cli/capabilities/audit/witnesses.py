@@ -87,7 +87,7 @@ def find_witnesses(
     """Yield sets of records that have all published counts, and differ in given ones.
 
     Args:
-        tables: Those that the records are to have the counts of.
+        tables: Tables whose counts the records must have.
         cells: ``geoid, table, cell``: counts that are to differ by the safety range in two of
             the sets.
 

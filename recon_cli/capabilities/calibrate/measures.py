@@ -13,7 +13,7 @@ import polars as pl
 
 from recon_cli.strict_yaml import parse_yaml
 
-#: Where the study's result tables are packaged, and what only the calibration needs.
+#: Folders with the study's result tables, and with figures for the calibration alone.
 _TABLES = resources.files("recon_cli.capabilities.score") / "wp31995"
 _HERE = resources.files(__package__)
 _SIZES = "table07_uniques_by_block_size.csv"
@@ -44,7 +44,7 @@ class Study:
             what is published of it: ``blocks``, ``people`` (thousands), ``unique_defined``,
             ``zero_solvar``, ``nonmodal``, ``agree_exact``, ``agree_binned`` (per cent),
             ``cef``, ``comrcl``, ``same_person``, ``same_person_nonmodal`` (thousands of records).
-        all: Likewise for all classes together, by column.
+        all: The same for all classes together, by column.
         race: Per cent of people by ``hispanic`` and by ``races`` (a race alone, or several).
         text: Figures that stand in no table, by name.
     """
@@ -130,8 +130,8 @@ class Ratio:
         under: Count below; ``total`` of a count is its sum over all classes.
         published: The study's column, already a ratio; or two columns to divide.
         bound: Tolerance in the same unit; None if there is none.
-        bound_big: Likewise for large blocks.
-        bound_all: Likewise for all blocks together.
+        bound_big: Tolerance for large blocks.
+        bound_all: Tolerance for all blocks together.
         scale: 100 for per cent.
     """
 
@@ -176,7 +176,7 @@ def measure(study: Study, counts: pl.DataFrame, answers: pl.DataFrame, seed: int
     Args:
         study: Published numbers.
         counts: From `recon_cli.capabilities.calibrate.blocks.by_class`, summed over counties.
-        answers: From `recon_cli.capabilities.calibrate.blocks.count_answers`, likewise.
+        answers: From `recon_cli.capabilities.calibrate.blocks.count_answers`, summed likewise.
         seed: Seed of the nation.
 
     Returns:

@@ -18,7 +18,7 @@ from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.capabilities.capacity.assessment import ReleaseCapacity
 from recon_cli.capabilities.capacity.indistinguishable import Farthest, hiding_sd
 
-#: Of the splitting.
+#: Iterations of the splitting.
 _ITERATIONS = 60
 #: Weight of agreement between the two halves of the splitting; counts move by ones.
 _PENALTY = 3.0

@@ -31,7 +31,7 @@ from recon_cli.plurals import counted
 from recon_cli.schema import Release, Table
 
 _BITS, _DECODER, _NO_TABLES = "bits that get through, at most", "our decoder", "no tables"
-#: What each figure means, always printed with it.
+#: Meaning of each figure, always printed with it.
 WORDINGS: Mapping[str, str] = {
     ANY_ATTACKER: "whatever else the attacker knows, he tells two records of one unit apart no "
     "more often than this: a guarantee",

@@ -32,7 +32,7 @@ class CapacityQuestion(Question):
     """The question of how many equations the tables leave after zeros, and their sums.
 
     Attributes:
-        tables: Those in use.
+        tables: Tables in use.
     """
 
     schema: Release

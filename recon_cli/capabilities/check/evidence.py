@@ -245,7 +245,7 @@ def stand_alone(coverage: Coverage, unit: str, *, is_exact: bool) -> bool:
     published for its units, so that it is their sum.
 
     Args:
-        is_exact: Whether all counts are published exactly.
+        is_exact: True if all counts are published exactly.
     """
     of_units = [pattern for pattern in coverage if pattern.level == unit and pattern.is_listed]
     coarser = [pattern for pattern in coverage if pattern.level != unit and pattern.cells]

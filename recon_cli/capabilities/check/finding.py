@@ -55,7 +55,7 @@ class Grounds:
     Attributes:
         record: Subject of a record, by the schema.
         tables: The tables that are published.
-        laws: By which, in words; none where all counts are exact.
+        laws: Laws of the counts, in words; none where all are exact.
         assumptions: Assumptions that no table states, one a line.
         left_out: Numbers of the files that are not used, each with the officer's reason.
         candidate: The publication of a register that is judged by what it adds; empty where all

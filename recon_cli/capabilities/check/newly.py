@@ -32,9 +32,9 @@ from recon_cli.schema import Release
 from recon_cli.schema.register import can_leave, tables_of
 from recon_cli.store.protection import read_published
 
-#: What tells a count from all others.
+#: Columns that identify a count.
 CELL: Final = ["geoid", "table", "cell"]
-#: What tells whom it counts.
+#: Columns that identify the people whom it counts.
 _PEOPLE: Final = ["geoid", "people"]
 
 
@@ -45,7 +45,7 @@ class NewCounts:
     Attributes:
         published: All publications.
         settled: Columns of ``audit/``, and ``before``: the status without the candidate.
-        undecided: Likewise those of which nobody knows whether they are settled.
+        undecided: The same for counts that may or may not be determined.
         asked: Number of counts asked for, and of those that stayed open.
     """
 

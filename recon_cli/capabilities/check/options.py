@@ -22,7 +22,7 @@ from recon_cli.config.model import ConfigModel, Section, TableChoice
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 
-#: What a rule can be about, by its key.
+#: Subjects of rules, by key.
 SUBJECTS: Final[Mapping[str, type[Subject]]] = {
     "recovered": Recovered,
     "interval": Interval,

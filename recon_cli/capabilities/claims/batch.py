@@ -42,7 +42,7 @@ _COEFFICIENTS = 10_000_000
 _DRY = 4
 #: Groups whose sizes one vertex is to change.
 _AT_ONCE = 64
-#: How much a random cost decides beside them: only among vertices that are equal else.
+#: Weight of random costs beside these: they only choose among equal vertices.
 _NOISE = 1e-3
 
 

@@ -31,7 +31,7 @@ Subsets = npt.NDArray[np.unsignedinteger[Any]]
 
 #: Keys of some subsets that are looked at together.
 _KEYS = 4_000_000
-#: By rising strength of what is claimed about the people: each kind contains those before.
+#: Kinds of disclosure by increasing strength: each contains those before.
 KINDS = ("identity", "attribute", "inferential")
 
 

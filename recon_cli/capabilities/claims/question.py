@@ -135,7 +135,7 @@ class ClaimPlans:
     Attributes:
         assuming: All structural zeros.
         tables_alone: Those alone that are no assumptions; None where none is.
-        trivial: Which groups can be read off one table; looked up once for all units.
+        trivial: Groups that one table states; looked up once for all units.
     """
 
     assuming: Plan
@@ -298,7 +298,7 @@ class ClaimsQuestion(Question):
 
     Attributes:
         everybody: All records, counted by the columns of claims.
-        laws: By which the counts were published, in words; none where all are exact.
+        laws: Laws of the counts, in words; none where all are exact.
     """
 
     plans: ClaimPlans

@@ -107,7 +107,7 @@ def settle(
 
     Args:
         known: Solutions, at least one.
-        effort: Its limit is for everything together.
+        effort: Budget for everything together.
         relaxation: Relaxation of the program, if it was used before.
     """
     ledger = Ledger(program, sets.functionals, list(known))
@@ -134,7 +134,7 @@ def greatest(
 
     Args:
         sets: (sets × variables) what may be in each.
-        effort: Its limit is for everything together.
+        effort: Budget for everything together.
     """
     ledger = Ledger(program, sparse.csr_array(sets).astype(np.int64), list(known))
     search = EndSearch(ledger, effort, relaxation=relaxation)

@@ -237,7 +237,7 @@ class StatedZeros:
 
     Attributes:
         allowed: For each column (predicates × groups) whether some value of a group is allowed.
-        within: Likewise, whether all values are.
+        within: The same with whether all values are.
         is_full: For each column (predicates) whether all values of its feature are allowed.
         always: Number of leading predicates that are zero by the schema.
         features: The place of each column's feature.

@@ -32,7 +32,7 @@ SUMS: Final = pl.Schema(
         "count": pl.Int64,
     }
 )
-#: What the cell that counts everybody is called among the tables.
+#: Name of the cell that counts everybody, among the tables.
 TOTAL: Final = "Total"
 #: Errors in people: ``mae`` is the mean absolute error of a cell, ``rmse`` the root of the mean
 #: squared one; ``total_absolute`` in percent of what the cells count; ``unpublished`` in percent
@@ -219,7 +219,7 @@ DEVIATIONS: Final = pl.Schema(
     }
 )
 _QUANTILES: Final = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
-#: How many geounits of a level are so far off in the first draw of a value.
+#: Number of geounits of a level by error in the first draw of a value.
 UNIT_ERRORS: Final = pl.Schema(
     {
         "protection": pl.String,

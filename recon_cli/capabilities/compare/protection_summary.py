@@ -27,7 +27,7 @@ class ProtectionSummary:
         unpublished: Share of the finest level's cells without a number.
         people: Reconstructed.
         certain: Records proven to be in every solution, in percent of the truth's people.
-        disclosed: People of whom some columns settle another one, likewise; None if not asked.
+        disclosed: People of whom some columns determine another, in percent; None if not asked.
         agreement: Reconstructed records that the truth has, by coarse columns, in the same place.
         precision: Precision of links of nonmodal people who are unique in their place.
         guessed: The better guesser's precision for the same people.

@@ -29,7 +29,7 @@ from recon_cli.store import Stage
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS
 from recon_cli.store.study import STUDY, is_for_study
 
-#: What the truth's own tables are called among runs.
+#: Name of the run of the truth's own tables.
 EXACT: Final = "none"
 #: Folders of the truth's own tables where no protection is ``none``, and of the links; the name
 #: of no protection begins so.

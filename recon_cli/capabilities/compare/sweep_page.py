@@ -25,9 +25,9 @@ _RISKS = {
 }
 #: Rows that sheets have: not the cells of single tables.
 _IS_SHOWN: Final = ~pl.col("measure").str.starts_with("cells of ")
-#: How many marks of a geounit a small panel has room for, up.
+#: Vertical number of marks that a small panel has room for.
 _PLACES: Final = 60
-#: What ε and the adversary's belief are of.
+#: Subjects of ε and of the adversary's belief.
 _SPENT = (
     "ε is for the neighbours that the strategy declares, between files that agree in what is "
     "published exactly; where records were swapped first, of the swapped ones. So is what who "
@@ -41,7 +41,7 @@ class SweptTables:
     """The results of a sweep.
 
     Attributes:
-        over: Which number.
+        over: Swept parameter.
         sweep: Columns of `recon_cli.capabilities.compare.sweep.SWEEP`.
         distributions: Columns of `recon_cli.capabilities.compare.errors.DISTRIBUTIONS`.
         differences: Columns of `recon_cli.capabilities.compare.sweep.DIFFERENCES`.

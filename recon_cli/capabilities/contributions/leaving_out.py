@@ -39,7 +39,7 @@ class LeavingOut:
         columns: Columns of a whole record.
         parts: Each is left out alone.
         sets: Name → what is left out together.
-        orders: In which parts join, for Shapley values.
+        orders: Orders in which parts join, for Shapley values.
     """
 
     release: Release

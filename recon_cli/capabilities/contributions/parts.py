@@ -15,7 +15,7 @@ from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
-#: What a part is: a table; all tables at a level; the cells that tell a feature apart.
+#: Kinds of parts: a table; all tables at a level; the cells that distinguish a feature.
 PartKind = Literal["tables", "levels", "features"]
 
 

@@ -21,7 +21,7 @@ from recon_cli.capabilities.contributions.parts import Part
 Player = TypeVar("Player")
 #: A set of parts that is left out.
 LeftOut = frozenset[Part]
-#: What the row of the whole publication is called, and that of numbers of people alone.
+#: Names of the rows of the whole publication, and of numbers of people alone.
 WHOLE, NOTHING = "all", "numbers of people"
 
 #: The measures of `Proven`.
@@ -130,7 +130,7 @@ def attacks_needed(
     Args:
         parts: Each is left out alone.
         sets: Name → what is left out together.
-        orders: In which parts join, for Shapley values.
+        orders: Orders in which parts join, for Shapley values.
     """
     every = frozenset(parts)
     needed = {frozenset[Part](): None, every: None}
@@ -149,7 +149,7 @@ def rank_contributions(
     """Compose the ranking.
 
     Args:
-        orders: In which parts join; none for no Shapley values.
+        orders: Orders in which parts join; none for no Shapley values.
         proven: Result for each of `attacks_needed`.
 
     Returns:

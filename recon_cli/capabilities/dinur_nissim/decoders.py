@@ -11,9 +11,9 @@ from scipy.optimize import linprog
 from recon_cli.arrays import FloatArray, IntArray
 
 _ITERATIONS = 400
-#: How little the halves of the splitting may differ.
+#: Largest difference between the halves of the splitting.
 _SETTLED = 1e-3
-#: Of answers without noise: as long as they are met, the cube decides.
+#: Penalty for answers without noise: as long as they are met, the cube decides.
 _EXACT_PENALTY = 0.01
 #: And a pull that does not move what they decide, however weakly they do so.
 _EXACT_CENTRE = 1e-7
@@ -22,7 +22,7 @@ _CHECK = 20
 #: Pull to the cube's centre, as a share of a query's weight: decides only where sums do not.
 _CENTRE = 1e-4
 _NEWTON_STEPS = 300
-#: How much dearer the bound gets from one centre to the next.
+#: Factor of the bound's price from one centre to the next.
 _DEARER = 8.0
 #: Newton decrements: of a centre, and of a point that is near enough to go on.
 _CENTRED, _NEAR = 1e-3, 1.0

@@ -41,9 +41,9 @@ from recon_cli.schema import Release
 
 #: Matrices of so many rows are inverted for every geounit with children.
 MOST_CELLS: Final = 1_500
-#: Of the histograms of all units together: 1.6 GB.
+#: Most entries of the histograms of all units together: 1.6 GB.
 MOST_NUMBERS: Final = 200_000_000
-#: Of a Gram matrix of vectors of length 1, eigenvalues that are rounding.
+#: Eigenvalues of a Gram matrix of unit vectors below this are rounding errors.
 _ZERO: Final = 1e-10
 
 #: Columns of `estimate_counts`.

@@ -37,7 +37,7 @@ from recon_cli.store.published import open_published, read_names
 
 #: The first line of what gives away what it marks.
 NOT_FOR_PUBLICATION: Final = "Not for publication: shows what the published counts give away"
-#: In which order findings are listed, and the colour of their cells.
+#: Order of the findings in lists, and the colour of their cells.
 _COLOURS: Final = {
     RECOVERED: "FFB3B3",
     NOBODY: "FFDDDD",

@@ -39,7 +39,7 @@ FINDINGS: Final = {
     "said": pl.String,
     "why": pl.String,
 }
-#: Where no law was declared.
+#: Text where no law was declared.
 _EXACT: Final = "What is proven here is proven if every count is published exactly."
 
 

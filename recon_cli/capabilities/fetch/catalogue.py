@@ -18,7 +18,7 @@ from recon_cli.strict_yaml import parse_yaml
 _FOLDER = resources.files(__package__) / "catalogues"
 _STATES = resources.files(__package__) / "states.yaml"
 _SUFFIX = ".yaml"
-#: What is downloaded where no release is named.
+#: Default release for downloads.
 DEFAULT_RELEASE = "sf1_2010"
 
 

@@ -53,7 +53,7 @@ class Stamp(BaseModel):
 
     Attributes:
         etag: The server's name of the version; empty if it has none, or a weak one.
-        modified: The server's date of it, likewise.
+        modified: The server's date of it; empty if it has none.
         size: Bytes of the whole file, where the server says.
     """
 

@@ -10,13 +10,13 @@ from recon_cli.page.missing import Missing
 from recon_cli.page.wording import CONFIRMED
 from recon_cli.store import Folder, Manifest
 
-#: Where nobody else can check.
+#: Basis of proofs that nobody else can check.
 ALONE: Final = "this program alone"
 _ENGINES: Final = "by propagation of bounds, or by two solvers that agree"
 _CHECK: Final = "`recon prove` lets anyone check"
-#: Where no proofs are.
+#: Basis without any proofs.
 BY_ENGINES: Final = f"Proven here means by this program: {_ENGINES}. {_CHECK}."
-#: Of what has no proof, once proofs were made.
+#: Basis of statements without a proof, once proofs were made.
 UNCHECKED: Final = "confirmed by this program alone, without a proof"
 
 

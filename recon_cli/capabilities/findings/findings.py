@@ -15,7 +15,7 @@ from recon_cli.page.missing import Missing
 from recon_cli.schema import Release
 from recon_cli.store import Manifest
 
-#: What `recon link` calls the file that was tabulated.
+#: Name of the tabulated file in `recon link`.
 PROTECTED = "HDF"
 
 
@@ -72,7 +72,7 @@ class ReconstructionFindings:
         uncounted: Places of which the tables in use do not say how many people they have.
         known: Histogram columns that the tables in use see.
         unknown: The others.
-        by_size: As from `uniqueness_by_size`, the first row over all sizes.
+        by_size: Result of `uniqueness_by_size`, the first row over all sizes.
     """
 
     manifest: Manifest
@@ -190,9 +190,9 @@ class ScoreFindings:
 
     Attributes:
         links: Manifest of ``links/``: its notes name sources, guessers and attackers.
-        rates: As from `recon_cli.capabilities.score.tables.make_rates`.
-        gains: As from `recon_cli.capabilities.score.gains.make_gains`.
-        passes: As from `recon_cli.capabilities.score.gains.make_passes`; None with the study's two.
+        rates: Result of `recon_cli.capabilities.score.tables.make_rates`.
+        gains: Result of `recon_cli.capabilities.score.gains.make_gains`.
+        passes: Result of `capabilities.score.gains.make_passes`; None for the study's two.
         own: The source that is this folder's ``microdata/``, if one is.
         labels: Name of a source or an attacker's file in the config → what the page calls it, and
             what it is called in ``rates`` and ``gains``; itself where it is not there.
@@ -339,7 +339,7 @@ class Findings:
         scores: ``score/``.
         audit: ``audit/``; None where no counts were audited.
         joint: ``joint/``; None where no releases were taken together.
-        laws: By which the counts were published, in words; none where all are exact.
+        laws: Laws of the counts, in words; none where all are exact.
         kinds_of_law: Their names, each once.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
         not_asked: What was not examined, half a sentence each.

@@ -14,7 +14,7 @@ from recon_cli.store import Manifest
 JOINT_UNITS: Final = JOINT.folders[2]
 #: The folder with a row for each kind of members of a household that is certain with all of them.
 JOINT_MEMBERS: Final = JOINT.folders[4]
-#: What is counted there of each kind of records.
+#: Counts of each kind of records.
 COUNTED: Final = ("records", "alone", "joint")
 #: Statuses of places where a joint solution was found.
 SOLVED: Final = ("proven", "bounded")

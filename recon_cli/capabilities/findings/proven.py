@@ -20,10 +20,10 @@ from recon_cli.schema import Release
 from recon_cli.store import Folder, Manifest, Span
 from recon_cli.store.piece import EVERYWHERE
 
-#: How variability is measured: unit by unit, or with every count of a region.
+#: Mode of variability: unit by unit, or with every count of a region.
 Mode = Literal["relaxed", "exact"]
 
-#: How many solutions a geounit has, as far as is proven.
+#: Proven number of solutions of a geounit.
 ONE, SEVERAL, UNDECIDED, OPEN = "one", "several", "undecided", "open"
 UNIQUENESS = (ONE, SEVERAL, UNDECIDED, OPEN)
 
@@ -123,7 +123,7 @@ class Proofs:
         Args:
             records: Records of ``microdata/``, for the same units.
             span: Range of geoids.
-            mode: In which variability counts as measured; default that of the folder.
+            mode: Mode in which variability counts as measured; default that of the folder.
         """
         return proven_units(
             self.blocks.read(partition, span),
@@ -167,7 +167,7 @@ def proof_conditions(laws: Sequence[str], *, assumes_zeros: bool) -> list[str]:
     """List the conditions of every proof besides the counts, a sentence each.
 
     Args:
-        laws: By which the counts were published, in words; none where all are exact.
+        laws: Laws of the counts, in words; none where all are exact.
         assumes_zeros: Whether structural zeros that the schema assumes were used.
     """
     conditions = []
@@ -226,7 +226,7 @@ def proven_units(
         placed: As from `placed_records`.
         variability: Rows of ``solvar/``, where there are any.
         claimed: As from `claimed_records`, where there are claims.
-        mode: In which variability was measured, if it was.
+        mode: Mode in which variability was measured, if it was.
 
     Returns:
         ``units`` with ``placed``, ``certain`` and ``certain_at_most`` (Int64; a unit alone has
@@ -263,7 +263,7 @@ def uniqueness_by_size(proven: pl.DataFrame, sizes: Sizes, mode: Mode | None) ->
 
     Args:
         proven: As from `proven_units`.
-        mode: In which variability was measured, if it was.
+        mode: Mode in which variability was measured, if it was.
 
     Returns:
         ``number`` (the size class, Int8), ``units`` (places, not those that stand for others),

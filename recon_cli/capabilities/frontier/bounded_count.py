@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.statement.noise import TruncatedGeometric
 
-#: How many of a hundred intervals may miss the true count.
+#: Percentage of intervals that may miss the true count.
 _MISSED = 5
 
 

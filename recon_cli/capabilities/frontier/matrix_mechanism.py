@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from recon_cli.arrays import FloatArray
 from recon_cli.statement.noise import geometric_variance
 
-#: How far XA may be from Q.
+#: Largest difference of XA from Q.
 _ROUNDING = 1e-6
 _STARTS = 3
 

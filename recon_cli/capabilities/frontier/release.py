@@ -189,7 +189,7 @@ def frontier(
     the gain of least squares over levels is in `recon_cli.capabilities.frontier.matrix_mechanism`.
 
     Args:
-        tables: Those in use.
+        tables: Tables in use.
         weights: Table → its weight; 1 for others.
         epsilons: Privacy losses of the whole release.
 

@@ -162,8 +162,8 @@ class _Pattern:
         households: Their numbers in the place.
         groups: The members that may be in them, put together that the same links count.
         counted: (groups × links that ask for any) which of these count a group.
-        least: For each of these links how many members.
-        most: Likewise.
+        least: Least number of members that each of these links requires.
+        most: Greatest number that each allows.
         later: (groups and one more × links) whether a link counts a group from there on.
     """
 

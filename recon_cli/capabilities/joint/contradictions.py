@@ -19,7 +19,7 @@ from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.schema.joint import JointRelease, Link
 from recon_cli.solve.feasibility import Feasibility, solve_program
 
-#: What may be wrong.
+#: Question about possible causes.
 _QUESTION = "are all releases made from the same records, and does every link hold in them?"
 #: Tables of a part that a message lists.
 _SHOWN = 4

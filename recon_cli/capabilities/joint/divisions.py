@@ -44,7 +44,7 @@ from recon_cli.solve.feasibility import Feasibility, solve_within
 
 #: The parts of which records are told, as in `recon_cli.capabilities.joint.units`.
 _TOLD = 2
-#: What is said of a place where who lives with whom is not asked.
+#: Status of a place where who lives with whom is not asked.
 NOT_ASKED = "not_asked"
 
 

@@ -24,7 +24,7 @@ from recon_cli.solve.sifting import SiftedRelaxation, likely_variables, solution
 
 #: Solutions in a row that refute nothing, after which records are asked for one at a time.
 _DRY = 2
-#: How much a random cost decides beside records: only among vertices that are equal else.
+#: Weight of random costs beside records: they only choose among equal vertices.
 _NOISE = 1e-3
 #: Records' random costs as whole numbers: from one to so many.
 _STEPS = 10
@@ -60,7 +60,7 @@ def least_records(
         program: Program of a place.
         sums: Sparse (sums × variables) of ones.
         start: Initial bounds and solutions.
-        effort: Its limit is for everything together.
+        effort: Budget for everything together.
     """
     ledger = Ledger(program, sums, start.known)
     if ledger.is_open_below.any():

@@ -37,7 +37,7 @@ class PartInput:
     """The inputs of a part's plan.
 
     Attributes:
-        tables: Those in use.
+        tables: Tables in use.
     """
 
     release: Release
@@ -191,7 +191,7 @@ class PlacesOfPart:
         of_unit: For each candidate its place, from 0.
         place: The same; −1 where nothing is asked about it.
         lower: Lower bounds from propagation in the part alone.
-        upper: Likewise.
+        upper: Upper bounds from the same.
         rows: Its relaxed rows there.
         of_cell: For each candidate its histogram cell, from 0.
         cells: Number of these cells.

@@ -38,7 +38,7 @@ from recon_cli.solve.sifting import first_solution
 _BATCH = 30_000
 #: The parts of which records are told: the others only say more of these.
 _TOLD = 2
-#: What is known of a place.
+#: Statuses of a place.
 STATUSES = ("proven", "bounded", "undecided", "quarantined", "open", "apart")
 PROVEN, BOUNDED, UNDECIDED, QUARANTINED, OPEN, APART = range(len(STATUSES))
 

@@ -54,9 +54,9 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.solve.cp_sat import Effort
 
-#: What an agency publishes of the records of a partition; the same coverage for any records.
+#: Publishes the records of a partition; the same coverage for any records.
 Publish = Callable[[pl.DataFrame], Publication]
-#: What is published without the person of a row, in one or several ways.
+#: Publishes without the person of a row, in one or several ways.
 Without = Callable[[int], Sequence[Publication]]
 _COMPARED = ("chance", "settled", "certain")
 

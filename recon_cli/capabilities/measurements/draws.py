@@ -30,7 +30,7 @@ from recon_cli.chance import WORD, KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.statement.noise import Gaussian, Geometric
 
-#: Of a word's place, further words without end.
+#: Yields further words without end for a word's position.
 Further = Callable[[tuple[int, ...]], Iterator[int]]
 #: Bits beyond those that are decided, so that sums of rounded terms are right to the last bit or
 #: its neighbour.
@@ -84,7 +84,7 @@ def draw_noise(law: Gaussian | Geometric, bits: WordArray, further: Further) -> 
     """Draw integer noise.
 
     Args:
-        law: Whose noise.
+        law: Law of the noise.
         bits: Uniform, any shape.
         further: More of them, for those that are close to a threshold.
 
@@ -141,7 +141,7 @@ def opendp_noise(law: Gaussian | Geometric, shape: tuple[int, ...]) -> IntArray:
     """Draw integer noise with OpenDP.
 
     Args:
-        law: Whose noise.
+        law: Law of the noise.
         shape: Shape of the result.
 
     Raises:

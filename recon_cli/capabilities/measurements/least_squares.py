@@ -18,7 +18,7 @@ from recon_cli.arrays import FloatArray, IntArray
 #: A direction is good enough when its residual is this share of the gradient.
 _TRUNCATED: Final = 0.1
 _MOST_PRODUCTS: Final = 200
-#: Of what the gradient promises for a step, so much must come true (Armijo).
+#: Share of the decrease promised by the gradient that a step must achieve (Armijo).
 _PROMISE: Final = 1e-4
 _HALVINGS: Final = 30
 

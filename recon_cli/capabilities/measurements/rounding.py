@@ -18,9 +18,9 @@ from recon_cli.solve.network_flow import Arcs, cheapest_flow
 _MANY: Final = 10**9
 #: Costs are whole numbers: a person moved by 10⁻⁴ is one.
 _SCALE: Final = 10_000
-#: Of a group's sum off by one, against an entry's.
+#: Cost of a group's sum off by one, relative to an entry's.
 _GROUP: Final = 2
-#: What an entry may lack of a whole number that it stands for.
+#: Tolerance of an entry that stands for an integer.
 _CLOSE: Final = 1e-9
 #: Proportional fitting ends when sums are this close, in people.
 _FITTED: Final = 1e-6

@@ -42,7 +42,7 @@ class Sensitivity:
     squared: int
 
 
-#: Of cells that everybody is in exactly one of.
+#: Sensitivity of cells that partition the people.
 ONE_RECORD, ONE_CHANGE = Sensitivity(1, 1), Sensitivity(2, 2)
 
 

@@ -37,7 +37,7 @@ from recon_cli.schema import Release, Table, parse_release
 from recon_cli.statement import Protection
 from recon_cli.store import Manifest, Piece
 
-#: What the schema is called that lies beside the counts.
+#: Name of the schema file beside the counts.
 SCHEMA = "release.yaml"
 
 

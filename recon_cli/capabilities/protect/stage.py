@@ -31,7 +31,7 @@ from recon_cli.store.chance_key import KEY_FILE, kept_key
 from recon_cli.store.manifest import MANIFEST, read_manifest
 
 Shared = TypeVar("Shared")
-#: What is told of a finished protection: a label, and text, a number, or a part of a whole.
+#: A fact about a finished protection: a label, and text, a number, or a part of a whole.
 Fact = tuple[str, str | int | tuple[int, int]]
 
 

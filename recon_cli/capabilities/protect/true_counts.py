@@ -32,7 +32,7 @@ from recon_cli.store.published import open_published
 _PERTURBATION_TABLE = "ptable.txt"
 #: Sections of protections that take counts as well as records.
 _OF_COUNTS = ("round", "cellkey", "suppress")
-#: What stands in place of a suppressed count.
+#: Text in place of a suppressed count.
 SUPPRESSED = "*"
 
 

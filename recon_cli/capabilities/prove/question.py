@@ -56,7 +56,7 @@ ReadFound = Callable[[str], Found]
 _SETS: Final = 300
 _SET_SECONDS: Final = 10.0
 _PART_SECONDS: Final = 2.0
-#: How many times as many kinds of records have to be there for cliques to be worth it.
+#: Ratio of joint kinds to kinds of cliques from which cliques are used.
 _NARROWER: Final = 4
 
 

@@ -196,7 +196,7 @@ def _kept(prover: ScopeProver, lines: int, start: int, how: str) -> Refutation:
     return Refutation(texts, shared, own[0].terms if len(own) == 1 and not shared else (), how)
 
 
-#: Of a sum that is worth reading.
+#: Most terms of a sum that is worth reading.
 _TERMS: Final = 6
 
 

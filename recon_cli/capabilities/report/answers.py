@@ -28,9 +28,9 @@ _NAMED = 8
 #: Most places that are named for their recovered counts.
 _WORST = 5
 _AGAIN = "Run this again on what you would publish: only that shows what is left."
-#: What a share of the people given away has to be before their size class is worth a hint.
+#: Share of disclosed people from which a size class is worth a hint.
 _MOST = 0.5
-#: How many times its share of all people that has to be.
+#: Factor by which that share must exceed the class's share of all people.
 _WORSE = 1.1
 _SUPPRESSED = "suppressed"
 #: Name of a law → what protects more than it did.

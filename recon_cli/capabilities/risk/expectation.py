@@ -55,7 +55,7 @@ def expected(rho: float, p: float, *, truth: bool = True) -> ExpectedRisk:
     Args:
         rho: ρ of the count, for sensitivity 1.
         p: Prior.
-        truth: Whether the target is in.
+        truth: True if the target is in.
 
     Raises:
         ValueError: ``rho`` or ``p`` is out of range.
@@ -97,7 +97,7 @@ def expected_known_upper(
         levels: The budgets.
         p: Prior.
         siblings: The siblings' true count.
-        truth: Whether the target is in.
+        truth: True if the target is in.
         believed: Assumed count above; default the truth.
 
     Raises:
@@ -146,7 +146,7 @@ def summarize(odds: FloatArray, weights: FloatArray, p: float, *, truth: bool) -
         odds: Log-odds that the target is in, any shape.
         weights: Their probabilities, of the same shape.
         p: The prior.
-        truth: Whether the target is in.
+        truth: True if the target is in.
     """
     tied = np.abs(odds) < TIE
     right = (odds > 0) & ~tied if truth else (odds <= 0) | tied
@@ -179,7 +179,7 @@ def _summed(
         rho1: ρ of the geounit's own count.
         p: The prior.
         parts: (values of its noise × points) log-odds, and the (points,) probabilities.
-        truth: Whether the target is in.
+        truth: True if the target is in.
     """
     own = discrete_gaussian(rho1).p[:, None]
     sums = [summarize(odds, own * weights, p, truth=truth) for odds, weights in parts]

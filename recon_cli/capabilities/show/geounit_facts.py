@@ -23,7 +23,7 @@ from recon_cli.schema import Release, Table
 from recon_cli.schema.description import describe_cell
 from recon_cli.stage import undisturbed
 
-#: What `recon audit` calls a suppressed count that is proven to be below the threshold.
+#: Status of `recon audit` for a suppressed count proven to be below the threshold.
 PRIMARY = "primary"
 #: Counts whose proof is shown.
 _SHOWN = 6

@@ -42,7 +42,7 @@ from recon_cli.schema.areas import ALL
 from recon_cli.stage import undisturbed
 from recon_cli.store.published import open_published, place_name, read_names
 
-#: What is summed over units.
+#: Columns that are summed over units.
 _COUNTED = ("population", "placed", "status", "certain", "certain_at_most")
 _SHORT = {
     "unique": "unique",

@@ -179,8 +179,8 @@ def _between(
 
     Args:
         regions: Number of the region of each unit.
-        one: Its parts are added.
-        other: Its parts are taken off.
+        one: Chain whose parts are added.
+        other: Chain whose parts are subtracted.
         least: For each unit: only slivers with fewer people are asked for; falls to these.
     """
     pairs = np.unique(np.stack([one.part, other.part]), axis=1)

@@ -35,7 +35,7 @@ _CELLS: Final = 1_500
 #: Cells that are spared in all attempts, where there are no more; where there are, in the best.
 #: That takes most of the time.
 _FEW: Final = 40
-#: How much work it is to spare cells, in attempts.
+#: Work of sparing cells, in attempts.
 _SPARING: Final = 4
 #: Cells of the programs that are kept.
 _KEPT: Final = 200_000

@@ -31,11 +31,11 @@ OPEN: Final = 10_000_000
 _LIMIT: Final = 30.0
 #: Cost of a person who changes: only among changes that are equal else.
 _PERSON: Final = 1e-3
-#: How far random costs differ, after a vertex that is not whole.
+#: Spread of random costs, after a fractional vertex.
 _NOISE: Final = 0.05
 #: Attempts to find a whole vertex.
 _ATTEMPTS: Final = 4
-#: What floating point may miss a whole number by.
+#: Tolerance of integers in floating point.
 _ROUNDING: Final = 1e-6
 
 

@@ -68,7 +68,7 @@ def linked_cells(
 
     Args:
         truth: Exact counts of one partition.
-        tables: Those that are published.
+        tables: Published tables.
         zeros_hidden: Whether counts of zero may be suppressed too; else they are published, and
             rule histogram cells out.
 
@@ -209,7 +209,7 @@ class Neighbourhoods:
         unit: Unit of each column; units share no fine cell.
         present: Sparse (units × kinds): whether a unit has columns of a kind, which are those that
             lie in the same coarse cells.
-        inhabited: Likewise, columns with people.
+        inhabited: The same for columns with people.
     """
 
     unit: IntArray

@@ -59,7 +59,7 @@ def primary_cells(
     Args:
         counts: ``geoid, table, cell, count``: true counts above zero.
         records: Records behind the counts; only values need them.
-        tables: Those that are published.
+        tables: Published tables.
 
     Returns:
         A truth value for each of ``counts``.
@@ -107,7 +107,7 @@ def largest_contributions(
     Args:
         records: As `recon_cli.tabulation.tabulate` takes them, and a column of values.
         value: The name of that column.
-        tables: Those that are published.
+        tables: Published tables.
         n: Number of contributors in ``largest``.
 
     Returns:

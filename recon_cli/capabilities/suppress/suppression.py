@@ -86,7 +86,7 @@ def suppress_counts(
     Args:
         truth: Exact counts of one partition.
         records: Records behind the counts; only rules about values need them.
-        tables: Those that are published; default all.
+        tables: Published tables; default all.
         on_progress: Told of units and people, as the work on their region goes on.
 
     Returns:

@@ -34,10 +34,10 @@ SWAPS = pl.Schema(
         "reach": pl.String,
     }
 )
-#: What a swap must know of a household.
+#: Columns of a household that a swap needs.
 NEEDED = ("household", "geoid_block", "people", "adults")
 _ADULT = 18
-#: What a search for pairs returns: row numbers of the two, and where they met.
+#: Result of a search for pairs: row numbers of the two, and where they met.
 PAIRS = pl.Schema({"first": pl.Int64, "second": pl.Int64, "reach": pl.String})
 
 
@@ -277,7 +277,7 @@ def apply_moves(records: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-#: What tells people or households apart and lies in the records before, too: keys and draws.
+#: Columns that identify people or households in the original records, too: keys and draws.
 _TRACEABLE = ("pik", "r_keep", "r")
 
 

@@ -34,7 +34,7 @@ from recon_cli.seeding import generator
 
 #: In place of a kind of group quarters.
 IN_HOUSEHOLD = "none"
-#: How people live who are in group quarters.
+#: Living arrangement of people in group quarters.
 GROUP_QUARTERS = pl.lit("group_quarters")
 #: Ids of a county's housing units start at its code times this.
 IDS_OF_COUNTY = 10_000_000

@@ -27,7 +27,7 @@ _TINY = 1e-12
 #: Blocks of like size that share out the quantiles of diversity.
 _BUCKET = 8
 _MOST_DIVERSE = 0.8
-#: How much of its tract a block without other origins takes them from.
+#: Share of other origins that a uniform block takes from its tract.
 _RESERVE = 0.02
 
 

@@ -88,7 +88,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
 }
 #: A prime above the number of people in any nation: keys are a permutation of what is below it.
 KEYS = 999_999_937
-#: What a repeated household has in common with its original.
+#: Columns that a repeated household shares with its original.
 _COPIED = ("male", "age", "race", "hispanic", "role", "relationship")
 
 

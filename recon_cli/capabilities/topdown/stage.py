@@ -50,7 +50,7 @@ _SETTINGS = {
     "units",
     "scale",
 }
-#: Where the config names the query that is exact.
+#: Key of the config with the exact query.
 _INVARIANT = "topdown.invariant.query"
 
 

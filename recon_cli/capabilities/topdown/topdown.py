@@ -43,7 +43,7 @@ class Invariant:
     """Counts that are published exactly.
 
     Attributes:
-        query: Which.
+        query: Query whose counts are exact.
     """
 
     query: Query

@@ -17,7 +17,7 @@ from recon_cli.sources.legacy.lines import NEWLINE, RETURN, LineBlock, separator
 
 #: For every line of a block, the position of a field's first byte, and one past its last.
 Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
-#: Where a field is in every line of a block.
+#: Positions of a field in every line of a block.
 SpansOf = Callable[[str], Spans]
 #: Field → its values, or the one that all records have.
 Fields = Mapping[str, pl.Series | str]

@@ -28,7 +28,7 @@ _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
 #: A member whose size may pass this needs the 64-bit zip form, to be chosen before writing.
 _ZIP64_FROM: Final = 1 << 31
 _WIDEST_CELL: Final = 11
-#: Where the parts of a geoid begin; a block's number begins with its block group's.
+#: Start of each part of a geoid; a block's number begins with its block group's.
 _STARTS: Final = {"STATE": 0, "COUNTY": 2, "TRACT": 5, "BLKGRP": 11, "BLOCK": 11}
 #: Separator of the files → the first census that wrote such files.
 _YEARS: Final = {",": "2010", "|": "2020"}

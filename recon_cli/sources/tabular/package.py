@@ -26,7 +26,7 @@ from recon_cli.sources.tabular.sheet import MOST_COLUMNS
 _MOST_CELLS: Final = 5_000_000
 _MOST_UNPACKED: Final = 1 << 28
 _MOST_CHARACTERS: Final = 1 << 28
-#: What a spreadsheet can have.
+#: Limits of a spreadsheet.
 _MOST_ROWS: Final = 1 << 20
 _MOST_INDENT: Final = 250
 _LETTERS: Final = re.compile(r"[A-Za-z]{1,3}")

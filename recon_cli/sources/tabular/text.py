@@ -15,7 +15,7 @@ from recon_cli.sources.documents import START, Document
 from recon_cli.sources.tabular.sheet import HEAD_ROWS, MOST_COLUMNS, Sheet, with_row_numbers
 
 _CHUNK: Final = 1 << 24
-#: What Python's reader says of a quote that is not closed, and what we do.
+#: Message of Python's reader about a quote that is not closed, and ours.
 _NO_END: Final = "unexpected end of data"
 _OPEN_QUOTE: Final = "a quote is opened and not closed"
 #: A quote that is opened and not closed within as much is a mistake, not a long text.
