@@ -32,19 +32,20 @@ from typing import Final
 import coverage
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+_CAPABILITIES: Final = tuple(
+    f"capabilities/{name}"
+    for name in (
+        *("audit", "claims", "confidence", "contributions", "joint", "leave_one_out"),
+        *("link", "prove", "reconstruct", "score", "slivers", "solvar"),
+    )
+)
 CORE: Final = (
     *("model", "solve", "statement", "ask", "explain", "verification"),
-    *(
-        f"capabilities/{name}"
-        for name in (
-            *("audit", "claims", "confidence", "contributions", "joint", "leave_one_out"),
-            *("link", "prove", "reconstruct", "score", "slivers", "solvar"),
-        )
-    ),
+    *_CAPABILITIES,
 )
 #: Tests of the core, and copied files beside the package.
 _TESTS: Final = (
-    *("model", "solve", "statement", "capabilities", "explain"),
+    *("model", "solve", "statement", "explain", *_CAPABILITIES, "capabilities/check"),
     *("test_verification.py", "test_tabulation.py"),
 )
 _COPIED: Final = ("recon_cli", "tests", "benchmarks", "configs", "fixtures", "docs")
