@@ -28,7 +28,8 @@ class Stage:
         can_shard: Whether its pieces can be divided among processes with ``--shard``.
         called: Its name in options such as ``--only``; default the last word of its command.
         options: Keys of its section that its command has an option for.
-        purpose: One sentence for the help of its command, in place of the docstring of its
+        purpose: One sentence for the help of its command; the docstring of its section's module
+            says more, unless the capability has a module ``command``.
         public: Those of its folders that are made to be given away, or to be shown: their manifests
             say nothing of the records that they were made from.
     """

@@ -81,6 +81,7 @@ def leave_one_out_protected(
     Args:
         records: The confidential records.
         publish: Publishes the counts of a partition's records. Where chance plays a part it
+            should be the same in each call. Others as of `leave_one_out`.
 
     Returns:
         As `leave_one_out`.

@@ -52,6 +52,7 @@ def publish(
     Args:
         counts: ``geoid, table, cell, count``, or ``geoid, cell, count`` with cell codes.
         absent: Meaning of a cell without a row: ``zero`` or ``unpublished``; for all tables, or
+            by table.
         geounits: The geoids of all geounits; without them, a geounit of which no cell is
             published is not known.
         protection: Law of each count; without it all are exact.
@@ -82,6 +83,7 @@ def read_published(
         source: Their format, as in ``ingest.source``.
         mapping: Facts that the files do not state, as in ``ingest.mapping``.
         absent: Meaning of a cell without a count: ``zero``, the default of tidy files, or
+            ``unpublished``, that of all others; for all tables, or by table.
         geounits: A file with a column ``geoid``: the list of all geounits.
         protection: Law of each count; without it all are exact.
 
@@ -282,6 +284,8 @@ def audit_counts(
         seed: Seed of the solvers.
         effort: Deterministic seconds for each region.
         safety: Least distance between two possible counts of a safe cell; None for what the
+            law of each requires: that all counts stay possible which the flag of a small one
+            admits, or ``below`` where a flag may hide any count; 1 without a threshold.
         ask: Levels of whose geounits every cell of the tables is asked for, published there or not.
 
     Returns:

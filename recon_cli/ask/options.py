@@ -92,6 +92,7 @@ class AuditOptions:
         effort: Deterministic seconds for each region; where they end first, an interval is valid
             and may be too wide.
         safety: Required distance between two possible counts of a safe cell; None for what its
+            law requires, see `recon_cli.capabilities.audit.statuses`.
         ask: Levels of whose geounits every cell of the tables in use is asked for, published there
             or not.
         among: Columns ``geoid, table, cell``: only these counts are asked, and only whether they

@@ -31,6 +31,7 @@ class LinearConstraints:
         A: Sparse (rows × cells), integer coefficients; of published counts, positive ones.
         least: Lower bound of each row.
         most: Upper bound of each row; in a system `recon_cli.frames.OPEN` where it
+            has no upper end, in an integer program always a number that follows from the others.
 
     Raises:
         ValueError: When made: as many bounds as rows are needed.

@@ -72,6 +72,7 @@ class JointRelease:
 
     Attributes:
         names: Names of the parts: the two in question, then those that only add information
+            about these.
         releases: Names of their schemas, in the same order.
         links: Those of every place.
         digest: SHA-256 of the text.

@@ -253,6 +253,10 @@ def open_tidy(
     Args:
         paths: ``.csv`` and ``.parquet`` files, or folders of them, together one publication.
         absent: Meaning of a cell without a row. ``zero``: a table with any row at a level is
+            published for every geounit of that level in the files, and a cell without a row is
+            zero; only sums of other cells that no row of the level mentions are not published.
+            ``unpublished``: only what has a row is published, zeros too have rows. Where a
+            geounit without any row may have people, `complete_geounits` adds it.
         protection: Law of each count. Without it all are exact, but for
             those whose ``low`` or ``high`` the files give.
         group_rows: Rows that are held at once, about, unless one partition has more.

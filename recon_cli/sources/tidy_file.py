@@ -166,6 +166,7 @@ def open_file(path: Path, *, has_statements: bool = False) -> TidyFile:
 
     Args:
         has_statements: Whether counts may be other than exact. A file with a column ``low`` or
+            ``high`` has statements in any case.
 
     Raises:
         SourceError: There is no such file, it is damaged, or its columns are others.

@@ -49,6 +49,7 @@ class Spend:
         is_pure: Whether the budget is ε.
         variance: Variance of the discrete Gaussian noise of each cell of a histogram, of which a
             change
+            moves two by one; else None.
 
     Raises:
         ValueError: The variance is not that of the budget.

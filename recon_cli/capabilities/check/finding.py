@@ -20,6 +20,7 @@ class Finding:
     Attributes:
         proven: Violations, at least.
         possible: Number of possible violations that are not proven; with ``gaps``, among those
+            that were asked about.
         of: Counts or people that were looked at; None where nobody says how many people there are.
         gaps: Why there may be any number of others, half a sentence each.
         tables: Proven violations by table, where they are counts.

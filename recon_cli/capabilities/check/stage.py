@@ -67,6 +67,7 @@ def check(given: GivenConfig, started: float) -> tuple[Judged, ...]:
 
     Args:
         started: Start of ``check.seconds``, by `time.monotonic`; what is not done when they are
+            over is undecided.
 
     Raises:
         ConfigError: Something in the config is wrong.

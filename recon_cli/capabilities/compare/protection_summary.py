@@ -33,8 +33,11 @@ class ProtectionSummary:
         guessed: The better guesser's precision for the same people.
         links: Number of links in the precision.
         epsilon: Privacy loss of one record, by the neighbours of its strategy; None where
+            nothing is differentially private. Of swapped records, of those.
         posterior: Belief in the truth of an adversary who knows all other records, of two values
             that no
+            exact count tells apart, expected, at most; see
+            `capabilities.account.account.expected_posterior`. Of swapped records, of those.
         all_below: Units whose reconstructed people are all below an edge, while the truth's are
             not; None if not asked.
     """
@@ -95,6 +98,7 @@ def summarise(
         errors: Columns of `recon_cli.capabilities.compare.errors.ERRORS`.
         rates: Rates of all protections, from `capabilities.score.tables.make_rates`; None where
             nobody was
+            linked.
         people: Reconstructed.
         of: People of the truth; shares are of them, however few were reconstructed.
         certain: Number of reconstructed records in every solution.

@@ -83,6 +83,7 @@ class ProtectionRun:
         config: Its sections.
         release: The schema of what it publishes.
         measuring: Earlier run with the schema of the truth: noise is added to queries
+            that are no tables of it.
     """
 
     config: RunConfig

@@ -91,6 +91,7 @@ def queries(
         release: One of `DATA_SETS`.
         levels: Levels of the release; default all that a table is published for, of block, block
             group
+            and tract.
         counties: Five digits each.
 
     Raises:

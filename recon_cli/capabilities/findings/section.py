@@ -24,7 +24,9 @@ class Section(Generic[Part]):
         key: For links to it.
         title: Its heading, or what makes it of the release's words.
         read: Selects the input: a part of the findings, or a folder of ``findings.work``;
+            None where it was not asked for, and then there is no section.
         render: Renders the input, beside the rest of the findings. Several sections where one
+            part fills them.
     """
 
     key: str

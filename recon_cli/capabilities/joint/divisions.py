@@ -68,6 +68,7 @@ class PlaceDivision:
 
     Attributes:
         status: Status, as of places in `recon_cli.capabilities.joint.units.STATUSES`, or
+            `NOT_ASKED`.
         compositions: Number of listed compositions.
         most: No division has more households with members; −1 where that is not asked, as a
             division has one that is not certain.

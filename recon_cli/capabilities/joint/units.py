@@ -81,6 +81,7 @@ class JointCertainty:
         alone: For each part, for each of its histogram cells the records that it proves by itself.
         together: The same for all parts together.
         confirmed: Number of these records that rest on two engines alone; of all others a proof
+            was added up in whole numbers.
         seconds: For each place deterministic seconds.
     """
 

@@ -73,6 +73,7 @@ def attack_again(
     Args:
         records: The confidential records of a partition: the unit's geoid and the features.
         publish: Publishes the counts of records. Where chance plays a part it should be the same in
+            each call, or the difference shows the chance, too.
         options: Options of the attack; ``share`` and ``within`` select who is left out.
 
     Returns:

@@ -52,6 +52,9 @@ def table_sensitivity(table: Table, features: Sequence[Feature], *, replaced: bo
     Args:
         features: Features of its release.
         replaced: Whether neighbours differ in the values of one record; else in one record. For
+            values it is the bound ‖a − c‖ + ‖b − c‖ of two kinds of record, of what all kinds
+            share, c: no less than the true one, and equal to it if two of the largest share
+            nothing else.
     """
     kinds = _weights(table, features)
     if not replaced:

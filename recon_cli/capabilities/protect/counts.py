@@ -66,6 +66,7 @@ def protect_counts(
         protection: The laws; each must keep zeros and publish count by count, or be controlled
             rounding.
         chance: Source of all keys. Whoever has its key, or guesses the seed behind it, undoes
+            the protection.
         records: Records behind exact counts, if known.
         keys: Source of a cell's chance.
         identifier: The column that the keys of records are made of; default what they say.

@@ -130,6 +130,7 @@ class RegionProver:
             region: Its geoid.
             records: Records of a solution, as `recon reconstruct` writes them; None where people of
                 it
+                are missing.
             tree: Cliques that counts are proven over where they tell them apart.
             budget: For all of it.
             effort: For each set of records of a unit alone.

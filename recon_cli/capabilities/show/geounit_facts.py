@@ -315,6 +315,7 @@ def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCou
     Args:
         located: The geounit.
         explained: Find the sums of published counts that the first recovered
+            counts are, which takes solvers.
     """
     audit = located.audit
     if audit is None:

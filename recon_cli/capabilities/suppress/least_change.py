@@ -208,6 +208,7 @@ class ChangeProgram:
         Args:
             target: A suppressed cell in which people of these columns count.
             cost: Cost of each cell for every person it changes by: zero where it is suppressed,
+                infinite where it must stay published.
             ceiling: Cost from which a change is useless.
 
         Returns:

@@ -51,6 +51,7 @@ class SuppressionOptions:
     Attributes:
         rules: Rules for sensitive cells.
         safety: Required distance between two possible counts of a primary cell; None for what
+            the audit of the result asks.
         seed: Seed of the solvers.
         effort: Deterministic seconds for each region; where they end first, primary cells are
             protected all the same, and more cells than needed are suppressed.

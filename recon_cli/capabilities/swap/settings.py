@@ -55,6 +55,7 @@ class Targeted(_Settings):
         rates: Share of households swapped in blocks of those sizes; between them it is
             interpolated on the logarithm of the size.
         unique_race: Factor of the probability that a household is chosen when a member's race and
+            ethnicity are unique in the block, in blocks of those sizes.
     """
 
     method: Literal["targeted"]

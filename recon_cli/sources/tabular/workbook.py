@@ -90,6 +90,7 @@ def read_sheet(document: Document, sheet: str | None = None) -> Sheet:
 
     Args:
         sheet: Name of a workbook's sheet, unless the document is one; the only one with
+            cells if None.
 
     Raises:
         ConfigError: The sheet has to be named, or workbooks cannot be read here.
