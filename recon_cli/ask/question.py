@@ -133,8 +133,7 @@ class Question(ABC):
         return {}
 
     @abstractmethod
-    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Answer the question for the regions of a part."""
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer: ...
 
     @staticmethod
     def result_tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:  # noqa: ARG004

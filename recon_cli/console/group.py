@@ -161,7 +161,6 @@ class Recon(Commands):
     """The top-level group, which turns failures of its commands into messages and exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List all commands by name."""
         return sorted(super().list_commands(ctx))
 
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:

@@ -78,7 +78,6 @@ class RunLog:
         return round(time.perf_counter() - self.started, 3)
 
     def run_started(self, stages: Sequence[Stage]) -> None:
-        """Log the start of the run."""
         if self.events is not None:
             config = self.run.config
             self.events.emit(
@@ -130,7 +129,6 @@ class RunLog:
             self.run_done(code)
 
     def run_done(self, code: int = 0) -> None:
-        """Log the end of the run."""
         if self.events is not None:
             self.events.emit(
                 "run_done",

@@ -63,8 +63,7 @@ class Client(Protocol):
         workers: list[str],
         allow_other_workers: bool,
         pure: bool,
-    ) -> Future:
-        """Submit a task."""
+    ) -> Future: ...
 
     def cancel(self, futures: list[Future]) -> None:
         """Cancel tasks; a running one ends by itself."""
@@ -78,8 +77,7 @@ class Client(Protocol):
     ) -> object:
         """Call a function at once on workers, even busy ones."""
 
-    def close(self) -> None:
-        """Close the connection."""
+    def close(self) -> None: ...
 
 
 @contextmanager

@@ -172,7 +172,6 @@ class Facts:
         }
 
     def published_cell(self, fact: int) -> PublishedCell:
-        """Return the published cell of a fact."""
         g = int(np.searchsorted(self.first, fact, side="right")) - 1
         column = fact - int(self.first[g])
         table, cell = self.cells[g].cells[column]

@@ -211,7 +211,6 @@ class DenseDomain:
 
     @classmethod
     def of(cls, plan: Plan, strata: Sequence[Stratum], units: int) -> DenseDomain:
-        """Build the domain of all units of some strata."""
         lookups = {
             stratum.pattern: tuple(
                 GroupLookup.of(plan, stratum.pattern, group) for group in stratum.groups

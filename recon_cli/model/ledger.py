@@ -344,7 +344,6 @@ class Ledger:
         )
 
     def solution(self, witness: Witness) -> IntArray:
-        """Return the solution of a witness."""
         values = self.known[witness.known].copy()
         values[witness.columns] += witness.change
         return values

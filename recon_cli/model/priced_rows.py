@@ -133,7 +133,6 @@ class PricedRows:
         )
 
     def costs_of(self, rows: IntArray) -> RowCosts:
-        """Return the costs of some rows."""
         kinds = [kind[rows] for kind in self.kinds]
         return row_costs(self.least[rows], self.most[rows], kinds, self.costs)
 

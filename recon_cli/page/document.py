@@ -34,7 +34,6 @@ class ResultTable:
     pages: tuple[str, ...] = ()
 
     def markdown(self) -> str:
-        """Write the table as Markdown."""
         table = markdown_table(self.header, self.rows, self.text_columns)
         return f"## {markdown_text(self.title)}\n\n{table}"
 
@@ -98,7 +97,6 @@ class Headline:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """List all sentences."""
         return (*self.verdicts, *self.details)
 
 

@@ -76,7 +76,6 @@ class RowPlot:
 
     @property
     def _heights(self) -> list[int]:
-        """List the height of every row."""
         if self.panel.is_bars:
             return [_BAR] * len(self.panel.rows)
         gap = _ROW_GAP if any(len(row.marks) > 1 for row in self.panel.rows) else 4

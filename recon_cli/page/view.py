@@ -120,7 +120,6 @@ class RecordKind:
 
     @property
     def interval(self) -> str:
-        """Format the interval."""
         if self.upper is None:
             return f"{self.lower:,} or more"
         if self.lower == self.upper:

@@ -100,8 +100,7 @@ class Reporter(Protocol):
     def bar(self, task: Task) -> Iterator[Bar]:
         """Show progress of ``task`` until the block ends."""
 
-    def finished(self, part: FinishedPartition) -> None:
-        """Report a finished partition."""
+    def finished(self, part: FinishedPartition) -> None: ...
 
     def note(self, text: str) -> None:
         """Report something that the user should know."""

@@ -148,7 +148,6 @@ class _Reader:
     releases: tuple[Release, ...]
 
     def link(self, form: LinkSpec, where: str) -> Link:
-        """Build and check one link."""
         given = {kind: getattr(form, kind) for kind in LinkKind if getattr(form, kind) is not None}
         if len(given) != 1:
             raise SchemaError(f"{where}: give exactly one of {', '.join(LinkKind)}")

@@ -115,7 +115,6 @@ class Register:
         return digest_of([said, *(release.digest for release in self.releases)])
 
     def without(self, publication: str) -> Register:
-        """Return the register without one publication."""
         kept = [
             (each, release)
             for each, release in zip(self.spec.publications, self.releases, strict=True)

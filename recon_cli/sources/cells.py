@@ -45,7 +45,6 @@ class CellIndex:
         )
 
     def table_name(self, ordinal: int) -> str:
-        """Return the table of a cell."""
         return self.tables[int(self.table_of[ordinal])]
 
     def name(self, ordinal: int) -> str:

@@ -185,7 +185,6 @@ class RecordFile:
         return self._collect(_narrowed(scan, columns))
 
     def columns(self) -> list[str]:
-        """Return the names of all columns."""
         if self.layout == "stage":
             manifest = read_manifest(self.path, command="the stage that makes it")
             return read_partition(self.path, manifest.partitions[0].partition).columns

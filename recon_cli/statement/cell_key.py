@@ -92,7 +92,6 @@ class PerturbationTable:
         return not ((self.offsets[row] != 0) & (self.widths[row] > 0)).any()
 
     def rows_of(self, counts: IntArray) -> IntArray:
-        """Return the row of each count."""
         height = len(self.widths)
         turn = height - self.repeated + (counts - height) % self.repeated
         return np.where(counts < height, counts, turn)

@@ -37,7 +37,6 @@ class Folder:
 
     @property
     def command(self) -> str:
-        """Return the command that makes this folder."""
         return f"recon {self.manifest.stage}"
 
     def digest(self, partition: str) -> str:

@@ -218,7 +218,6 @@ class Manifest(_Record):
 
     @cached_property
     def by_partition(self) -> dict[str, PartitionRow]:
-        """Map partition names to their rows."""
         return {row.partition: row for row in self.partitions}
 
     def as_public(self, public: tuple[str, ...]) -> Manifest:

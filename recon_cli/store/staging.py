@@ -166,7 +166,6 @@ class PartWriter:
         return sorted({partition for partition, _ in self._parts})
 
     def has(self, partition: str, folder: str) -> bool:
-        """Report whether a partition has a part in ``folder``."""
         return (partition, folder) in self._parts
 
     def rows(self, partition: str, folder: str) -> int:

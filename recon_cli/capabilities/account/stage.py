@@ -38,12 +38,10 @@ class Spending(Protocol):
     config: Any
 
     @property
-    def stage(self) -> Stage:
-        """Return its declaration."""
+    def stage(self) -> Stage: ...
 
     @property
-    def recipe(self) -> Recipe:
-        """Return the recipe of its product."""
+    def recipe(self) -> Recipe: ...
 
     @property
     def records_from(self) -> Path:

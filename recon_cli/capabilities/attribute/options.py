@@ -42,5 +42,4 @@ class Attribute(Section):
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """List the files that it names."""
         return tuple(file.path for file in self.attackers.values())

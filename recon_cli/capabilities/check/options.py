@@ -66,7 +66,6 @@ class AnyRule(ConfigModel):
 
     @property
     def subject(self) -> Subject:
-        """Return its subject."""
         found: Subject = getattr(self, self.name)
         return found
 

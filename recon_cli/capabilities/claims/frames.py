@@ -66,7 +66,6 @@ class BatchFrames:
 
     @cached_property
     def geoids(self) -> pl.Series:
-        """Return the geoids of the units."""
         return self.counts.geoids.gather(self.system.units)
 
     @cached_property

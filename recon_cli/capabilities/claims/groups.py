@@ -127,7 +127,6 @@ class Groups:
         return order, np.searchsorted(self.unit[order], units).astype(np.int64)
 
     def of_unit(self, unit: int) -> IntArray:
-        """Return the groups of one unit."""
         order, starts = self.by_unit
         return order[starts[unit] : starts[unit + 1]] if unit + 1 < len(starts) else order[:0]
 

@@ -200,7 +200,6 @@ class _Partition:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of claims."""
         return claim_columns(self.plan.release, self.plan.tables, self.data.published.coverage)
 
     @cached_property

@@ -111,7 +111,6 @@ class TrivialGroups:
         coverage: Coverage,
         columns: tuple[str, ...],
     ) -> None:
-        """Prepare for the groups of some columns."""
         self._release = release
         self._tables = tables
         self._coverage = coverage

@@ -269,7 +269,6 @@ def _figure(
 
 
 def _looks(choices: Sequence[Choice]) -> dict[str, Look]:
-    """Map each protection to its look."""
     free, grey = Look("on the frontier", BLUE[0], "circle"), Look("dominated", GREY[2], "diamond")
     unplaced = Look("not placed", GREY[1], "square")
     beaten = dominated_by(choices)

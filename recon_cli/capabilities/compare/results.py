@@ -254,7 +254,6 @@ def _summaries(
     rates: pl.DataFrame | None,
     people: int,
 ) -> list[ProtectionSummary]:
-    """Summarise each protection."""
     config = run.config.section(Compare)
 
     def summary(name: str, made: ProtectionRun) -> ProtectionSummary:

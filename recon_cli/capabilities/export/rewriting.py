@@ -193,7 +193,6 @@ class WrittenWorkbook:
                         cell.comment = None
 
     def remove(self, sheet: str) -> None:
-        """Remove a sheet."""
         del self._book[sheet]
 
     def put_first(self, title: str, rows: Sequence[Sequence[object]]) -> str:

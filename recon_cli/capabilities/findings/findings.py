@@ -172,7 +172,6 @@ class ClaimFindings:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of claims."""
         return tuple(self.manifest.notes["columns"])
 
     @property
@@ -218,7 +217,6 @@ class ScoreFindings:
 
     @property
     def attackers(self) -> tuple[str, ...]:
-        """Return the names of the attacker files."""
         return tuple(map(self._called, self.links.notes["attackers"]))
 
     @property

@@ -99,7 +99,6 @@ class Proofs:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Return the stages that proofs come from."""
         found = (self.microdata, self.solvar, self.claims)
         return tuple(each.manifest.stage for each in found if each is not None)
 

@@ -118,7 +118,6 @@ class ScratchAttack:
         published: Publication,
         options: LeaveOneOutOptions,
     ) -> ScratchAttack:
-        """Plan the attack."""
         columns = compared_columns(release, tables, published.coverage, options.gains)
         gained = gained_columns(release, columns, options.gains)
         coverage, is_exact = published.coverage, published.is_exact

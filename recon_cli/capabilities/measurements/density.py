@@ -36,7 +36,6 @@ class Density:
 
     @property
     def variance(self) -> float:
-        """Return the variance of a draw."""
         mean = float(self.p @ self.values)
         return float(self.p @ (self.values - mean) ** 2)
 

@@ -129,7 +129,6 @@ class Measurement:
 
     @property
     def variance(self) -> float:
-        """Return the variance of the noise of one count."""
         return self.law.noise_variance
 
 

@@ -180,7 +180,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def stage(self) -> Stage:
-        """Return the declaration of the stage."""
         return stage_named(self.name)
 
     @property
@@ -196,7 +195,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @cached_property
     def recipe(self) -> Recipe:
-        """Return the recipe of its output."""
         found = self.ingredients()
         return self.run.recipe(
             self.stage,
@@ -289,7 +287,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
         return KeyedChance.of_key(self._key(transaction)).named(name)
 
     def _key(self, transaction: Transaction) -> bytes:
-        """Return its secret key."""
         path, bound_to = transaction.staging.root / KEY_FILE, self.recipe.key
         if self.kept_for is not None:
             path = transaction.work / private_folder(self.stage.name) / KEY_FILE

@@ -69,7 +69,6 @@ class Budget:
     spent: float = 0.0
 
     def spend(self, seconds: float) -> None:
-        """Subtract from the budget."""
         self.left -= seconds
         self.spent += seconds
 

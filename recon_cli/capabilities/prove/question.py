@@ -133,7 +133,6 @@ class ProofQuestion(Question):
         )
 
     def _regions(self, published: Publication) -> Iterator[tuple[str, Publication]]:
-        """Yield each region with its counts."""
         level = self.release.region.name
         for geoid in published.geounits[level].drop_nulls().unique().sort():
             yield geoid, within_region(self.release, published, geoid)

@@ -42,7 +42,6 @@ class PublishedTables:
 
     @cached_property
     def text(self) -> str:
-        """Return the text."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:

@@ -138,7 +138,6 @@ def _kinds_of_law(work: WorkFolder, release: Release) -> tuple[str, ...]:
 
 
 def _named(places: list[Place], work: WorkFolder) -> tuple[Place, ...]:
-    """Add published names to places."""
     if not places:
         return ()
     names = read_names(work.open(INGEST, "geounits"))

@@ -223,7 +223,6 @@ class Located:
 
     @cached_property
     def published(self) -> Publication:
-        """Return the counts of `span`."""
         with undisturbed():
             from recon_cli.store.protection import read_published
 
@@ -252,7 +251,6 @@ class Located:
         return None if isinstance(folder, Missing) else folder.read(self.partition)
 
     def published_tables(self) -> GeounitTables:
-        """Return the geounit's tables."""
         row = self.published.geounits.filter(pl.col("geoid") == self.geoid)
         if row.is_empty():
             return GeounitTables((), (), ())
@@ -296,7 +294,6 @@ class Reconstructed(Located):
 
     @cached_property
     def records(self) -> pl.DataFrame:
-        """Return the records of `span`."""
         return self.microdata.read(self.partition, self.span)
 
     @cached_property
@@ -349,7 +346,6 @@ class Reconstructed(Located):
 
     @cached_property
     def disclosures(self) -> pl.DataFrame | None:
-        """Return the disclosures of `span`."""
         if self.claims is None:
             return None
         return self.work.open(CLAIMS, "disclosures").read(self.partition, self.span)

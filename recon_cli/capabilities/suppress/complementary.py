@@ -85,7 +85,6 @@ class KnownChanges:
         self._next = 0
 
     def add(self, change: Change) -> None:
-        """Add a change."""
         self._changes[self._next] = change
         for cell in change.touched.tolist():
             self._at[cell].add(self._next)
@@ -94,7 +93,6 @@ class KnownChanges:
         self.protecting[change.protected] += 1
 
     def remove_touching(self, cell: int) -> None:
-        """Remove the changes that touch a cell."""
         for number in sorted(self._at[cell]):
             change = self._changes.pop(number)
             for touched in change.touched.tolist():

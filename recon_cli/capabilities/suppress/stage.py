@@ -35,7 +35,6 @@ class SuppressStage(CountsStage[Suppress, None]):
 
     @cached_property
     def seed(self) -> int:
-        """Return the seed of the solvers."""
         return self.run.seed_of(self.config)
 
     @property
@@ -45,7 +44,6 @@ class SuppressStage(CountsStage[Suppress, None]):
 
     @cached_property
     def rules(self) -> PrimaryRules:
-        """Return the rules for sensitive counts."""
         config = self.config
         return PrimaryRules(
             config.below,

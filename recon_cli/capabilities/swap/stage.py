@@ -110,7 +110,6 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """Return the settings."""
         given = self.config.setting
         return {"setting": given if isinstance(given, str) else "in the config"}
 

@@ -107,7 +107,6 @@ class _CountyGenerator:
     seed: int
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """Return the county's generator for a purpose."""
         return generator(self.seed, "synth", self.county.geoid, purpose)
 
     @cached_property

@@ -71,7 +71,6 @@ class CountyHouseholds:
 
     @property
     def count(self) -> int:
-        """Return the number of households."""
         return len(self.size)
 
     def second(self, role: Role) -> BoolArray:

@@ -139,7 +139,6 @@ class Origins(ParameterSection):
 
     @cached_property
     def is_hispanic(self) -> npt.NDArray[np.bool_]:
-        """Return whether each origin is Hispanic."""
         return np.array([name.startswith("hispanic_") for name in self.names])
 
 

@@ -39,5 +39,4 @@ class Tabulate(Section):
         return (self.records,)
 
     def outputs(self) -> tuple[Path, ...]:
-        """Return the file to write."""
         return () if self.to is None else (self.to,)

@@ -130,7 +130,6 @@ class Layout:
 
     @property
     def suffix(self) -> str:
-        """Return the suffix of the files' names."""
         return PRODUCTS[self.name][0]
 
     @property
