@@ -15,7 +15,11 @@ WordArray = npt.NDArray[np.uint64]
 
 
 def ranges(starts: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> IntArray:
-    """Concatenate the integers of several ranges."""
+    """Concatenate the integers of several ranges.
+
+    >>> ranges(np.array([10, 20]), np.array([2, 3])).tolist()
+    [10, 11, 20, 21, 22]
+    """
     first = starts - (np.cumsum(sizes) - sizes)
     listed: IntArray = np.arange(int(np.sum(sizes)), dtype=np.int64) + np.repeat(first, sizes)
     return listed

@@ -76,7 +76,11 @@ def precision(
 
 
 def best_guess(epsilon: float) -> float:
-    """Compute the largest probability of guessing a fair bit under ε: e^ε/(1 + e^ε)."""
+    """Compute the largest probability of guessing a fair bit under ε: e^ε/(1 + e^ε).
+
+    >>> round(best_guess(1.0), 3)
+    0.731
+    """
     return 1 / (1 + math.exp(-epsilon))
 
 
@@ -85,6 +89,9 @@ def prior_of(text: str) -> float:
 
     Raises:
         ValueError: It is no number above 0 and below 1.
+
+    >>> prior_of("1/864") == 1 / 864
+    True
     """
     value = exact(text)
     if not 0 < value < 1:

@@ -102,7 +102,11 @@ def _words(drawn: bytes) -> WordArray:
 
 
 def uniform(words: WordArray) -> FloatArray:
-    """Convert the first 53 bits of words to numbers in [0, 1)."""
+    """Convert the first 53 bits of words to numbers in [0, 1).
+
+    >>> uniform(np.array([0, 2**63], dtype=np.uint64)).tolist()
+    [0.0, 0.5]
+    """
     return (words >> np.uint64(WORD - 53)).astype(np.float64) / 2**53
 
 

@@ -65,6 +65,9 @@ def partition_groups(sizes: Iterable[tuple[str, int]], most: int) -> list[tuple[
 
     Args:
         sizes: Size of each partition, in order.
+
+    >>> partition_groups([("01", 3), ("02", 4), ("03", 5)], most=8)
+    [('01', '02'), ('03', '03')]
     """
     groups: list[tuple[str, str]] = []
     room = 0

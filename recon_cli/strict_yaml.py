@@ -81,6 +81,9 @@ def parse_yaml(text: str, *, source: str, error: type[ReconError] = ConfigError)
 
     Raises:
         ReconError: Of type ``error``: it is not YAML, or has a duplicate key.
+
+    >>> parse_yaml("a: [1, 2]", source="text").data
+    {'a': [1, 2]}
     """
     try:
         _check_events(text, source, error)

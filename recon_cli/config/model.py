@@ -64,7 +64,11 @@ def choose(value: object) -> object:
 
 
 def as_list(value: object) -> object:
-    """Turn one name into a list of one; None is an error."""
+    """Turn one name into a list of one; None is an error.
+
+    >>> as_list("P1"), as_list(["P1", "P2"])
+    (['P1'], ['P1', 'P2'])
+    """
     if isinstance(value, list | tuple) and not value:
         raise PydanticCustomError("list", "at least one is expected")
     return as_list_or_none(value)
@@ -76,7 +80,11 @@ def as_list_or_none(value: object) -> object:
 
 
 def keys_as_text(value: object) -> object:
-    """Turn keys that YAML read as numbers back into text."""
+    """Turn keys that YAML read as numbers back into text.
+
+    >>> keys_as_text({1: "one"})
+    {'1': 'one'}
+    """
     return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
 
 

@@ -261,7 +261,11 @@ def cheapest_alone(facts: Facts, claim: Claim) -> PublishedCell | None:
 
 
 def minimal_sets(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
-    """Return the sets that include no other one."""
+    """Return the sets that include no other one.
+
+    >>> minimal_sets([frozenset({1}), frozenset({1, 2})])
+    [frozenset({1})]
+    """
     kept: list[frozenset[int]] = []
     for each in sorted(sets, key=lambda s: (len(s), sorted(s))):
         if not any(other <= each for other in kept):

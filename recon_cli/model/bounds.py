@@ -58,6 +58,11 @@ def propagate(rows: LinearConstraints, held: IntArray | None = None) -> Bounds:
 
     Returns:
         Bounds; on a conflict they are those of the sweep that met it.
+
+    >>> A, counts = sparse.csr_array([[1, 1], [0, 1]]), np.array([3, 1])
+    >>> bounds = propagate(LinearConstraints(A, counts, counts))
+    >>> bounds.lower.tolist(), bounds.upper.tolist()
+    ([2, 1], [2, 1])
     """
     A, least, most = rows.A, rows.least, rows.most
     columns = A.tocsc()

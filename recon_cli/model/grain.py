@@ -135,7 +135,11 @@ class RowGroup:
 
 
 def unravel(codes: IntArray, sizes: Sequence[int]) -> AtomArray:
-    """Return (cells × features) atom indices of mixed-radix codes."""
+    """Return (cells × features) atom indices of mixed-radix codes.
+
+    >>> unravel(np.array([0, 5]), sizes=(2, 3)).tolist()
+    [[0, 0], [1, 2]]
+    """
     atoms = np.empty((len(codes), len(sizes)), dtype=np.int16)
     for column in range(len(sizes) - 1, -1, -1):
         codes, atoms[:, column] = np.divmod(codes, sizes[column])
@@ -143,7 +147,11 @@ def unravel(codes: IntArray, sizes: Sequence[int]) -> AtomArray:
 
 
 def enumerate_domain(sizes: Sequence[int]) -> AtomArray:
-    """Enumerate every histogram cell as (cells × features) atom indices, in mixed-radix order."""
+    """Enumerate every histogram cell as (cells × features) atom indices, in mixed-radix order.
+
+    >>> enumerate_domain((2, 2)).tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
     return unravel(np.arange(math.prod(sizes), dtype=np.int64), sizes)
 
 

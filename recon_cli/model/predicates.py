@@ -97,7 +97,11 @@ class PredicatePairs:
 
 
 def all_disjoint(rows: Sequence[Masks]) -> bool:
-    """Test whether no record can satisfy two of the predicates."""
+    """Test whether no record can satisfy two of the predicates.
+
+    >>> all_disjoint([(0b01, 0b11), (0b10, 0b11)]), all_disjoint([(0b01, 0b11), (0b11, 0b10)])
+    (True, False)
+    """
     if any(_share_no_value(column) for column in zip(*rows, strict=True)):
         return True
     pairs, every = PredicatePairs(rows), np.arange(len(rows))

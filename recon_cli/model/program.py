@@ -185,7 +185,13 @@ class DeviationProgram:
 def activity_bounds(
     A: sparse.csr_array, lower: IntArray, upper: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return for each row the least and the greatest ``A x`` with ``lower <= x <= upper``."""
+    """Return for each row the least and the greatest ``A x`` with ``lower <= x <= upper``.
+
+    >>> A = sparse.csr_array([[1, -1]])
+    >>> least, most = activity_bounds(A, np.array([0, 0]), np.array([2, 3]))
+    >>> least.tolist(), most.tolist()
+    ([-3], [2])
+    """
     positive = sparse.csr_array((np.maximum(A.data, 0), A.indices, A.indptr), shape=A.shape)
     negative = sparse.csr_array((np.minimum(A.data, 0), A.indices, A.indptr), shape=A.shape)
     return positive @ lower + negative @ upper, positive @ upper + negative @ lower
@@ -291,6 +297,10 @@ def connected_parts(
     Args:
         A: Sparse (rows × columns); a row connects the columns that it has entries in.
         groups: For each column a label; columns with equal labels are connected, too.
+
+    >>> rows, columns = connected_parts(sparse.csr_array([[1, 1, 0], [0, 0, 1]]))
+    >>> rows.tolist(), columns.tolist()
+    ([0, 1], [0, 0, 1])
     """
     rows, columns = A.shape
     entries = A.tocoo()

@@ -51,7 +51,11 @@ def text(x: float, y: float, said: str, kind: str) -> str:
 
 
 def lines(said: Sequence[str], x: float, y: float, kind: str) -> Iterator[str]:
-    """Write texts one below another."""
+    """Write texts one below another.
+
+    >>> list(lines(["one"], 0, 10, "ink"))
+    ['<text class="ink" x="0" y="10">one</text>']
+    """
     for at, line in enumerate(said):
         yield text(x, y + at * LINE, line, kind)
 

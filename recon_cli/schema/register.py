@@ -362,7 +362,11 @@ class _Refinement:
 
 
 def indistinct(feature: Feature, masks: Iterable[int]) -> tuple[int, ...]:
-    """Group the values that no mask distinguishes, sorted by the first value of each group."""
+    """Group the values that no mask distinguishes, sorted by the first value of each group.
+
+    >>> indistinct(Feature("age", (0, 1, 2)), [0b011])
+    (3, 4)
+    """
     if feature.options:  # tallies count the options of each value
         return tuple(1 << value for value in range(len(feature.values)))
     listed = sorted(masks)

@@ -129,7 +129,11 @@ def is_sum(cell: Cell, cells: Iterable[Cell]) -> bool:
 
 
 def is_covered(whole: Box, parts: Iterable[Box]) -> bool:
-    """Test if every histogram cell of ``whole`` is known to be in one of ``parts``."""
+    """Test if every histogram cell of ``whole`` is known to be in one of ``parts``.
+
+    >>> is_covered((0b11, 0b1), [(0b01, 0b1), (0b10, 0b1)])
+    True
+    """
     left = [whole]
     for part in sorted(parts, key=count_combinations, reverse=True):
         left = [piece for box in left for piece in _without(box, part)]

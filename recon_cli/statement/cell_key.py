@@ -136,6 +136,10 @@ def maximum_entropy(most: int, variance: float, small: int = 0) -> PerturbationT
 
     Raises:
         ConfigError: Some row has no such distribution.
+
+    >>> table = maximum_entropy(most=2, variance=1.0)
+    >>> table.probability(np.array([10, 10]), np.array([9, 11])).round(3).tolist()
+    [0.245, 0.245]
     """
     offsets = np.arange(-most, most + 1)
     rows = []

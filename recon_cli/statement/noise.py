@@ -17,7 +17,11 @@ from recon_cli.statement.law import FLAGGED, Law
 
 
 def geometric_variance(epsilon: float) -> float:
-    """Return the variance of two-sided geometric noise: 2α/(1 − α)², α = e^−ε."""
+    """Return the variance of two-sided geometric noise: 2α/(1 − α)², α = e^−ε.
+
+    >>> round(geometric_variance(1.0), 3)
+    1.841
+    """
     return 1 / (2 * math.sinh(epsilon / 2) ** 2)
 
 

@@ -42,7 +42,12 @@ class Rounded(Law):
         return found
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """Return [c − b + 1, c + b − 1]; to the nearest [c − ⌊b/2⌋, c + ⌈b/2⌉ − 1]; from 0."""
+        """Return [c − b + 1, c + b − 1]; to the nearest [c − ⌊b/2⌋, c + ⌈b/2⌉ − 1]; from 0.
+
+        >>> least, most = Rounded(base=3, how="random").intervals(np.array([0, 6]))
+        >>> least.tolist(), most.tolist()
+        ([0, 4], [2, 8])
+        """
         down = up = self.base - 1
         if self.how == "nearest":
             down, up = self.base // 2, (self.base + 1) // 2 - 1

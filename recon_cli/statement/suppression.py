@@ -18,12 +18,20 @@ _BELOW: Final = re.compile(r"^<\s*([0-9]{1,9})$")
 
 
 def is_marker(text: str) -> bool:
-    """Test whether a text stands for a suppressed count in some agency's tables."""
+    """Test whether a text stands for a suppressed count in some agency's tables.
+
+    >>> is_marker("<5"), is_marker("*"), is_marker("12")
+    (True, True, False)
+    """
     return text in MARKERS or threshold_of(text) is not None
 
 
 def threshold_of(marker: str) -> int | None:
-    """Return the threshold that a marker names, such as 5 for ``<5``; None for other markers."""
+    """Return the threshold that a marker names, such as 5 for ``<5``; None for other markers.
+
+    >>> threshold_of("<5"), threshold_of("*")
+    (5, None)
+    """
     match = _BELOW.match(marker)
     return None if match is None else int(match[1])
 
@@ -61,7 +69,12 @@ class Suppressed(Law):
         return found
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
-        """Return [c, c]; for a flag [1 or 0, below − 1], or unbounded."""
+        """Return [c, c]; for a flag [1 or 0, below − 1], or unbounded.
+
+        >>> least, most = Suppressed(below=5).intervals(np.array([FLAGGED, 12]))
+        >>> least.tolist(), most.tolist()
+        ([1, 12], [4, 12])
+        """
         is_open = self.below is None or self.complementary
         most = OPEN if is_open or self.below is None else min(self.below - 1, OPEN)
         is_flag = published == FLAGGED

@@ -34,7 +34,11 @@ UNFINISHED = ".tmp."
 
 
 def digest(data: bytes) -> str:
-    """Return the SHA-256 of bytes, in hexadecimal."""
+    """Return the SHA-256 of bytes, in hexadecimal.
+
+    >>> digest(b"")[:12]
+    'e3b0c44298fc'
+    """
     return hashlib.sha256(data).hexdigest()
 
 
@@ -45,13 +49,21 @@ def file_digest(path: Path) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Serialise a value as readable JSON with sorted keys; equal values give equal bytes."""
+    """Serialise a value as readable JSON with sorted keys; equal values give equal bytes.
+
+    >>> json_bytes({"b": 1, "a": [2]}) == json_bytes({"a": [2], "b": 1})
+    True
+    """
     text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
 
 
 def key_of(value: Any) -> str:
-    """Return the digest of a value that JSON can express."""
+    """Return the digest of a value that JSON can express.
+
+    >>> key_of({"seed": 1}) == key_of({"seed": 1}), key_of({"seed": 1}) == key_of({"seed": 2})
+    (True, False)
+    """
     return digest(json_bytes(value))
 
 

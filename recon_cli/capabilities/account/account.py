@@ -82,6 +82,9 @@ def pure_rho(epsilon: Fraction) -> Fraction:
     """Return ρ of a mechanism with ε: ε²/2. Eq. (pure_rho).
 
     Source: Bun & Steinke (2016), Proposition 1.4.
+
+    >>> pure_rho(Fraction(1))
+    Fraction(1, 2)
     """
     return epsilon**2 / 2
 

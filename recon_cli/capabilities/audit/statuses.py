@@ -59,6 +59,10 @@ def statuses(
         seen_upper: The greatest in a known solution; `OPEN` where there are solutions with any
             number above another's.
         required: The safety range, at least 1.
+
+    >>> lower, upper = np.array([3, 1, 0]), np.array([3, 2, 9])
+    >>> statuses(lower, upper, lower, upper, required=np.array([5, 5, 5])).tolist()
+    ['recovered', 'narrowed', 'safe']
     """
     seen, left = seen_upper - seen_lower, upper - lower
     return np.select(

@@ -36,6 +36,9 @@ def records_entropy(people: int, p: FloatArray) -> float:
     Args:
         people: N.
         p: (histogram cells,) probabilities.
+
+    >>> round(records_entropy(1, np.array([0.5, 0.5])), 6)
+    1.0
     """
     p = p[p > 0]
     plain = -people * float(p @ np.log(p)) - float(gammaln(people + 1))
@@ -61,7 +64,11 @@ def count_covariance(A: sparse.csr_array, p: FloatArray) -> FloatArray:
 
 
 def eigenvalues(covariance: FloatArray) -> FloatArray:
-    """Return the eigenvalues of `count_covariance` that exceed rounding errors."""
+    """Return the eigenvalues of `count_covariance` that exceed rounding errors.
+
+    >>> eigenvalues(np.array([[1.0, 0.0], [0.0, 0.0]])).tolist()
+    [1.0]
+    """
     found = np.linalg.eigvalsh(covariance).astype(np.float64)
     return found[found > 1e-10 * max(float(found.max(initial=0)), 1e-300)]
 

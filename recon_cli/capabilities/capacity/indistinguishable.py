@@ -41,6 +41,9 @@ def hiding_sd(squared: float, right: float) -> float:
 
     Raises:
         ValueError: ``right`` is not.
+
+    >>> round(hiding_sd(4.0, right=0.75), 3)
+    1.483
     """
     if not 0.5 < right < 1:
         raise ValueError(f"a share above 0.5 and below 1 is expected, found {right:g}")

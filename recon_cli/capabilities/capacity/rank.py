@@ -74,9 +74,9 @@ class Rank:
     """The number of independent rows of a matrix.
 
     Attributes:
-        value: Proven: at least so many.
-        is_exact: Proven: not more, either.
-        rows: Rows that are independent, rising; as many as `value`.
+        value: Proven lower bound of the rank.
+        is_exact: Whether it is proven to be the rank.
+        rows: Sorted independent rows; as many as `value`.
     """
 
     value: int
@@ -89,6 +89,9 @@ def matrix_rank(A: sparse.csr_array) -> Rank:
 
     Args:
         A: Sparse (rows × columns) integers.
+
+    >>> matrix_rank(sparse.csr_array([[1, 1], [2, 2]])).value
+    1
     """
     rest = sparse.csr_array(A).astype(np.int64)
     rest.eliminate_zeros()

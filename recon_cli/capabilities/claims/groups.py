@@ -280,6 +280,10 @@ def distinct_rows(rows: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
 
     Like `np.unique`, which compares rows byte by byte; here their hashes are sorted, and rows with
     equal hashes are compared.
+
+    >>> first, which = distinct_rows(np.array([[True, False], [True, False], [False, True]]))
+    >>> len(first), (which[0] == which[1]).item(), (which[0] == which[2]).item()
+    (2, True, False)
     """
     packed = np.packbits(rows, axis=1)
     packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))

@@ -140,6 +140,9 @@ def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatA
         count: m of each claim.
         people: N, in the claim's unit.
         share: p, in the place around it.
+
+    >>> probability_by_guessing(np.array([2.0]), np.array([2.0]), np.array([0.5])).tolist()
+    [0.25]
     """
     from scipy.special import gammaln, xlog1py, xlogy  # slow to load
 
@@ -149,7 +152,11 @@ def probability_by_guessing(count: FloatArray, people: FloatArray, share: FloatA
 
 
 def probability_of_at_least(count: FloatArray, people: FloatArray, share: FloatArray) -> FloatArray:
-    """Compute the probability of at least so many; as `probability_by_guessing`, ``count`` ≥ 1."""
+    """Compute the probability of at least so many; as `probability_by_guessing`, ``count`` ≥ 1.
+
+    >>> probability_of_at_least(np.array([1.0]), np.array([2.0]), np.array([0.5])).round(6).tolist()
+    [0.75]
+    """
     from scipy.special import betainc  # slow to load
 
     return np.asarray(betainc(count, people - count + 1, share), dtype=np.float64)

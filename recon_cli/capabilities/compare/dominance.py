@@ -73,6 +73,10 @@ def undominated(choices: Sequence[Choice]) -> list[Choice]:
     """Return the undominated choices, sorted by errors, then by name.
 
     Choices with an unmeasured risk are left out.
+
+    >>> mild, worse = Choice("a", (1,), {"risk": 1}), Choice("b", (2,), {"risk": 1})
+    >>> [each.name for each in undominated([mild, worse])]
+    ['a']
     """
     on_it = [
         each

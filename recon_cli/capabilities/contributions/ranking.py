@@ -61,7 +61,11 @@ def draw_orders(
 
 
 def coalitions(orders: Iterable[Sequence[Player]]) -> list[frozenset[Player]]:
-    """List the sets that arise when players join in these orders, each once; also the empty set."""
+    """List the sets that arise when players join in these orders, each once; also the empty set.
+
+    >>> [sorted(each) for each in coalitions(["ab"])]
+    [[], ['a'], ['a', 'b']]
+    """
     found = {frozenset(order[:size]): None for order in orders for size in range(len(order) + 1)}
     return list(found)
 

@@ -29,6 +29,9 @@ def unique_probability(bits: int, queries: int) -> float:
     """Return the probability that exact sums leave one point of the cube: Eq. (unique_cube).
 
     Source: Wendel, A problem in geometric probability (1962).
+
+    >>> unique_probability(bits=2, queries=4)
+    1.0
     """
     return float(binom.cdf(queries - 1, bits - 1, 0.5))
 
@@ -102,7 +105,11 @@ def sum_accuracy(bits: int, epsilon: float) -> float:
 
 
 def any_attacker_gaussian(queries: int, sd: float) -> float:
-    """Bound the share right under normal noise: Φ(√(m/2)/2σ), knowing all other bits."""
+    """Bound the share right under normal noise: Φ(√(m/2)/2σ), knowing all other bits.
+
+    >>> round(any_attacker_gaussian(queries=8, sd=1.0), 3)
+    0.841
+    """
     return float(ndtr(math.sqrt(queries / 2) / (2 * sd)))
 
 
@@ -124,7 +131,11 @@ def fano_share(bits: int, information: float) -> float:
 
 
 def sum_entropy(bits: int) -> float:
-    """Compute the exact entropy of a sum of fair bits, in bits: Table A-6."""
+    """Compute the exact entropy of a sum of fair bits, in bits: Table A-6.
+
+    >>> round(sum_entropy(1), 6)
+    1.0
+    """
     k = np.arange(bits + 1)
     log_mass = gammaln(bits + 1) - gammaln(k + 1) - gammaln(bits - k + 1) - bits * math.log(2)
     return float(-(np.exp(log_mass) @ log_mass) / math.log(2))

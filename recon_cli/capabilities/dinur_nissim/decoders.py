@@ -29,7 +29,11 @@ _CENTRED, _NEAR = 1e-3, 1.0
 
 
 def round_bits(x: FloatArray) -> IntArray:
-    """Round a point of the cube to bits; one half becomes 1."""
+    """Round a point of the cube to bits; one half becomes 1.
+
+    >>> round_bits(np.array([0.2, 0.5, 0.9])).tolist()
+    [0, 1, 1]
+    """
     found: IntArray = (x >= 0.5).astype(np.int64)
     return found
 

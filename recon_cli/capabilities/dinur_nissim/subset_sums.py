@@ -225,6 +225,9 @@ def m_sequence(bits: int) -> IntArray:
 
     Raises:
         ValueError: It is another number.
+
+    >>> m_sequence(7).tolist()
+    [1, 1, 1, 0, 1, 0, 0]
     """
     size = bits.bit_length()
     if bits & (bits + 1) or not 2 <= size <= _LONGEST:

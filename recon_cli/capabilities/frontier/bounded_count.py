@@ -26,7 +26,11 @@ _MISSED = 5
 
 
 def truncated_geometric(most: int, epsilon: float) -> FloatArray:
-    """Return the (n+1 × n+1) mechanism of geometric noise truncated to 0 to n."""
+    """Return the (n+1 × n+1) mechanism of geometric noise truncated to 0 to n.
+
+    >>> truncated_geometric(1, 1.0).sum(axis=0).round(6).tolist()
+    [1.0, 1.0]
+    """
     alpha, count = math.exp(-epsilon), np.arange(most + 1)
     distance = abs(count[:, None] - count)
     ends = np.isin(count, (0, most))[:, None]

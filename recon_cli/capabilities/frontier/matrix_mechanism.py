@@ -96,7 +96,11 @@ def _sensitivity(A: FloatArray, *, replaced: bool) -> tuple[float, float]:
 
 
 def identity(Q: FloatArray) -> FloatArray:
-    """Return the strategy of every histogram cell."""
+    """Return the strategy of every histogram cell.
+
+    >>> identity(np.array([[1.0, 1.0]])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     return np.eye(Q.shape[1], dtype=np.float64)
 
 
@@ -196,6 +200,9 @@ def hierarchy_variances(own: Sequence[float], branching: Sequence[int]) -> list[
 
     Raises:
         ValueError: The lengths do not fit, or nothing is measured at or below some level.
+
+    >>> [round(v, 3) for v in hierarchy_variances([1.0, 1.0], [4])]
+    [0.8, 0.8]
     """
     if len(own) != len(branching) + 1:
         raise ValueError(f"{len(own)} levels need {len(own) - 1} branchings, not {len(branching)}")
@@ -214,7 +221,11 @@ def hierarchy_variances(own: Sequence[float], branching: Sequence[int]) -> list[
 def level_variances(
     epsilon: float, shares: Sequence[float], sensitivity: float = 1.0
 ) -> list[float]:
-    """Return variances of one Laplace count at each level: 2(Δ/ε_l)², infinite for a share of 0."""
+    """Return variances of one Laplace count at each level: 2(Δ/ε_l)², infinite for a share of 0.
+
+    >>> level_variances(1.0, [0.5, 0.5])
+    [8.0, 8.0]
+    """
     return [
         math.inf if share == 0 else 2 * (sensitivity / (epsilon * share)) ** 2 for share in shares
     ]

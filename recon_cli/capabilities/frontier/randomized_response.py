@@ -37,7 +37,11 @@ def truthful_share(epsilon: float, mu: float = 0.5) -> float:
 
 
 def estimate(mean: float, rho: float, mu: float = 0.5) -> float:
-    """Estimate π from the mean of the published answers: unbiased, possibly outside 0 to 1."""
+    """Estimate π from the mean of the published answers: unbiased, possibly outside 0 to 1.
+
+    >>> round(estimate(0.5, rho=0.5, mu=0.5), 3)
+    0.5
+    """
     _check(rho, mu)
     return (mean - mu * (1 - rho)) / rho
 

@@ -48,6 +48,9 @@ def best_split(weights: FloatArray, errors: FloatArray, power: int = 2) -> Float
 
     Raises:
         ValueError: A weight is below 0, or none is above.
+
+    >>> best_split(np.array([1.0, 1.0]), np.array([1.0, 8.0])).round(3).tolist()
+    [0.333, 0.667]
     """
     if (weights < 0).any() or not weights.any():
         raise ValueError("weights: numbers from 0 are expected, at least one above 0")
@@ -67,6 +70,9 @@ def best_epsilon(benefit: float, cost: float, error: float) -> float:
         benefit: Benefit of a unit of accuracy.
         cost: Cost of a unit of ε.
         error: Total squared error at ε = 1.
+
+    >>> round(best_epsilon(benefit=1.0, cost=2.0, error=1.0), 3)
+    1.0
     """
     if not min(benefit, cost, error) > 0:
         raise ValueError("benefit, cost and error above 0 are expected")

@@ -116,6 +116,9 @@ def chance(part: IntArray, whole: IntArray) -> FloatArray:
     Args:
         part: (3 × …) people of each class with the gained values.
         whole: (3 × …) people of each class.
+
+    >>> chance(np.array([[1], [2], [3]]), np.array([[4], [8], [9]])).tolist()
+    [0.25]
     """
     share = np.zeros(whole.shape[1:])
     for inside, everybody in zip(part[::-1], whole[::-1], strict=True):

@@ -75,6 +75,9 @@ def discrete_gaussian(rho: float) -> Density:
 
     Raises:
         ValueError: ``rho`` is not above 0.
+
+    >>> round(float(discrete_gaussian(0.1).variance), 3)
+    5.0
     """
     if not rho > 0:
         raise ValueError(f"rho: a number above 0 is expected, found {rho:g}")
@@ -90,6 +93,10 @@ def geometric(epsilon: float) -> Density:
 
     Raises:
         ValueError: ``epsilon`` is not above 0.
+
+    >>> density = geometric(1.0)
+    >>> round(float(density.variance), 3)
+    1.841
     """
     if not epsilon > 0:
         raise ValueError(f"epsilon: a number above 0 is expected, found {epsilon:g}")

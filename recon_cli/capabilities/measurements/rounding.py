@@ -181,7 +181,11 @@ def _runs(group: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def round_alone(values: FloatArray, total: int) -> IntArray:
-    """Round ``values`` to whole numbers with a given sum, by the largest remainders."""
+    """Round ``values`` to whole numbers with a given sum, by the largest remainders.
+
+    >>> round_alone(np.array([1.6, 0.7, 0.7]), total=3).tolist()
+    [1, 1, 1]
+    """
     if values.sum() > 0:
         scaled = values * (total / values.sum())
     else:

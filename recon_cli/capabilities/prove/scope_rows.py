@@ -350,7 +350,11 @@ class RowSource:
 
 
 def places_of_bits(number: int) -> IntArray:
-    """Return the sorted positions of the set bits of a number."""
+    """Return the sorted positions of the set bits of a number.
+
+    >>> places_of_bits(0b1011).tolist()
+    [0, 1, 3]
+    """
     data = np.frombuffer(number.to_bytes(number.bit_length() // 8 + 1, "little"), dtype=np.uint8)
     return np.flatnonzero(np.unpackbits(data, bitorder="little")).astype(np.int64)
 

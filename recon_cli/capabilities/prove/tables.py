@@ -173,7 +173,11 @@ def words(release: Release, masks: Sequence[int]) -> str:
 
 
 def runs(numbers: Sequence[int]) -> str:
-    """Format sorted numbers as `1,3-5`."""
+    """Format sorted numbers as `1,3-5`.
+
+    >>> runs([1, 3, 4, 5])
+    '1,3-5'
+    """
     found: list[list[int]] = []
     for number in numbers:
         if found and number == found[-1][-1] + 1:

@@ -89,7 +89,12 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 def normal_intervals(
     estimate: FloatArray, sd: FloatArray, level: float
 ) -> tuple[IntArray, IntArray]:
-    """Return the integers from 0 within the level's quantiles; the nearest one if there is none."""
+    """Return the integers from 0 within the level's quantiles; the nearest one if there is none.
+
+    >>> least, most = normal_intervals(np.array([10.0]), np.array([1.0]), 95)
+    >>> least.tolist(), most.tolist()
+    ([9], [11])
+    """
     z = NormalDist().inv_cdf(0.5 + level / 200)
     low = np.maximum(np.ceil(estimate - z * sd - 1e-9), 0).astype(np.int64)
     high = np.maximum(np.floor(estimate + z * sd + 1e-9), 0).astype(np.int64)

@@ -59,6 +59,9 @@ def expected(rho: float, p: float, *, truth: bool = True) -> ExpectedRisk:
 
     Raises:
         ValueError: ``rho`` or ``p`` is out of range.
+
+    >>> round(expected(0.1, 0.5).posterior, 3)
+    0.524
     """
     require_positive("rho", rho)
     _require_few(rho)

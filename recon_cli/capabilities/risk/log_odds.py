@@ -40,6 +40,9 @@ def evidence(d: Numbers | float, rho: float) -> FloatArray:
 
     Raises:
         ValueError: ``rho`` is not above 0.
+
+    >>> evidence(np.array([1]), 0.1).round(3).tolist()
+    [0.1]
     """
     require_positive("rho", rho)
     return rho * (2 * np.asarray(d, dtype=np.float64) - 1)
@@ -63,7 +66,11 @@ def unique_log_odds(d: Sequence[Numbers | float], rho: Sequence[float], p: float
 
 
 def posterior(odds: FloatArray) -> FloatArray:
-    """Convert log-odds to probabilities."""
+    """Convert log-odds to probabilities.
+
+    >>> posterior(np.array([0.0])).tolist()
+    [0.5]
+    """
     probabilities: FloatArray = expit(odds)
     return probabilities
 
@@ -73,6 +80,9 @@ def logit(p: float) -> float:
 
     Raises:
         ValueError: ``p`` is not above 0 and below 1.
+
+    >>> logit(0.5)
+    0.0
     """
     if not 0 < p < 1:
         raise ValueError(f"prior: a number above 0 and below 1 is expected, found {p:g}")
@@ -98,6 +108,9 @@ def compose(releases: Iterable[FloatArray], p: float) -> FloatArray:
 
     Raises:
         ValueError: ``p`` is not above 0 and below 1.
+
+    >>> compose([np.array([0.2]), np.array([0.3])], p=0.5).round(3).tolist()
+    [0.5]
     """
     start = logit(p)
     total: FloatArray = np.asarray(start)

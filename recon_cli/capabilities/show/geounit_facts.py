@@ -202,7 +202,11 @@ def _variability(located: Reconstructed) -> str:
 
 
 def percent_between(low: float | None, high: float | None) -> str | None:
-    """Format ``12.5%``, ``12.5% to 40.0%`` or ``12.5% or more``; None if not measured."""
+    """Format ``12.5%``, ``12.5% to 40.0%`` or ``12.5% or more``; None if not measured.
+
+    >>> percent_between(12.5, 40.0), percent_between(12.5, None), percent_between(None, None)
+    ('12.5% to 40.0%', '12.5% or more', None)
+    """
     if low is None:
         return None
     if high is None:
@@ -284,7 +288,11 @@ def unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
 
 
 def say(name: str) -> str:
-    """Write a name of the schema with spaces."""
+    """Write a name of the schema with spaces.
+
+    >>> say("age_group")
+    'age group'
+    """
     return name.replace("_", " ")
 
 
