@@ -1,8 +1,8 @@
-"""Least values proven by cases, where duals of the whole program stop short of a whole number.
+"""Least values proven by cases, where duals of the whole program are not tight enough.
 
-Branch and bound over the linear relaxation, whose every leaf is a sum of rows in whole numbers:
-duals where the case has a point, and a dual ray where it has none. So the tree is a proof that
-anybody can add up, and no engine's word is in it (Wolsey 1998).
+Branch and bound over the linear relaxation, whose every leaf is a sum of rows in integers: duals if
+the case has a point, and a dual ray if it has none. So the tree is a proof that can be recomputed
+without trusting an engine (Wolsey 1998).
 
 See *proof by cases* in docs/glossary.md.
 """
@@ -29,7 +29,7 @@ _MULTIPLES = (1, 4, 16, 64, 256, 1024)
 
 @dataclass(frozen=True)
 class CaseSearch:
-    """Where a search ended.
+    """The result of a search by cases.
 
     Attributes:
         why: The proof; None where there is none.
@@ -57,7 +57,7 @@ def prove_by_cases(
 
 
 class _Tree:
-    """A search, and what is left of its effort."""
+    """A search, with its remaining budget."""
 
     def __init__(
         self, program: IntegerProgram, functional: IntArray, bound: int, limit: float
@@ -70,7 +70,7 @@ class _Tree:
         self._added = WeightedRows(program, ConnectedParts.whole(program))
 
     def below(self, program: IntegerProgram, depth: int) -> Combination | Cases | None:
-        """What proves the bound within the bounds of one case."""
+        """Prove the bound within the bounds of one case; None if that fails."""
         self.nodes -= 1
         self._relaxation.narrow(program.lower, program.upper)
         vertex = self._relaxation.solve(self._cost, self.left)
@@ -97,7 +97,7 @@ class _Tree:
         return None if above is None or below is None else Cases(variable, most, below, above)
 
     def _refuted(self, program: IntegerProgram, ray: FloatArray) -> Combination | None:
-        """By a ray, taken so often that the functional does not matter."""
+        """Refute a case by a ray, scaled so that the functional does not matter."""
         if not len(ray) or not np.isfinite(ray).all() or not np.abs(ray).max(initial=0):
             return None
         ray = ray / np.abs(ray).max()

@@ -1,4 +1,4 @@
-"""Certificates of infeasibility: what CP-SAT claims, SCIP confirms.
+"""Certificates of infeasibility: claims of CP-SAT must be confirmed by SCIP.
 
 Single engines have declared feasible programs infeasible, so no such claim rests on one alone.
 
@@ -19,7 +19,7 @@ _SECONDS = 600.0
 
 
 def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bool:
-    """Whether SCIP, too, finds ``program`` infeasible; False if it gives up before it knows.
+    """Test whether SCIP, too, finds ``program`` infeasible; False if it gives up.
 
     Args:
         program: A program that CP-SAT finds infeasible.
@@ -44,7 +44,7 @@ def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bo
 
 
 def program_as_json(program: IntegerProgram) -> str:
-    """The integer program ``least <= A x <= most``, ``lower <= x <= upper`` as JSON."""
+    """Serialise the program ``least <= A x <= most``, ``lower <= x <= upper`` as JSON."""
     A = program.constraints.A.tocoo()
     return json.dumps(
         {

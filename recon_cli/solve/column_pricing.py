@@ -1,8 +1,8 @@
-"""The relaxation's optimum over a dense domain, by columns that enter when they pay.
+"""Column pricing: the relaxation's optimum over a dense domain, by adding profitable columns.
 
-The program begins with the histogram cells that look best. Its duals give every other cell's
-reduced cost, over the whole domain at once; those that could lower the cost enter, until there is
-none. Then the optimum is that of all cells, though a few hundred were ever written down.
+The program starts with the most promising histogram cells. Its duals give every other cell's
+reduced cost, over the whole domain at once; cells that could lower the cost enter, until there is
+none. Then the optimum is that of all cells, though only a few hundred were ever written down.
 
 See *column pricing* in docs/glossary.md.
 """
@@ -42,11 +42,11 @@ _LIMIT = 300.0
 
 @dataclass(frozen=True)
 class PricedVertex:
-    """A vertex of the relaxation that is least over the whole domain.
+    """A vertex of the relaxation that is optimal over the whole domain.
 
     Attributes:
-        unit: Of each column.
-        cell: Of each column the number of the histogram cell.
+        unit: Unit of each column.
+        cell: Number of the histogram cell of each column.
         values: People in each column, whole or not.
         A: Sparse (rows × columns), of all rows.
         duals: For each row.
@@ -70,15 +70,15 @@ class PricedVertex:
 
 @dataclass(frozen=True)
 class OpenUnits:
-    """Some units to be solved, while others stay as they are.
+    """Some units to solve, while others are fixed.
 
     Attributes:
         lower: (units × cells) least people.
         upper: (units × cells) most.
-        base: What others add to each row.
+        base: Contribution of the others to each row.
         over: Rows that may have too many people.
         person: (units × cells) what each person costs, in 1/`SCALE`; None for `RECORD`.
-        price: What each person costs whom a row lacks or has too many; None for `SHORTAGE`.
+        price: Cost of each person that a row lacks or has too many; None for `SHORTAGE`.
     """
 
     rows: PricedRows
@@ -91,17 +91,17 @@ class OpenUnits:
 
     @cached_property
     def costs(self) -> RowCosts:
-        """The costs of the used rows, as functions of what comes on top of the others."""
+        """Return the costs of the used rows, as functions of the excess over the others."""
         used = np.flatnonzero(self.rows.used)
         return self.rows.costs_of(used).less(self.base[used])
 
     @cached_property
     def idle_duals(self) -> FloatArray:
-        """For each row what one more person saves, if these units were empty."""
+        """Return for each row the saving of one more person if these units were empty."""
         return -self.rows.marginal(self.base)
 
     def select(self, unit: int) -> OpenUnits:
-        """One of them alone."""
+        """Select one of them."""
         alone = np.array([unit])
         kept = self.rows.rows_of(alone)
         person = None if self.person is None else self.person[alone]
@@ -111,12 +111,12 @@ class OpenUnits:
         return OpenUnits(self.rows.select(alone), *ends, *here, person, price)
 
     def program(self, unit: IntArray, cell: IntArray, *, may_lack: bool) -> ColumnProgram:
-        """The program over some histogram cells, given by unit and number.
+        """Build the program over some histogram cells, given by unit and number.
 
         Args:
-            unit: Of each column.
+            unit: Unit of each column.
             cell: Its number in the unit.
-            may_lack: Whether rows may lack people.
+            may_lack: Allow rows to lack people.
         """
         A = sparse.csr_array(self.rows.columns(unit, cell))
         wants = self.rows.used & (self.idle_duals > 0)
@@ -134,7 +134,7 @@ class OpenUnits:
         return ColumnProgram(program, costs, A, used)
 
     def reduced_costs(self, duals: FloatArray) -> FloatArray:
-        """(units × cells) what one more person in a cell changes the least cost by.
+        """Return (units × cells) changes of the least cost by one more person in a cell.
 
         Args:
             duals: For each row what the cost changes by for one more in its bounds.
@@ -158,7 +158,7 @@ class ColumnProgram:
 
 
 def price_columns(units: OpenUnits, start: BoolArray) -> PricedVertex | None:
-    """The relaxation's optimum, where any row may lack people.
+    """Find the relaxation's optimum, where any row may lack people.
 
     Args:
         start: (units × cells) columns to begin with, besides those that look best.
@@ -199,14 +199,14 @@ def price_columns(units: OpenUnits, start: BoolArray) -> PricedVertex | None:
 
 @dataclass(frozen=True)
 class CertifiedCosts:
-    """What no cost of people is below: Eq. (dual), with the costs of rows as segments.
+    """Lower bounds of the cost of people: Eq. (dual), with the costs of rows as segments.
 
-    Added up in integers over all histogram cells and rows, so that any duals give valid bounds;
-    nobody else is there.
+    Sums are in integers over all histogram cells and rows, so that any duals give valid bounds;
+    nobody is outside these cells.
 
     Attributes:
-        of_rows: What each row adds at least, in 1/(`SCALE` · `_WEIGHT`).
-        of_units: What the histogram cells of each unit add at least, likewise.
+        of_rows: Least contribution of each row, in 1/(`SCALE` · `_WEIGHT`).
+        of_units: Least contribution of the histogram cells of each unit, in the same scale.
         rest: (units × cells) what each further person in a cell adds, likewise.
     """
 
@@ -217,7 +217,7 @@ class CertifiedCosts:
 
     @classmethod
     def of(cls, units: OpenUnits, duals: FloatArray) -> CertifiedCosts | None:
-        """By the duals of a vertex.
+        """Compute the bounds by the duals of a vertex.
 
         Args:
             units: The units; `OpenUnits.base` is not read.
@@ -256,23 +256,23 @@ class CertifiedCosts:
 
     @property
     def total(self) -> int:
-        """What all units together cost at least, in 1/`SCALE`."""
+        """Return a lower bound of the total cost, in 1/`SCALE`."""
         return -(-int(self.of_rows.sum() + self.of_units.sum()) // _WEIGHT)
 
     @property
     def of_each_unit(self) -> IntArray:
-        """What each unit costs at least, in 1/`SCALE`, where units share no used row."""
+        """Return a lower bound of each unit's cost, in 1/`SCALE`, if units share no used row."""
         return -(-(self.units.rows.sum_by_unit(self.of_rows) + self.of_units) // _WEIGHT)
 
     def may_be_below(self, cost: int) -> BoolArray:
-        """(units × cells) where somebody may be in a solution that costs less, in 1/`SCALE`."""
+        """Return (units × cells): where people may be in a solution cheaper than ``cost``."""
         left = _WEIGHT * cost - int(self.of_rows.sum() + self.of_units.sum())
         # Nobody is there in what the bound is added up of, if a person adds something.
         return (self.units.upper > 0) & ((self.units.lower > 0) | (self.rest < left))
 
 
 def certified_least(units: OpenUnits, duals: FloatArray) -> IntArray:
-    """For each unit a bound that the cost of its people is not below.
+    """Return for each unit a lower bound of the cost of its people.
 
     Args:
         units: Units that share no used row.
@@ -288,10 +288,10 @@ def certified_least(units: OpenUnits, duals: FloatArray) -> IntArray:
 
 
 def _duals(idle: FloatArray, columns: ColumnProgram, vertex: Vertex) -> FloatArray:
-    """Duals of all rows: those of the vertex, but of rows without people the lowest there is.
+    """Return duals of all rows: those of the vertex, and the lowest ones for empty rows.
 
-    At a count of nobody that is the likeliest one, anything between the slopes on both sides is
-    a dual. The lowest keeps most columns out, and no other row's changes.
+    At a likeliest count of zero, anything between the slopes on both sides is a dual. The lowest
+    keeps most columns out, and changes no other row's.
     """
     used = columns.used
     nobody = columns.A[used] @ vertex.values[: columns.program.columns] < _TOLERANCE
@@ -303,7 +303,7 @@ def _duals(idle: FloatArray, columns: ColumnProgram, vertex: Vertex) -> FloatArr
 def _enter(
     reduced: FloatArray, upper: Int32Array, active: BoolArray, number: int, below: float
 ) -> int:
-    """Make columns of each unit active, in place, those of least reduced cost; how many."""
+    """Activate, in place, the columns of least reduced cost of each unit; return how many."""
     entered = 0
     for unit in range(len(reduced)):
         cell = np.flatnonzero((upper[unit] > 0) & ~active[unit] & (reduced[unit] < below))

@@ -1,10 +1,10 @@
-"""Functionals that are the same in every solution, proven many at once.
+"""Functionals that are constant over all solutions, proven many at once.
 
 A functional that no known solution changes is either constant or not refuted yet. One linear
-relaxation for the least and one for the greatest value of a random combination of all of them tells
-which: where the two ends differ, their vertices refute some; where the duals prove, in integers,
-that the ends are equal, every row and bound with a weight is tight in every solution, and a
-functional in the span of what is tight is constant: Eq. (constant) of docs/method.md.
+relaxation for the minimum and one for the maximum of a random combination of all of them
+distinguish the two: if the two values differ, their vertices refute some; if the duals prove, in
+integers, that they are equal, every row and bound with a weight is tight in every solution, and a
+functional in the span of the tight ones is constant: Eq. (constant) of docs/method.md.
 
 See *dual* and *certificate* in docs/glossary.md.
 """
@@ -34,7 +34,7 @@ _DENSE = 16_000_000
 
 @dataclass(frozen=True)
 class TightConstraints:
-    """What every solution has at one value.
+    """Rows and variables that have one value in every solution.
 
     Attributes:
         rows: Whether each row is among them.
@@ -49,19 +49,19 @@ class TightConstraints:
 
     @classmethod
     def given(cls, program: IntegerProgram) -> TightConstraints:
-        """Equations, and variables with one possible value."""
+        """Return equations, and variables with one possible value."""
         rows = program.constraints
         nothing = np.zeros(program.shape[0], dtype=np.int64)
         return cls(rows.least == rows.most, program.lower == program.upper, nothing)
 
     def __or__(self, other: TightConstraints) -> TightConstraints:
-        """What either holds."""
+        """Unite both."""
         return TightConstraints(
             self.rows | other.rows, self.variables | other.variables, self.weights + other.weights
         )
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Count them."""
         return int(self.rows.sum() + self.variables.sum())
 
 
@@ -80,19 +80,19 @@ class Span:
 
     @classmethod
     def nothing(cls, functionals: int, rows: int) -> Span:
-        """Nothing is shown."""
+        """Return a span in which nothing is proven."""
         weights = np.zeros((functionals, rows), dtype=np.int64)
         return cls(np.zeros(functionals, dtype=bool), weights)
 
 
 @dataclass(frozen=True)
 class Constancy:
-    """What one attempt showed.
+    """The result of one attempt.
 
     Attributes:
         span: Weights of tight rows and variables that add up to functionals.
-        tight: What the proofs may rest on, for the next attempt.
-        vertices: Of the relaxation; solutions where they are whole.
+        tight: Tight constraints that proofs may use, for the next attempt.
+        vertices: Vertices of the relaxation; solutions if they are integral.
         deterministic_time: Seconds.
     """
 
@@ -111,13 +111,13 @@ def prove_constant(
     seed: int,
     limit: float,
 ) -> Constancy:
-    """Which functionals are proven to be constant, by two relaxations for all together.
+    """Prove which functionals are constant, by two relaxations for all together.
 
     Args:
         added: The rows of a program that has a solution.
         functionals: Sparse (functionals × variables) integer coefficients, each over variables of
             one connected part.
-        tight: Of the attempt before; None for the first.
+        tight: Tight constraints from the attempt before; None for the first.
         limit: Deterministic seconds.
     """
     program = added.program
@@ -145,16 +145,17 @@ def prove_constant(
 def tight_constraints(
     added: WeightedRows, functional: IntArray, below: IntArray, above: IntArray
 ) -> TightConstraints:
-    """Rows and variables that every solution has at one end: Eq. (constant).
+    """Return rows and variables that are at one bound in every solution: Eq. (constant).
 
     Args:
         functional: Integer coefficient of each variable.
         below: For each row its weight, in units of 1/`SCALE`, in a bound of the functional from
             below: any integers.
-        above: Likewise of its negative.
+        above: Weights of the bound of its negative.
 
     Returns:
-        Of each connected part in which the two bounds meet, all that has a weight in them; nothing
+        For each connected part in which the two bounds meet, everything with a weight in them;
+        nothing
         where the sums might not fit into 64 bits.
     """
     parts, proofs = added.parts, ((functional, below), (-functional, above))
@@ -178,10 +179,10 @@ def in_span(
     functionals: sparse.csr_array,
     random: np.random.Generator,
 ) -> Span:
-    """Which functionals are combinations of tight rows and variables.
+    """Test which functionals are combinations of tight rows and variables.
 
-    The weights are solved for on a random sketch of the columns, rounded to multiples of
-    1/`SCALE`, and checked in integers on all of them.
+    The weights are computed on a random sketch of the columns, rounded to multiples of 1/`SCALE`,
+    and checked in integers on all columns.
 
     Args:
         functionals: Sparse (functionals × variables) integer coefficients.
@@ -222,14 +223,14 @@ def in_span(
 def combinations(
     added: WeightedRows, functional: IntArray, weights: IntArray, tight: TightConstraints
 ) -> tuple[Combination, Combination]:
-    """Rows that bound a sum of tight ones from below and from above, to be added up.
+    """Return combinations of rows that bound a sum of tight ones from below and from above.
 
-    What proves them tight is added so often that every row and variable has the sign of the end
-    that it is proven to be at.
+    The proof of tightness is added often enough that every row and variable has the sign of its
+    proven bound.
 
     Args:
         functional: Integer coefficient of each variable.
-        tight: What it is a sum of.
+        tight: Tight constraints in the sum.
     """
     rest = added.rest(functional, weights)
     often = 1 + max(int(np.abs(each).max(initial=0)) for each in (weights, rest))

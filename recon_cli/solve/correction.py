@@ -1,4 +1,4 @@
-"""The least change of right-hand sides under which a system of counts has a solution.
+"""The least change of right-hand sides for which a system of counts has a solution.
 
 See *correction* in docs/glossary.md.
 """
@@ -29,7 +29,7 @@ _SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Correction:
-    """Changes to right-hand sides under which a system has a solution.
+    """Changes to right-hand sides for which a system has a solution.
 
     Attributes:
         change: For each row what to add to its count, or to both its ends.
@@ -43,7 +43,7 @@ class Correction:
 
     @property
     def total(self) -> int:
-        """``Σ |change|``."""
+        """Return ``Σ |change|``."""
         return int(np.abs(self.change).sum())
 
 
@@ -82,7 +82,7 @@ def min_l1_correction(counts: LinearConstraints, seed: int = 0) -> Correction:
 def _least_correction(
     program: IntegerProgram, cost: IntArray, values: IntArray, seed: int
 ) -> Correction:
-    """The correction of a solution that is proven to cost least."""
+    """Return the correction of a solution that provably costs least."""
     total = int(cost @ values)
     other = total > 0 and _has_alternative(program, cost, values, total, seed)
     return Correction(_change(program, values), is_least=True, has_alternative=other)
@@ -95,7 +95,7 @@ def _change(program: IntegerProgram, values: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class _Bound:
-    """What the relaxation shows of a least cost.
+    """A lower bound of the cost from the relaxation.
 
     Attributes:
         least: No solution costs less: the duals, added up in integers, prove it. Eq. (dual).
@@ -120,7 +120,7 @@ def _least_by_duals(program: IntegerProgram, cost: IntArray, seed: int) -> _Boun
 
 
 def _correction_program(counts: LinearConstraints) -> IntegerProgram:
-    """Variables: ``x``, then what is added to each count, then what is taken from each."""
+    """Build the program with variables ``x``, additions to each count, and subtractions."""
     rows, columns = counts.A.shape
     is_open = counts.most >= OPEN
     # More people than the greatest count raise every count that they are in beyond it.
@@ -145,12 +145,12 @@ def _at_most(cost: IntArray, total: int) -> LinearConstraints:
 def _has_alternative(
     program: IntegerProgram, cost: IntArray, known: IntArray, total: int, seed: int
 ) -> bool:
-    """Whether a change with the same total is found that changes the same counts less.
+    """Search for a change of the same total that changes the same counts less.
 
     Args:
         cost: 1 for each variable that adds to a count or takes from it.
         known: A least correction.
-        total: What it costs.
+        total: Total of the change.
     """
     used = ((known > 0) & (cost > 0)).astype(np.int64)
     both = (total + 1) * cost + used

@@ -1,4 +1,4 @@
-"""CP-SAT on one integer program: the only place that writes and reads its models.
+"""CP-SAT on one integer program: the only module that writes and reads its models.
 
 Every solve is repeatable: one thread, a fixed seed, and limits in the solver's deterministic time.
 
@@ -20,7 +20,7 @@ from recon_cli.solve.interruption import solve_interruptibly
 
 
 class Status(Enum):
-    """What one solve showed."""
+    """The status of a solve."""
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
@@ -54,10 +54,10 @@ class SolveResult:
         point: FloatArray,
         deterministic_time: float = 0.0,
     ) -> Self:
-        """Keep of an engine that counts in floating point what the integers confirm.
+        """Keep the parts of a floating-point result that integers confirm.
 
         Args:
-            objective: Of a maximum; None for any solution.
+            objective: Objective of a maximum; None for any solution.
             status: By the engine.
             point: Its solution; empty without one.
 
@@ -76,7 +76,7 @@ class SolveResult:
 
 
 class Search(Enum):
-    """How to look for a solution."""
+    """A search strategy."""
 
     #: By propagation and clauses: fast where many solutions exist, and one is as good as another.
     PROPAGATION = "propagation"
@@ -91,7 +91,7 @@ class Search(Enum):
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to try.
+    """The budget and strategy of a solve.
 
     Attributes:
         limit: Deterministic seconds.
@@ -103,7 +103,7 @@ class Effort:
 
 
 def find_feasible(program: IntegerProgram, effort: Effort) -> SolveResult:
-    """Any solution of a program. Without effort nothing is tried."""
+    """Find any solution of a program; without budget nothing is tried."""
     if effort.limit <= 0:
         return SolveResult(Status.UNKNOWN, np.empty(0, dtype=np.int64), 0, 0, 0.0)
     return _solve(program, _model(program), None, effort)
@@ -112,7 +112,7 @@ def find_feasible(program: IntegerProgram, effort: Effort) -> SolveResult:
 def maximize(
     program: IntegerProgram, objective: IntArray, effort: Effort, hint: IntArray | None = None
 ) -> SolveResult:
-    """The solution of a program with the greatest ``objective @ x``.
+    """Find the solution of a program with the greatest ``objective @ x``.
 
     Args:
         objective: Integer coefficient of each variable.
@@ -138,7 +138,7 @@ def maximize(
 
 
 def _model(program: IntegerProgram) -> Any:
-    """The program as a CP-SAT model, filled from arrays."""
+    """Build the CP-SAT model from arrays."""
     # The core below `cp_model`, which also imports pandas: half a second and 60 MB in every
     # worker. And not before it is needed, because most regions need no solver.
     from ortools.sat.python import cp_model_helper

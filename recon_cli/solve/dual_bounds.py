@@ -1,7 +1,7 @@
-"""What weighted sums of rows prove, added up in integers: bounds, sums of equations, cuts.
+"""Bounds, equations and cuts from weighted sums of rows, computed in integers.
 
-The linear relaxation only proposes the weights. Any weights give a valid bound, so that rounding
-them costs no rigour: Eq. (dual) of docs/method.md. Duals are rounded by `whole_weights`.
+The linear relaxation only proposes the weights. Any weights give a valid bound, so rounding them
+costs no rigour: Eq. (dual) of docs/method.md. Duals are rounded by `whole_weights`.
 
 See *dual*, *certificate* and *feasibility cut* in docs/glossary.md.
 """
@@ -39,23 +39,22 @@ _DENSE = 4_000_000
 
 
 def whole_weights(duals: FloatArray, scale: int = SCALE) -> IntArray:
-    """Duals in units of 1/``scale``; 0 for what is no number, or too large for a double."""
+    """Round duals to units of 1/``scale``; 0 for non-numbers and values too large for a double."""
     proposed = np.rint(scale * duals)
     return np.where(np.abs(proposed) < EXACT, proposed, 0).astype(np.int64)
 
 
 class WeightedRows:
-    """The rows of a program, to be added up with one weight each: Eq. (dual).
+    """The rows of a program, for sums with one weight each: Eq. (dual).
 
-    Weights are integers, in units of 1/``scale`` where one is given, else of 1/`SCALE`.
+    Weights are integers, in units of 1/``scale`` if given, else of 1/`SCALE`.
     """
 
     def __init__(self, program: IntegerProgram, parts: ConnectedParts | None = None) -> None:
-        """Of a program.
+        """Prepare the rows of a program.
 
         Args:
-            parts: What is added up apart from each other: no row and no functional is over two.
-                Default the whole program.
+            parts: Parts that are summed separately: no row and no functional spans two.
         """
         self.program = program
         self.parts = ConnectedParts.whole(program) if parts is None else parts
@@ -65,18 +64,18 @@ class WeightedRows:
         self._sides = _size(rows.least, rows.most) + abs(rows.A).astype(np.float64) @ self._ends
 
     def has_room(self, functional: IntArray, weights: IntArray, scale: int = SCALE) -> bool:
-        """Whether every sum is exact in 64 bits, with whatever signs; over ends but `FREE`."""
+        """Test whether every sum is exact in 64 bits, whatever the signs; bounds except `FREE`."""
         of_rows = np.abs(weights.astype(np.float64)) @ self._sides
         of_variables = np.abs(functional.astype(np.float64)) @ self._ends
         return bool(of_rows + scale * of_variables < SAFE)
 
     def rest(self, functional: IntArray, weights: IntArray, scale: int = SCALE) -> IntArray:
-        """What the weighted rows leave of a functional, in 1/``scale``, for each variable."""
+        """Return what the weighted rows leave of a functional, in 1/``scale``, by variable."""
         rest: IntArray = scale * functional - self._by_column @ weights
         return rest
 
     def least(self, weights: IntArray, rest: IntArray) -> IntArray:
-        """For each part the least that its weighted rows and the rest come to, in 1/``scale``."""
+        """Return for each part the least of its weighted rows and the rest, in 1/``scale``."""
         rows, program = self.program.constraints, self.program
         sums = np.zeros(self.parts.count, dtype=np.int64)
         of_rows = np.where(weights > 0, weights * rows.least, weights * rows.most)
@@ -86,9 +85,9 @@ class WeightedRows:
         return sums
 
     def bounds(self, functional: IntArray, weights: IntArray) -> IntArray:
-        """For each part what no solution's functional is below there: Eq. (dual).
+        """Return for each part a lower bound of the functional there: Eq. (dual).
 
-        Where a sum might not fit into 64 bits, the bounds of the variables alone are added up.
+        If a sum might not fit into 64 bits, only the bounds of the variables are used.
 
         Args:
             functional: Integer coefficient of each variable.
@@ -100,7 +99,7 @@ class WeightedRows:
 
 
 def _size(below: IntArray, above: IntArray) -> FloatArray:
-    """The larger absolute value of each two ends that are numbers."""
+    """Return the larger absolute value of each two finite bounds."""
     ends = np.abs(np.stack([below, above]).astype(np.float64))
     size: FloatArray = np.where(ends == FREE, 0, ends).max(axis=0)
     return size
@@ -108,7 +107,7 @@ def _size(below: IntArray, above: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class DualBound:
-    """A proven least value of a functional.
+    """A proven lower bound of a functional.
 
     Attributes:
         bound: No solution has less.
@@ -124,7 +123,7 @@ class DualBound:
 
 
 def least_value(program: IntegerProgram, functional: IntArray, limit: float) -> DualBound:
-    """A lower bound of an integer functional, from the duals of the linear relaxation.
+    """Bound an integer functional from below, by the duals of the linear relaxation.
 
     Args:
         functional: Integer coefficient of each variable; its negative gives an upper bound.
@@ -140,7 +139,7 @@ def least_value(program: IntegerProgram, functional: IntArray, limit: float) -> 
 
 
 def row_combinations(program: IntegerProgram, functionals: IntArray) -> tuple[BoolArray, IntArray]:
-    """Which functionals are sums and differences of the program's equations.
+    """Find which functionals are sums and differences of the program's equations.
 
     Args:
         functionals: (functionals × variables) integer coefficients.
@@ -189,10 +188,10 @@ class Cut:
 def feasibility_cut(
     program: IntegerProgram, variables: IntArray, values: IntArray, limit: float
 ) -> Cut:
-    """An inequality that ``values`` break, if the relaxation shows why they cannot be: Eq. (cut).
+    """Find an inequality that ``values`` violate, if the relaxation excludes them: Eq. (cut).
 
-    The duals tell how the least violation grows with each right-hand side, so their negatives are
-    weights whose sum of rows bounds from above; they hold for any weights, rounded ones too.
+    The duals are the derivatives of the least violation by each right-hand side, so their negatives
+    are weights whose sum of rows bounds from above; this holds for any weights, rounded ones too.
 
     Args:
         variables: Some of its variables, rising; the inequality is over them.
@@ -218,7 +217,7 @@ def feasibility_cut(
 
 
 def _elastic(change: IntegerProgram) -> tuple[IntegerProgram, FloatArray]:
-    """The same program, but rows that are broken without a change may be missed, at a cost."""
+    """Relax the rows that are violated without a change, at a cost."""
     rows = change.constraints
     lacks, exceeds = np.maximum(rows.least, 0), np.maximum(-rows.most, 0)
     missed = np.flatnonzero(lacks + exceeds)
@@ -236,10 +235,10 @@ def _elastic(change: IntegerProgram) -> tuple[IntegerProgram, FloatArray]:
 def _added_up(
     program: IntegerProgram, variables: IntArray, others: IntArray, weights: IntArray
 ) -> LinearConstraints:
-    """``coefficients @ x[variables] ≤ most``, from all rows with a weight each: Eq. (cut).
+    """Return ``coefficients @ x[variables] ≤ most``, the weighted sum of all rows: Eq. (cut).
 
-    A row with a positive weight counts with its upper bound, one with a negative weight with its
-    lower bound; variables elsewhere with whichever bound makes the inequality hold for all.
+    A row with a positive weight contributes its upper bound, one with a negative weight its lower
+    bound; other variables contribute the bound that makes the inequality valid for all.
     """
     rows = program.constraints
     coefficients: IntArray = rows.A.T @ weights

@@ -1,13 +1,12 @@
-"""The steps that fill a ledger: solutions that reach ends, and proofs that none goes farther.
+"""Steps that fill a ledger: solutions that attain bounds, and proofs that none exceeds them.
 
-Whoever asks for ends, an audit, claims, leave-one-out, takes these steps in an order of its own,
-from cheap to expensive. Whatever they show is in the ledger: each proof as rows to be added up, or
-as the word of two engines, and each value with a solution that has it.
+Each question (audit, claims, leave-one-out) takes these steps in its own order, by increasing cost.
+All results go to the ledger: each proof as a combination of rows or as the agreement of two
+engines, and each value with its solution.
 
-The last step is bound tightening by two engines. Solutions are looked for that reach as many open
-ends as possible: ends that are reached are exact. When no solution reaches any of them, both
-engines agreeing, all move in by one, and the end that is still farthest from the known solutions is
-optimised by itself.
+The last step is bound tightening by two engines. It searches for solutions that attain as many open
+bounds as possible: attained bounds are exact. If both engines agree that no solution attains any,
+all bounds move in by one, and the one farthest from the known solutions is optimised by itself.
 
 See *end* and *bound tightening* in docs/glossary.md.
 """
@@ -49,7 +48,7 @@ _CONFIRMATION = 60.0
 
 
 class Ends(Flag):
-    """Which ends of functionals are asked for."""
+    """The ends of functionals that are asked for."""
 
     LOWER = 1
     UPPER = 2
@@ -57,7 +56,7 @@ class Ends(Flag):
 
 
 class EndSearch:
-    """A ledger being filled, and the effort that is left."""
+    """A ledger being filled, with the remaining budget."""
 
     def __init__(
         self,
@@ -66,14 +65,13 @@ class EndSearch:
         parts: ConnectedParts | None = None,
         relaxation: LinearRelaxation | None = None,
     ) -> None:
-        """Nothing is tried yet.
+        """Prepare a search.
 
         Args:
-            ledger: What is asked.
+            ledger: Ledger of the functionals.
             effort: Its limit is for everything together.
-            parts: Where solutions and proofs are looked for apart from each other; each functional
-                is over one. Default the whole program.
-            relaxation: Of the program, if it was used before.
+            parts: Parts in which solutions and proofs are sought separately; each functional
+            relaxation: Relaxation of the program, if it was used before.
         """
         program = ledger.program
         self.ledger, self.effort = ledger, effort
@@ -90,17 +88,17 @@ class EndSearch:
 
     @property
     def left(self) -> float:
-        """Deterministic seconds that are left."""
+        """Return the remaining deterministic seconds."""
         return self.effort.limit - self.ledger.effort
 
     def vertex(self, cost: FloatArray) -> tuple[Vertex, bool]:
-        """The vertex of least cost, and whether what is a solution of it shows anything new."""
+        """Return the vertex of least cost, and whether its solution has any new value."""
         vertex = self.relaxation.solve(cost, self.left)
         self.ledger.effort += vertex.deterministic_time
         return vertex, bool(len(vertex.values)) and self.look_at(vertex.values)
 
     def look_at(self, point: FloatArray) -> bool:
-        """Whether a point shows anything new in the parts where it is a solution once rounded."""
+        """Record a point in the parts where it rounds to a solution; return whether it is new."""
         known = self.ledger.known[0]
         solution = self.parts.rounded(point, known)
         witness = Witness.of(0, solution - known)
@@ -108,7 +106,7 @@ class EndSearch:
         return is_other and self.ledger.see(self.ledger.functionals @ solution, witness)
 
     def move(self, wanted: Callable[[], BoolArray]) -> None:
-        """Move as many wanted functionals as possible at once, at random which way."""
+        """Move as many wanted functionals as possible at once, in random directions."""
         ledger, dry = self.ledger, 0
         while dry < _DRY and self.left > 0 and (todo := np.flatnonzero(wanted())).size:
             sign = self.random.choice([-1.0, 1.0], len(todo))
@@ -121,7 +119,7 @@ class EndSearch:
             dry = 0 if is_new else dry + 1
 
     def prove_constants(self) -> None:
-        """Prove many at once that functionals are constant, as long as that settles most."""
+        """Prove many functionals constant at once, as long as that settles most."""
         ledger, tight = self.ledger, None
         while self.left > 0 and (k := np.flatnonzero(ledger.is_undecided)).size:
             seed = int(self.random.integers(2**31))
@@ -142,7 +140,7 @@ class EndSearch:
                 return
 
     def combine_rows(self, functionals: IntArray) -> None:
-        """Settle those of some functionals that are sums and differences of equations."""
+        """Settle functionals that are sums and differences of equations."""
         ledger = self.ledger
         asked = ledger.functionals[functionals].toarray()
         is_combination, weights = row_combinations(ledger.program, asked)
@@ -170,7 +168,7 @@ class EndSearch:
                 ledger.prove(k, each, bound, Combination(SCALE, rows, weights[rows]))
 
     def bound_widest(self, wanted: Callable[[], BoolArray], reserve: float) -> None:
-        """Bound open ends by duals, the widest gap of each part at a time; vertices are shared.
+        """Bound open ends by duals, widest gaps first, one of each part; vertices are shared.
 
         Args:
             reserve: Deterministic seconds that are kept.
@@ -191,7 +189,7 @@ class EndSearch:
             self.bound(chosen, np.where(is_upper, -1, 1))
 
     def tighten(self, functionals: IntArray, ends: Ends = Ends.BOTH) -> None:
-        """Ask two engines about some functionals."""
+        """Settle some functionals by two engines."""
         if len(functionals) and self.left > 0:
             effort = replace(self.effort, limit=self.left)
             tighten_bounds(self.ledger, effort, ends, functionals)
@@ -200,9 +198,9 @@ class EndSearch:
 def tighten_bounds(
     ledger: Ledger, effort: Effort, ends: Ends = Ends.BOTH, among: IntArray | None = None
 ) -> None:
-    """Prove and reach ends in a ledger, by two engines: Eq. (ends).
+    """Prove and attain bounds in a ledger, by two engines: Eq. (ends).
 
-    Where the effort ends before, of either engine, the ends that are left stay valid bounds.
+    If the budget of either engine runs out, the remaining bounds are still valid.
 
     Args:
         ledger: The functionals; different known solutions save solves.
@@ -221,7 +219,7 @@ def tighten_bounds(
 
 
 class _Search:
-    """The functionals that are asked about, and the effort that is left."""
+    """The functionals in question, with the remaining budget."""
 
     def __init__(self, ledger: Ledger, effort: Effort, ends: Ends, among: IntArray) -> None:
         self.ledger, self.ends, self.among = ledger, ends, among
@@ -236,18 +234,18 @@ class _Search:
 
     @property
     def left(self) -> Effort:
-        """The effort that is left."""
+        """Return the remaining budget."""
         return replace(self.effort, limit=self.effort.limit - self.ledger.effort)
 
     @property
     def is_open_below(self) -> BoolArray:
-        """Whether the lower end is asked for and no solution reaches it."""
+        """Return a mask of wanted lower ends that no solution attains."""
         is_open: BoolArray = self.ledger.is_open_below[self.among] & (Ends.LOWER in self.ends)
         return is_open
 
     @property
     def is_open_above(self) -> BoolArray:
-        """Whether the upper end is asked for and no solution reaches it."""
+        """Return a mask of wanted upper ends that no solution attains."""
         is_open: BoolArray = self.ledger.is_open_above[self.among] & (Ends.UPPER in self.ends)
         return is_open
 
@@ -255,7 +253,7 @@ class _Search:
         return bool((self.is_open_below | self.is_open_above).any())
 
     def reach_ends(self) -> bool:
-        """One solve for as many open ends as possible; whether it is worth going on."""
+        """Solve once for as many open ends as possible; return whether to go on."""
         low, high = self.is_open_below, self.is_open_above
         parts = self.part_of_functional[low | high]
         here = np.flatnonzero(np.isin(self.part_of_functional, parts))
@@ -283,7 +281,7 @@ class _Search:
         return self._optimise_farthest()
 
     def _optimise_farthest(self) -> bool:
-        """Optimise the functional whose end is farthest from any solution, if by two or more."""
+        """Optimise the functional whose bound is farthest from any solution, if by two or more."""
         ledger, k = self.ledger, self.among
         gaps = np.concatenate(
             [
@@ -310,7 +308,7 @@ class _Search:
         return answer.status is Status.OPTIMAL
 
     def _completed(self, variables: IntArray, values: IntArray) -> IntArray:
-        """A solution of some parts as one of the whole program."""
+        """Extend a solution of some parts to the whole program."""
         solution = self.ledger.known[0].copy()
         solution[variables] = values
         return solution
@@ -323,7 +321,7 @@ def confirm_bound(
     end: tuple[int, int],
     bound: int,
 ) -> bool:
-    """Prove what one engine says that an end is not below, if the second one finds nothing there.
+    """Prove a bound claimed by one engine, if the second one finds nothing beyond it.
 
     Args:
         part: The connected part of the program that the functional is over.

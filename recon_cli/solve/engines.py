@@ -1,8 +1,8 @@
-"""Integer programs by an engine of one's choice: CP-SAT, HiGHS or SCIP.
+"""Integer programs by a selected engine: CP-SAT, HiGHS or SCIP.
 
-An engine decides which solution, never what is proven. HiGHS and SCIP add up in floating point:
-what they find is a solution if the integers say so, that a program has none is certified by a
-second engine, and the greatest value of an objective is what CP-SAT proves.
+The engine decides which solution is found, never what is proven. HiGHS and SCIP use floating point:
+their solutions are checked in integers, infeasibility is certified by a second engine, and the
+maximum of an objective is what CP-SAT proves.
 
 See *integer program* in docs/glossary.md.
 """
@@ -46,7 +46,7 @@ def find_solution(program: IntegerProgram, engine: Engine, effort: Effort) -> Pr
 
 
 def _is_certified(program: IntegerProgram, engine: Engine, effort: Effort) -> bool:
-    """Whether a second engine, too, finds no solution."""
+    """Test whether a second engine, too, finds no solution."""
     if engine != "scip":
         return confirm_infeasible(program, effort.limit)
     answer = cp_sat.find_feasible(program, effort)
@@ -64,8 +64,8 @@ def maximize(
 ) -> SolveResult:
     """Find the solution with the greatest ``objective @ x``, checked by a second engine.
 
-    CP-SAT proves the bound. HiGHS or SCIP are asked for the same maximum beside it, and their
-    solution is taken where none is known that is better.
+    CP-SAT proves the bound. HiGHS or SCIP are also run on the same program, and their solution is
+    used if none is better.
 
     Raises:
         DisagreementError: Two engines claim different maxima.

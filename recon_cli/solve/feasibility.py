@@ -1,8 +1,8 @@
-"""A solution of one integer program: any, or one near given values; every outcome told apart.
+"""Any solution of one integer program, or one near given values, with every outcome distinguished.
 
-A vertex of the linear relaxation, rounded and repaired, is nearly always one: by the feasibility
-pump, which takes the simplex a few hundred pivots where CP-SAT would look at everything anew.
-CP-SAT decides where that fails, or where there is none.
+A vertex of the linear relaxation, rounded and repaired by the feasibility pump, is nearly always a
+solution; it costs the simplex a few hundred pivots, while CP-SAT would start from nothing. CP-SAT
+decides where the pump fails, or where there is no solution.
 
 See *feasibility pump* and *repair* in docs/glossary.md.
 """
@@ -24,7 +24,7 @@ from recon_cli.solve.near_vertices import BlockView
 
 
 class Feasibility(StrEnum):
-    """What is known of a program."""
+    """The proven status of a program."""
 
     SOLVED = "solved"
     INFEASIBLE = "infeasible"
@@ -48,7 +48,7 @@ class ProgramSolution:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt of CP-SAT: a limit in deterministic seconds, and how to look."""
+    """One attempt of CP-SAT: a limit in deterministic seconds, and a search strategy."""
 
     limit: float
     search: Search
@@ -89,7 +89,7 @@ def solve_program(program: IntegerProgram, seed: int) -> ProgramSolution:
 
 
 def solve_within(program: IntegerProgram, effort: Effort) -> ProgramSolution:
-    """Find any solution of ``program``, as long as the effort lasts for each of two ways."""
+    """Find any solution of ``program`` within a budget for each of two methods."""
     rounded, elapsed = round_vertex(program, effort.seed, effort.limit)
     if len(rounded):
         return ProgramSolution(Feasibility.SOLVED, rounded, elapsed)
@@ -104,7 +104,7 @@ def solve_within(program: IntegerProgram, effort: Effort) -> ProgramSolution:
 def round_vertex(
     program: IntegerProgram, seed: int, limit: float = ROUNDING
 ) -> tuple[IntArray, float]:
-    """A solution near a vertex of the relaxation, and the seconds; or nothing.
+    """Round a vertex of the relaxation to a solution; return also the seconds. Empty on failure.
 
     Random non-negative costs favour no variable over another, and small totals over large ones.
     """
@@ -120,7 +120,7 @@ def round_vertex(
 
 @dataclass(frozen=True)
 class PumpResult:
-    """Where the feasibility pump ended.
+    """The result of the feasibility pump.
 
     Attributes:
         values: The last point of the relaxation, rounded; empty without one.
@@ -142,16 +142,15 @@ def pump(
     limit: float,
     random: np.random.Generator | None = None,
 ) -> PumpResult:
-    """A solution near values: these, or the nearest one if the first point is integral.
+    """Find a solution near values: the nearest one if the first point is integral.
 
-    Eq. (pump) of docs/method.md, the point of the relaxation with the least ``Σ |x − values|``, in
-    turns with rounding (Fischetti, Glover & Lodi 2005). Mostly one turn will do.
+    Eq. (pump) of docs/method.md, the point of the relaxation with the least ``Σ |x − values|``,
+    alternating with rounding (Fischetti, Glover & Lodi 2005). One iteration is mostly enough.
 
     Args:
         values: A value for each variable, within its bounds; the rows may be broken.
         limit: Deterministic seconds.
-        random: Of costs that differ, ever more: rounding may lead in a circle from which little
-            noise is no way out. None: all cost the same.
+        random: Random costs that vary more and more: rounding may cycle, from which little
     """
     none = np.empty(0, dtype=np.int64)
     if program.is_feasible(values):
@@ -180,15 +179,15 @@ def pump(
 def solve_nested(
     program: IntegerProgram, levels: Sequence[Sequence[IntArray]], seed: int
 ) -> ProgramSolution:
-    """Find any solution of a program whose rows nest, block by block; as `solve_program` does.
+    """Find any solution of a program whose rows nest, block by block, as `solve_program` does.
 
-    Districts are solved alone, with all others anywhere within their bounds. What the region needs
-    besides is a small change of its districts: a vertex of least change is nearly always whole, and
-    the simplex begins where few rows fail.
+    Districts are solved alone, with all others free within their bounds. The region then needs only
+    a small change of its districts: a vertex of least change is nearly always integral, and the
+    simplex starts with few violated rows.
 
     Args:
         levels: From fine to coarse, the blocks of each level, each its variables, rising.
-        seed: Of random costs.
+        seed: Seed of random costs.
     """
     values, elapsed = program.lower.copy(), 0.0
     random, view = np.random.default_rng(seed), BlockView.of(program)
@@ -219,7 +218,7 @@ class Repair:
 
 
 def min_l1_repair(program: IntegerProgram, values: IntArray, effort: Effort) -> Repair:
-    """The solution with the least ``Σ |x - values|``, or a near one if the effort ends before.
+    """Find the solution with the least ``Σ |x - values|``, or a near one within the budget.
 
     Args:
         values: A value for each variable; they need not be a solution.

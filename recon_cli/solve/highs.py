@@ -1,7 +1,6 @@
-"""HiGHS on one integer program, as scipy brings it.
+"""HiGHS on one integer program, in the build that scipy includes.
 
-HiGHS adds up in floating point: what it finds is a solution if the integers say so, and says
-nothing else.
+HiGHS uses floating point: its solutions are checked in integers, and no other result is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Engines that heed a signal: Python hears none while C++ runs in the main thread."""
+"""Interruptible engines: Python receives no signal while C++ runs in the main thread."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Engine(threading.Thread, Generic[_Answer]):
         self.done.set()
 
     def answer(self) -> _Answer:
-        """What was solved."""
+        """Return the answer, or raise the error."""
         self.done.wait()
         if self._error is not None:
             raise self._error
@@ -43,7 +43,7 @@ class _Engine(threading.Thread, Generic[_Answer]):
 def solve_interruptibly(
     solve: Callable[[], _Answer], stop: Callable[[], object] | None, limit: float
 ) -> _Answer:
-    """Solve in a thread of its own, so that what a signal raises here stops the engine.
+    """Solve in a thread of its own, so that an exception from a signal here stops the engine.
 
     Args:
         solve: Releases the interpreter's lock while it solves.
@@ -65,6 +65,6 @@ def solve_interruptibly(
 
 
 def is_engine_left() -> bool:
-    """Whether an engine works on that was not waited for: Python would not survive its end."""
+    """Report whether an abandoned engine still runs: Python would crash at exit."""
     engines = (thread for thread in threading.enumerate() if isinstance(thread, _Engine))
     return not all(engine.done.is_set() for engine in engines)

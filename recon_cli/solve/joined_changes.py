@@ -1,8 +1,8 @@
-"""Changes of single blocks that are a solution together: what one takes from a row another gives.
+"""Combinations of changes of single blocks that form solutions together.
 
-A vertex of one block that takes a functional to its end mostly needs something of others: a row
-of the district, or of the region, has to stay where it may be. The changes that were found for
-their functionals give just that, a change or two at a time, and need no further program.
+A vertex of one block that takes a functional to its bound mostly needs compensation by others: a
+row of the district, or of the region, has to stay within its bounds. Changes found for the
+functionals of other blocks often provide it, one or two at a time, without a further program.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ _ENTRY, _CHANGE = 2e-8, 1e-4
 
 
 class BlockChanges:
-    """Changes of single blocks, from one known solution, to be put together: Eq. (joined).
+    """Changes of single blocks, from one known solution, to be combined: Eq. (joined).
 
-    They are whole, and the rows of their blocks alone are met.
+    They are integral, and satisfy only the rows of their own blocks.
     """
 
     def __init__(self) -> None:
-        """None yet."""
         self._changes: dict[bytes, tuple[int, IntArray, IntArray]] = {}
 
     def keep(self, block: int, columns: IntArray, change: IntArray) -> None:
-        """One change, once.
+        """Keep one change, once.
 
         Args:
             columns: The variables that change, rising.
@@ -49,24 +48,24 @@ class BlockChanges:
             self._changes.setdefault(key, (block, columns, change))
 
     def state(self) -> Arrays:
-        """All of them, as arrays that `take_up` reads."""
+        """Return all changes as arrays that `take_up` reads."""
         kept = self._changes.values()
         return packed("change", [((block,), columns, change) for block, columns, change in kept])
 
     def take_up(self, state: Arrays) -> None:
-        """Keep again what others kept."""
+        """Restore the changes of another object."""
         for (block,), columns, change in unpacked("change", state):
             self.keep(block, columns, change)
 
     def join(
         self, ledger: Ledger, known: int, total: IntArray, values: IntArray, limit: float
     ) -> None:
-        """Put changes together to solutions that show anything new in a ledger: Eq. (joined).
+        """Combine changes to solutions with any new value in a ledger: Eq. (joined).
 
         Args:
             known: The place of the solution that is changed, among the ledger's.
-            total: What the rows come to in it.
-            values: What the functionals come to in it.
+            total: Values of the rows in it.
+            values: Values of the functionals in it.
             limit: Deterministic seconds.
         """
         if not self._changes:
@@ -96,15 +95,15 @@ class BlockChanges:
 
 @dataclass(frozen=True)
 class _Changes:
-    """Changes, and what they do.
+    """Changes with their effects.
 
     Attributes:
-        block: Of each.
+        block: Block of each.
         variables: Sparse (changes × variables).
         rows: Sparse (changes × rows): what each adds.
         functionals: Sparse (changes × functionals), likewise.
-        low: How far each row can fall.
-        high: How far it can rise.
+        low: How far each row can decrease.
+        high: How far it can increase.
     """
 
     block: IntArray
@@ -118,7 +117,7 @@ class _Changes:
     def of(
         cls, ledger: Ledger, changes: list[tuple[int, IntArray, IntArray]], total: IntArray
     ) -> _Changes:
-        """From the block, the variables and the change of each."""
+        """Build them from the block, the variables and the change of each."""
         program: IntegerProgram = ledger.program
         sizes = [len(columns) for _, columns, _ in changes]
         data = np.concatenate([change for _, _, change in changes])
@@ -145,23 +144,23 @@ class _Changes:
         return sparse.csc_array(self.rows)
 
     def gains(self, at: int) -> tuple[IntArray, IntArray]:
-        """The functionals that a change moves, and by how much."""
+        """Return the functionals that a change moves, and by how much."""
         entries = slice(self.functionals.indptr[at], self.functionals.indptr[at + 1])
         k = self.functionals.indices[entries].astype(np.int64)
         return k, self.functionals.data[entries].astype(np.int64)
 
     def gains_of(self, joined: IntArray) -> tuple[IntArray, IntArray]:
-        """The same of some changes together."""
+        """Return the same for some changes together."""
         return _sum(self.functionals, joined)
 
     def sum_of(self, joined: IntArray) -> tuple[IntArray, IntArray]:
-        """The variables that some changes move together, and by how much."""
+        """Return the variables that some changes move together, and by how much."""
         return _sum(self.variables, joined)
 
     def completed(self, at: int) -> tuple[IntArray, int]:
-        """A change with those of other blocks that make it a solution; and what was looked at.
+        """Complete a change by those of other blocks to a solution; return also the work.
 
-        Each further change is the one that leaves the least that rows are missed by.
+        Each further change is the one that leaves the least total violation of rows.
 
         Returns:
             Empty where none was found.
@@ -189,13 +188,13 @@ class _Changes:
             joined = np.append(joined, others[best])
 
     def _missed(self, rows: IntArray, moved: IntArray) -> IntArray:
-        """By how much rows are beyond their ends."""
+        """Return the violation of rows."""
         missed: IntArray = np.maximum(self.low[rows] - moved, 0)
         missed += np.maximum(moved - self.high[rows], 0)
         return missed
 
     def _that_mend(self, broken: IntArray, moved: IntArray, blocks: IntArray) -> IntArray:
-        """Changes of other blocks that move the row back that fewest changes move."""
+        """Select changes of other blocks that correct the violated row with fewest candidates."""
         indptr = self._by_row.indptr
         row = broken[(indptr[broken + 1] - indptr[broken]).argmin()]
         entries = slice(indptr[row], indptr[row + 1])
@@ -206,7 +205,7 @@ class _Changes:
         return found
 
     def _left(self, others: IntArray, moved: IntArray, missed: IntArray) -> tuple[IntArray, int]:
-        """By how much more all rows are missed with each of some changes, and its entries."""
+        """Return the change of total violation by each of some changes, and the work."""
         starts = self.rows.indptr[others].astype(np.int64)
         sizes = self.rows.indptr[others + 1] - starts
         ends = np.cumsum(sizes)
@@ -217,7 +216,7 @@ class _Changes:
 
 
 def _sum(matrix: sparse.csr_array, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Where the sum of some rows is not zero, and what it is there."""
+    """Return where the sum of some rows is not zero, and its values."""
     chosen = sparse.csr_array(matrix[rows])
     at, which = np.unique(chosen.indices, return_inverse=True)
     total = np.zeros(len(at), dtype=np.int64)

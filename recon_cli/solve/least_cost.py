@@ -1,10 +1,10 @@
-"""A solution of least cost, and what shows that none costs less.
+"""A solution of least cost, with a proof that none costs less.
 
-The duals of the linear relaxation, in whole numbers, say what every variable adds to the cost that
-none is below. Variables that add more than is still in question stay at the end where they add
-nothing (reduced-cost fixing), which leaves engines a fraction of the program. Units priced by these
-duals are mostly whole, each by itself (all of forty rounded wards are): to bound them in integers
-proves no more. What costs is that they fit together.
+The duals of the linear relaxation, in integers, give a lower bound of the cost and the contribution
+of every variable to it. Variables that would add more than the gap stay at their cheap bound
+(reduced-cost fixing), which leaves engines a fraction of the program. Units priced by these duals
+are mostly integral by themselves (all of forty rounded wards are), so bounding them in integers
+proves no more: the cost comes from fitting them together.
 
 See *reduced cost* in docs/glossary.md.
 """
@@ -34,7 +34,7 @@ _CONFIRMATION = 20.0
 
 @dataclass(frozen=True)
 class LeastCost:
-    """Where the search ended.
+    """The result of the search.
 
     Attributes:
         values: The cheapest solution that was found; empty without one.
@@ -48,10 +48,10 @@ class LeastCost:
 
 
 def least_cost(program: IntegerProgram, cost: IntArray, effort: Effort) -> LeastCost:
-    """The solution with the least ``cost @ x``: Eq. (likely).
+    """Find the solution with the least ``cost @ x``: Eq. (likely).
 
     Args:
-        cost: Of each variable, not negative.
+        cost: Nonnegative cost of each variable.
         effort: Its limit is for the relaxation, and again for the first engine.
 
     Raises:
@@ -74,7 +74,7 @@ def least_cost(program: IntegerProgram, cost: IntArray, effort: Effort) -> Least
 
 
 def _search(proven: _Proven, cost: IntArray, effort: Effort, known: IntArray) -> LeastCost:
-    """Just above what is proven first; then for anything cheaper than what was found there.
+    """Search just above the proven bound first; then for anything cheaper than that result.
 
     Args:
         effort: Its limit is for all searches, of which each gets half of what is left.
@@ -104,13 +104,13 @@ def _search(proven: _Proven, cost: IntArray, effort: Effort, known: IntArray) ->
 
 
 def _is_least(proven: _Proven, cost: IntArray, known: IntArray) -> bool:
-    """Whether the second engine, too, finds nothing cheaper."""
+    """Test whether the second engine, too, finds nothing cheaper."""
     below = int(cost @ known) - 1
     return below < proven.least or _none_below(proven.not_above(below), cost, below)
 
 
 def _searched(program: IntegerProgram, cost: IntArray, effort: Effort) -> SolveResult:
-    """The cheapest solution that one engine finds."""
+    """Find the cheapest solution by one engine."""
     free = np.flatnonzero(program.lower < program.upper)
     part = fix_others(program, free, program.lower).program
     answer = maximize(part, -cost[free], effort)
@@ -122,13 +122,13 @@ def _searched(program: IntegerProgram, cost: IntArray, effort: Effort) -> SolveR
 
 
 def _at_most(program: IntegerProgram, cost: IntArray, most: int) -> IntegerProgram:
-    """The program with a row for what a solution may cost."""
+    """Add a row that limits the cost."""
     row = sparse.csr_array(cost[None])
     return with_rows(program, LinearConstraints(row, np.zeros(1, np.int64), np.array([most])))
 
 
 def _none_below(program: IntegerProgram, cost: IntArray, most: int) -> bool:
-    """Whether the second engine, too, knows no solution that costs at most so much."""
+    """Test whether the second engine, too, finds no solution of at most a given cost."""
     free = np.flatnonzero(program.lower < program.upper)
     if most < int(cost @ np.where(program.lower < program.upper, 0, program.lower)):
         return True
@@ -138,11 +138,12 @@ def _none_below(program: IntegerProgram, cost: IntArray, most: int) -> bool:
 
 @dataclass(frozen=True)
 class _Proven:
-    """What weights of rows prove of the cost: Eq. (dual).
+    """The lower bound of the cost from weights of rows: Eq. (dual).
 
     Attributes:
         total: No solution costs less, in 1/`_SCALE`.
-        rest: What one more of each variable adds to that, likewise; negative: one less.
+        rest: Increase of the bound by one more of each variable, in the same scale; negative: one
+            less.
     """
 
     program: IntegerProgram
@@ -151,7 +152,7 @@ class _Proven:
 
     @classmethod
     def of(cls, program: IntegerProgram, cost: IntArray, vertex: Vertex) -> _Proven | None:
-        """By the duals of a vertex; None where a sum might not fit into 64 bits."""
+        """Compute it from the duals of a vertex; None if a sum might not fit into 64 bits."""
         added, weights = WeightedRows(program), whole_weights(vertex.duals, _SCALE)
         if not added.has_room(cost, weights, _SCALE):
             return None
@@ -160,19 +161,19 @@ class _Proven:
 
     @property
     def least(self) -> int:
-        """No solution costs less."""
+        """Return the lower bound."""
         return -(-self.total // _SCALE)
 
     @property
     def nearest(self) -> int:
-        """A cost not much above it, up to which few further variables are open."""
+        """Return a cost slightly above it, up to which few further variables are open."""
         rests = np.sort(np.abs(self.rest))
         as_they_are = int(np.count_nonzero(rests == 0))
         at = min(as_they_are + as_they_are // _SHARE, len(rests) - 1)
         return max(self.least, (self.total + int(rests[at])) // _SCALE)
 
     def not_above(self, cost: int) -> IntegerProgram:
-        """The program without values that no solution of at most ``cost`` has.
+        """Remove the values that no solution of at most ``cost`` has.
 
         Args:
             cost: No less than `least`.

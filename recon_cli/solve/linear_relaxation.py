@@ -1,8 +1,7 @@
 """The linear relaxation of an integer program, by HiGHS's dual simplex.
 
-Counts in margins are nearly network flows, so the vertices of the relaxation are mostly whole
-numbers. Floating point only proposes: a solution is one because the integers say so, and that
-none was found means nothing.
+Counts in margins are nearly network flows, so the vertices of the relaxation are mostly integral.
+Floating point only proposes: solutions are checked in integers, and finding none proves nothing.
 
 See *linear relaxation* and *dual* in docs/glossary.md.
 """
@@ -60,7 +59,7 @@ class Vertex:
 
 
 def solve_relaxation(program: IntegerProgram, cost: FloatArray, limit: float) -> Vertex:
-    """The vertex of the relaxation with the least ``cost @ x``.
+    """Find the vertex of the relaxation with the least ``cost @ x``.
 
     Args:
         cost: Not negative, so that the simplex can begin where every variable is at its least.
@@ -78,11 +77,11 @@ class LinearRelaxation:
     """The relaxation of one program, for one cost after the other.
 
     The first vertex is found by the dual simplex, further ones by the primal simplex from the
-    vertex before, which is feasible whatever the cost: a twentieth of the time.
+    vertex before, which is feasible for any cost: this takes a twentieth of the time.
     """
 
     def __init__(self, program: IntegerProgram) -> None:
-        """Nothing is solved yet."""
+        """Set up the relaxation."""
         self._program = program
         self._pivot = pivot_seconds(program)
         self._engine: Any = None
@@ -90,15 +89,15 @@ class LinearRelaxation:
         self._has_vertex = False
 
     def bound(self, lower: IntArray, upper: IntArray) -> None:
-        """Give the variables other bounds; what is solved next is solved from the beginning.
+        """Replace the bounds of the variables; the next solve starts from scratch.
 
-        Setting up is spared, which takes as long as solving.
+        The set-up, which takes as long as solving, is reused.
         """
         self.narrow(lower, upper)
         self.begin_anew()
 
     def narrow(self, lower: IntArray, upper: IntArray) -> None:
-        """Give the variables other bounds; the same cost is least near the vertex before."""
+        """Tighten the bounds of the variables; the next solve starts at the last vertex."""
         self._program = replace(self._program, lower=lower, upper=upper)
         self._has_vertex = False
         if self._engine is not None:
@@ -107,24 +106,24 @@ class LinearRelaxation:
             self._engine.changeColsBounds(len(at), at, *ends)
 
     def refutation(self) -> FloatArray:
-        """Weights of rows that no point within the bounds can have: a dual ray.
+        """Return weights of rows that exclude every point within the bounds: a dual ray.
 
-        Empty where the last program has a point, or the engine knows of no such weights.
+        Empty if the last program has a point, or the engine returns no such weights.
         """
         if self._engine is None or not self._engine.getDualRayExist()[1]:
             return np.empty(0)
         return np.array(self._engine.getDualRay()[2], dtype=np.float64)
 
     def begin_anew(self) -> None:
-        """Solve what is next from the beginning: sooner where its cost has nothing of the last."""
+        """Start the next solve from scratch: faster if its cost is unrelated to the last."""
         self._has_vertex = False
         if self._engine is not None:
             self._engine.setBasis()
 
     def bound_row(self, row: int, least: int, most: int) -> None:
-        """Give a row other bounds; what is solved next is solved from the beginning.
+        """Replace the bounds of a row; the next solve starts from scratch.
 
-        Where few rows fail at the beginning this is nearer than the vertex before.
+        If few rows are violated at the start, this is nearer than the last vertex.
         """
         if self._engine is None:
             self._engine = highs_engine(highs_core(), self._program)
@@ -132,7 +131,7 @@ class LinearRelaxation:
         self._engine.changeRowBounds(row, float(least), float(most))
 
     def append(self, columns: sparse.csr_array, upper: IntArray) -> None:
-        """Further variables, from 0 on; what is solved next begins at the vertex before.
+        """Append variables, from 0 up; the next solve starts at the last vertex.
 
         Args:
             columns: Sparse (variables × rows) coefficients.
@@ -154,7 +153,7 @@ class LinearRelaxation:
             self._engine.addCols(number, np.zeros(number), *ends, *entries)
 
     def solve(self, cost: FloatArray, limit: float, ceiling: float = np.inf) -> Vertex:
-        """A vertex with the least ``cost @ x``.
+        """Find a vertex with the least ``cost @ x``.
 
         Args:
             cost: A cost of each variable; the same array is the same cost.
@@ -197,10 +196,10 @@ class LinearRelaxation:
 
 @cache
 def highs_core() -> Any:
-    """HiGHS as scipy brings it; its names are not promised, so scipy is held to what is tested.
+    """Load the HiGHS core of scipy; its names are private, so scipy's version is capped.
 
-    The extension is loaded without `scipy.optimize` around it, which takes fifty times as long
-    and 30 MB; under its own name, so that scipy finds it if it is wanted later.
+    The extension is loaded without `scipy.optimize` around it, which takes fifty times as long and
+    30 MB; under its own name, so that scipy finds it later.
     """
     if _CORE not in sys.modules:
         folder = Path(scipy.__file__).parent.joinpath(*_CORE.split(".")[1:-1])
@@ -213,7 +212,7 @@ def highs_core() -> Any:
 
 
 def highs_engine(core: Any, program: IntegerProgram) -> Any:
-    """An engine that holds the program, without a cost."""
+    """Return an engine with the program, without a cost."""
     rows = program.constraints
     A = sparse.csc_array(rows.A)
     height, width = A.shape
@@ -235,14 +234,14 @@ def highs_engine(core: Any, program: IntegerProgram) -> Any:
 
 
 def endless_variables(rows: LinearConstraints, upper: IntArray) -> BoolArray:
-    """Which open variables rise along a ray: a change that keeps to all rows however often made.
+    """Find the open variables that increase along a ray: a change that keeps all rows at any scale.
 
-    Where a total is withheld, and all that is summed to it, any number more people may be there.
-    Eq. (ray) of docs/method.md, in whole numbers.
+    If a total is withheld, and everything that sums to it, any number of further people is
+    possible. Eq. (ray) of docs/method.md, in integers.
 
     Args:
         rows: With greatest values of `OPEN` where there is none.
-        upper: Of each variable, `OPEN` where nothing bounds it.
+        upper: Upper bound of each variable, `OPEN` if unbounded.
 
     Returns:
         All that there are, where the relaxation comes to whole numbers; else none.

@@ -1,10 +1,10 @@
-"""Vertices near a known solution that take a functional as far as the relaxation lets it go.
+"""Vertices near a known solution that move a functional as far as the relaxation allows.
 
-A block of variables is looked at in two ways at once: with all others anywhere within their bounds,
-which loses no solution and so proves, and with all others as they are in a known solution, which
-only has solutions. One linear program does both. To fall short of the goal costs most, to need
-others to move costs less, and any change costs a little: so its duals prove how far the functional
-can go, and where nothing else has to move, its vertex, which is nearly always whole, is a solution.
+A block of variables is examined in two ways at once: with all others free within their bounds,
+which loses no solution and therefore proves, and with all others fixed at a known solution, which
+gives solutions. One linear program does both. Falling short of the goal costs most, moving others
+costs less, and any change costs a little: so its duals prove how far the functional can move, and
+if nothing else has to move, its vertex, which is nearly always integral, is a solution.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Block:
         outer: Least and greatest change of each row, whatever the others are; beyond ±2^40 where
             nothing bounds them.
         inner: The same where the others stay.
-        down: How far each variable can fall.
-        up: How far it can rise, 2^40 where nothing bounds it.
+        down: How far each variable can decrease.
+        up: How far it can increase, 2^40 if unbounded.
     """
 
     columns: IntArray
@@ -56,16 +56,16 @@ class Block:
 
     @cached_property
     def weighted(self) -> WeightedRows:
-        """The rows, to be added up: changes of the block, whatever the others are."""
+        """Return the rows of the block, for sums valid whatever the others are."""
         program = IntegerProgram(LinearConstraints(self.A, *self.outer), -self.down, self.up)
         return WeightedRows(program)
 
     def is_solution(self, change: IntArray) -> bool:
-        """Whether the known solution is one after a change of the block, and of nothing else."""
+        """Test whether a change of the block alone turns the known solution into another."""
         return self._is_within(change, self.inner)
 
     def is_met(self, change: IntArray) -> bool:
-        """Whether a change of the block may be one of a solution, as far as its rows know."""
+        """Test whether a change of the block satisfies the block's own rows."""
         return self._is_within(change, self.outer)
 
     def _is_within(self, change: IntArray, ends: tuple[IntArray, IntArray]) -> bool:
@@ -77,11 +77,11 @@ class Block:
 
 @dataclass(frozen=True)
 class BlockView:
-    """A program, quick to take blocks of variables of.
+    """A program indexed by variables, for fast selection of blocks.
 
     Attributes:
         is_open: Variables that nothing bounds from above.
-        ends: Of how many of these each row has the negative, and of how many the positive.
+        ends: Number of these with a negative, and with a positive coefficient in each row.
         reach: The least and greatest that its rows come to within the bounds of the variables.
     """
 
@@ -93,18 +93,18 @@ class BlockView:
 
     @classmethod
     def of(cls, program: IntegerProgram) -> BlockView:
-        """Of a program."""
+        """Index a program."""
         A = program.constraints.A
         is_open: BoolArray = program.upper >= OPEN
         reach = activity_bounds(A, program.lower, program.upper)
         return cls(program, sparse.csc_array(A), is_open, _open_ends(A, is_open), reach)
 
     def around(self, known: IntArray, total: IntArray, columns: IntArray) -> Block:
-        """Some variables, around a known solution.
+        """Select some variables, around a known solution.
 
         Args:
             known: The solution.
-            total: What the rows come to in it.
+            total: Values of the rows in it.
             columns: The variables, rising.
         """
         program = self.program
@@ -138,7 +138,7 @@ class BlockView:
         )
 
     def relaxed(self, columns: IntArray) -> IntegerProgram:
-        """The program over some variables, whatever the others are within their bounds."""
+        """Restrict the program to some variables, with the others free within their bounds."""
         program = self.program
         A, rows = self._part(columns)
         lower, upper = program.lower[columns], program.upper[columns]
@@ -150,7 +150,7 @@ class BlockView:
         return IntegerProgram(constraints, lower, upper)
 
     def _part(self, columns: IntArray) -> tuple[sparse.csr_array, IntArray]:
-        """The matrix of some variables, and its rows that are not empty."""
+        """Return the matrix of some variables, and its nonempty rows."""
         part = sparse.csc_array(self.by_column[:, columns])
         rows, at = np.unique(part.indices, return_inverse=True)
         shape = (len(rows), len(columns))
@@ -159,7 +159,7 @@ class BlockView:
 
 
 def _open_ends(A: sparse.csr_array, is_open: BoolArray) -> tuple[IntArray, IntArray]:
-    """For each row how many open variables it has with a negative, and with a positive sign."""
+    """Count the open variables with a negative, and with a positive sign, of each row."""
     here = sparse.csr_array(A[:, np.flatnonzero(is_open)])
     row = np.repeat(np.arange(A.shape[0]), np.diff(here.indptr))
     falls = np.bincount(row[here.data < 0], minlength=A.shape[0])
@@ -171,7 +171,7 @@ class NearVertex:
     """The answer to one question.
 
     Attributes:
-        change: Of each of the block's variables, whole or not; empty without an answer.
+        change: Change of each of the block's variables, integral or not; empty without an answer.
         weights: For each of the block's rows, as a share of the functional.
         deterministic_time: Seconds.
     """
@@ -187,11 +187,11 @@ class NearVertices:
     def __init__(
         self, block: Block, functionals: sparse.csr_array, short: tuple[IntArray, IntArray]
     ) -> None:
-        """Nothing is solved yet.
+        """Set up the linear program of the block.
 
         Args:
             functionals: Sparse (functionals × columns): what will be asked.
-            short: How far the known solution is from what is proven, below and above.
+            short: Gap of the known solution to the proven bounds, below and above.
         """
         self._block = block
         below, above = short
@@ -225,7 +225,7 @@ class NearVertices:
         limit: float,
         noise: np.random.Generator | None = None,
     ) -> NearVertex:
-        """The vertex nearest to where a functional changes by ``goal``.
+        """Find the vertex nearest to a change of a functional by ``goal``.
 
         Args:
             sign: 1 to make it smaller, −1 to make it larger.
@@ -254,7 +254,7 @@ class NearVertices:
 
 
 def _places(at: IntArray, height: int) -> sparse.csr_array:
-    """Sparse (height × len(at)): a one for each place."""
+    """Return a sparse (height × len(at)) matrix: a one for each position."""
     ones = np.ones(len(at), dtype=np.int64)
     return sparse.csr_array((ones, (at, np.arange(len(at)))), shape=(height, len(at)))
 
@@ -262,12 +262,12 @@ def _places(at: IntArray, height: int) -> sparse.csr_array:
 def best_combination(
     block: Block, functional: IntArray, weights: FloatArray, wanted: int
 ) -> tuple[int, Combination] | None:
-    """The least change of a functional that weights prove, by the simplest of them that do.
+    """Find the least provable change of a functional, by the simplest sufficient weights.
 
     Args:
         functional: Coefficient of each of its variables.
-        weights: Of its rows, as a linear program proposes them.
-        wanted: What is enough.
+        weights: Weights of its rows, proposed by a linear program.
+        wanted: Bound that is sufficient.
 
     Returns:
         The bound and the weights of the whole program's rows; None where they are not finite.

@@ -1,9 +1,9 @@
-"""Least and greatest values of counts, block by block: units first, then what they lie in.
+"""Least and greatest values of counts, block by block: units first, then larger geounits.
 
 A block is a set of variables, such as the cells of a unit, of a district, of a region. With all
-other blocks anywhere within their bounds its rows prove; with all others as they are in a known
-solution its solutions are ones of the whole. An end is exact where the two meet, and only what is
-left goes to the next larger blocks. Two engines come last.
+other blocks free within their bounds its rows prove; with all others fixed at a known solution its
+solutions are solutions of the whole. A bound is exact where the two meet, and only the rest goes to
+the next larger blocks. Two engines come last.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ _ROUNDING = 1e-6
 
 
 class Keeper(Protocol):
-    """Keeps a search, and has it again after the process was killed."""
+    """A checkpoint of a search, which survives the end of the process."""
 
     def load(self) -> Arrays | None:
-        """What was kept last."""
+        """Return the state that was saved last."""
 
     def save(self, state: Callable[[], Arrays]) -> None:
-        """Keep it, if it is time."""
+        """Save the state, if a write is due."""
 
 
 def find_ends(
@@ -84,9 +84,9 @@ def find_ends(
     watch: OnLedger = ignore_ledger,
     keeper: Keeper | None = None,
 ) -> Ledger:
-    """The least and the greatest value of each functional: Eq. (ends).
+    """Find the least and the greatest value of each functional: Eq. (ends).
 
-    A search that was kept goes on from there, to the same ledger as if nothing had been in between.
+    A checkpointed search is continued, with the same ledger as an uninterrupted one.
 
     Args:
         functionals: Sparse (functionals × variables), none empty.
@@ -126,7 +126,7 @@ def find_settled(
     is_endless: BoolArray | None = None,
     watch: OnLedger = ignore_ledger,
 ) -> Ledger:
-    """Which functionals have one value in all solutions; as `find_ends`, without their ends."""
+    """Find which functionals are constant in all solutions; as `find_ends`, without bounds."""
     search = _Search(_ledger(program, functionals, known, is_endless), levels, effort, watch)
     dry = 0
     while dry < _DRY and (left := np.count_nonzero(search.ledger.is_undecided)) > _FEW:
@@ -144,7 +144,7 @@ def _ledger(
     known: IntArray,
     is_endless: BoolArray | None,
 ) -> Ledger:
-    """The ends of functionals; what counts an endless variable is endless.
+    """Set up the ledger; functionals with an endless variable are endless.
 
     Raises:
         ValueError: A functional takes away what is endless.
@@ -158,7 +158,7 @@ def _ledger(
 
 
 def known_before(keeper: Keeper, program: IntegerProgram) -> IntArray | None:
-    """The solution that a search which was kept began with; None where there is none."""
+    """Return the initial solution of a checkpointed search; None if there is none."""
     state = keeper.load()
     if state is None or state["known"].shape[1] != program.shape[1]:
         return None
@@ -173,7 +173,7 @@ def reach_in_blocks(
     *,
     watch: OnLedger = ignore_ledger,
 ) -> None:
-    """Prove and reach ends in a ledger, block by block and by no engine: Eq. (near).
+    """Prove and attain bounds in a ledger, block by block and without engines: Eq. (near).
 
     Args:
         ledger: The functionals; those that no block holds whole stay as they are.
@@ -188,7 +188,7 @@ def reach_in_blocks(
 
 
 class _Place(NamedTuple):
-    """What a search does next: a step, a block of it, the functionals after one."""
+    """The position of a search: a step, a block of it, the functionals after one."""
 
     step: int
     block: int = 0
@@ -197,7 +197,7 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is asked of one block.
+    """The questions about one block.
 
     Attributes:
         number: Its place in its level.
@@ -211,7 +211,7 @@ class _Asked:
 
 
 class _Search:
-    """The ledger so far, and the known solution that blocks are looked at around."""
+    """The ledger so far, and the known solution at the centre of blocks."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class _Search:
         self._worth: BoolArray = np.empty(0, dtype=bool)
 
     def run(self, steps: Sequence[Callable[[], None]]) -> None:
-        """Take all steps, or those that a search that was kept had not taken."""
+        """Take all steps, or the remaining ones of a checkpointed search."""
         before = None if self._keeper is None else self._keeper.load()
         if before is not None and before["of"] == self._digest:
             self._take_up(before)
@@ -252,7 +252,7 @@ class _Search:
         self._keep(_Place(len(steps)))
 
     def _state(self, place: _Place) -> Arrays:
-        """All that the search depends on from a place on."""
+        """Return all that the search depends on from a position on."""
         return {
             **self.ledger.state(),
             "of": np.array(self._digest),
@@ -277,7 +277,7 @@ class _Search:
 
     @cached_property
     def _digest(self) -> str:
-        """A digest of what is asked, and of the known solution that the search began with."""
+        """Return a digest of the questions and of the initial solution."""
         rows, C = self.program.constraints, self.C
         of = hashlib.sha256(f"{self.effort} {[len(blocks) for blocks in self.levels]}".encode())
         for each in (rows.A, C):
@@ -293,16 +293,16 @@ class _Search:
             self._keeper.save(partial(self._state, place))
 
     def _asked_last(self, block: int) -> int:
-        """The functional that was asked last in a block, where the search was taken up there."""
+        """Return the last functional of a block before the checkpoint."""
         return self._begin.after if self._begin[:2] == (self._step, block) else -1
 
     @property
     def left(self) -> float:
-        """Deterministic seconds that are left."""
+        """Return the remaining deterministic seconds."""
         return self.effort.limit - self.ledger.effort
 
     def asked(self, level: int) -> Iterator[_Asked]:
-        """The blocks of a level in which some end is open."""
+        """Yield the blocks of a level with an open end."""
         support = sparse.csr_array(
             (np.ones(self.C.nnz, dtype=np.int64), self.C.indices, self.C.indptr), shape=self.C.shape
         )
@@ -323,11 +323,11 @@ class _Search:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to let whoever follows look."""
+        """Report whether a callback is due."""
         return self.ledger.effort >= self._shown_at + _TOLD
 
     def pause(self, block: int, after: int = -1) -> None:
-        """Let whoever follows look, and keep the search, if it is time.
+        """Call back, and checkpoint the search, if due.
 
         Args:
             block: The one that is asked next.
@@ -342,7 +342,7 @@ class _Search:
         self._keep(place)
 
     def explore(self, level: int, *, only_undecided: bool = False) -> None:
-        """Vertices of each block for random costs, others as they are; each is walked to."""
+        """Walk to vertices of each block for random costs, with the others fixed."""
         for asked in self.asked(level):
             wanted = self._is_wanted(only_undecided=only_undecided)[asked.functionals]
             if wanted.any():
@@ -351,7 +351,7 @@ class _Search:
         self.ledger.known.append(self.known)
 
     def _explore(self, asked: _Asked) -> None:
-        """Vertices of one block, each from the beginning: sooner than from the last one's basis."""
+        """Walk to vertices of one block, each from scratch: faster than from the last basis."""
         k, ledger = asked.functionals, self.ledger
         inner = fix_others(self.program, asked.columns, self.known)
         relaxation = LinearRelaxation(inner.program)
@@ -376,12 +376,12 @@ class _Search:
             closed, left = left - now, now
 
     def _open_ends(self, k: IntArray) -> int:
-        """How many ends of some functionals are not known."""
+        """Count the open ends of some functionals."""
         low, high = self.ledger.is_open_below[k], self.ledger.is_open_above[k]
         return int(np.count_nonzero(low) + np.count_nonzero(high))
 
     def _walk(self, columns: IntArray, change: IntArray) -> bool:
-        """Go on from another solution; whether it shows anything new."""
+        """Move the centre to another solution; return whether it has any new value."""
         moved = np.flatnonzero(change)
         at, step = columns[moved], change[moved]
         self.known = self.known.copy()
@@ -391,10 +391,10 @@ class _Search:
         return self.ledger.see(self.values, Witness.of(0, self.known - self.ledger.known[0]))
 
     def reach_ends(self, level: int, *, only_undecided: bool = False) -> None:
-        """Every open end of the blocks of a level: a proof, and a solution beside it.
+        """Find a proof and a solution for every open end of the blocks of a level.
 
         Args:
-            only_undecided: Of functionals that are known to vary nothing is asked.
+            only_undecided: Skip functionals that are known to vary.
         """
         for asked in self.asked(level):
             after: int | None = self._asked_last(asked.number)
@@ -413,11 +413,11 @@ class _Search:
             self._show(_Place(self._step + 1))
 
     def _is_wanted(self, *, only_undecided: bool) -> BoolArray:
-        """Functionals of which something is still asked."""
+        """Return a mask of the functionals in question."""
         return self.ledger.is_undecided if only_undecided else self.ledger.is_open_anywhere
 
     def settle(self, *, only_undecided: bool) -> None:
-        """Ask two engines for what is left: whether functionals vary, or any end in small parts."""
+        """Settle the rest by two engines: whether functionals vary, or any end in small parts."""
         part_of_row, part = connected_parts(
             sparse.csr_array(sparse.vstack([self.program.constraints.A, self.C]))
         )
@@ -436,7 +436,7 @@ class _Search:
             self.pause(0, k)
 
     def _optimise(self, part: IntegerProgram, columns: IntArray, k: int, sign: int) -> None:
-        """The least of ``sign`` times a functional, by CP-SAT; a bound as far as SCIP agrees."""
+        """Minimise ``sign`` times a functional by CP-SAT; SCIP must agree on the bound."""
         ledger = self.ledger
         if not ledger.is_open(k, sign) or self.left <= 0:
             return
@@ -474,7 +474,7 @@ class _Reach:
         self.near = NearVertices(self.block, asked_here, short)
 
     def run(self, *, only_undecided: bool) -> int | None:
-        """One functional after the other, as far as the next pause.
+        """Process one functional after the other, until the next pause.
 
         Returns:
             The functional that was asked last, at a pause; None at the end.
@@ -493,7 +493,7 @@ class _Reach:
         return None
 
     def _end(self, place: int, k: int, sign: int, most: int = _FAR) -> None:
-        """A proof and a solution of one end, or of as many steps towards it."""
+        """Find a proof and a solution of one end, or of some steps towards it."""
         noise: np.random.Generator | None = None
         for _ in range(_ATTEMPTS):
             if not self.ledger.is_open(k, sign) or self.search.left <= 0:
@@ -519,7 +519,7 @@ class _Reach:
             noise = self.search.random
 
     def _try(self, change: IntArray) -> bool:
-        """Whether a change of the block alone is a solution; then what it shows is kept."""
+        """Test whether a change of the block alone is a solution; if so, record its values."""
         witness = Witness.of(self.search.base, change, self.block.columns)
         if self.block.is_met(change):
             first = int(self.block.columns[0])

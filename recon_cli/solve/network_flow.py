@@ -1,4 +1,4 @@
-"""Flows and cuts of least cost in a network: whole by construction where capacities are."""
+"""Minimum-cost flows and cuts in a network: integral if the capacities are."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Arcs:
     Attributes:
         tail: Where each starts.
         head: Where it ends.
-        capacity: What it can carry at most, whole.
-        cost: Of one unit, whole.
+        capacity: Integral capacity.
+        cost: Integral cost of one unit.
     """
 
     tail: IntArray
@@ -30,13 +30,13 @@ class Arcs:
 
 
 def cheapest_flow(supply: IntArray, arcs: Sequence[Arcs]) -> IntArray | None:
-    """The cheapest flow that carries every supply to a demand.
+    """Find the cheapest flow that carries every supply to a demand.
 
     Args:
         supply: (nodes,) what each node has to give; below zero: what it needs. They add up to 0.
 
     Returns:
-        What each arc carries, in order; None if there is no such flow.
+        The flow on each arc, in order; None if there is no such flow.
 
     Source: Goldberg (1997), cost scaling; OR-Tools.
     """
@@ -54,20 +54,20 @@ def cheapest_flow(supply: IntArray, arcs: Sequence[Arcs]) -> IntArray | None:
 
 
 class Closures:
-    """Closed sets of least cost that hold one node and not another, for many pairs of them.
+    """Closed sets of least cost that contain one node and not another, for many pairs.
 
-    The nodes are sources, which are worth something, and sinks, which cost something; a set with a
-    source has all sinks that the source needs. By minimum cuts.
+    The nodes are sources, which have a worth, and sinks, which have a cost; a set with a source has
+    all sinks that the source needs. Computed by minimum cuts.
 
     Source: Picard (1976), Maximal closure of a graph; OR-Tools.
     """
 
     def __init__(self, worth: IntArray, cost: IntArray, source: IntArray, sink: IntArray) -> None:
-        """A network.
+        """Set up a network.
 
         Args:
-            worth: Of each source, whole, 0 or more; below 0: it is in no set.
-            cost: Of each sink, whole, 0 or more; below 0: it is in no set.
+            worth: Worth of each source, an integer from 0; below 0: it is in no set.
+            cost: Cost of each sink, an integer from 0; below 0: it is in no set.
             source: For each need the source.
             sink: For each need the sink.
         """
@@ -85,7 +85,7 @@ class Closures:
         self._sources = sources
 
     def least(self, sink: int, without: int) -> int:
-        """The least cost of a closed set with a sink and without a source; less what it is worth.
+        """Return the least cost, less its worth, of a closed set with a sink and without a source.
 
         Args:
             sink: In the set; it may be.
@@ -102,7 +102,7 @@ class Closures:
         return int(self._cost[sink]) - (self._total - int(self._worth[without]) - flow)
 
     def sinks(self, sink: int) -> IntArray:
-        """The sinks of the set of the last call, which had ``sink``; rising."""
+        """Return the sorted sinks of the last set, which had ``sink``."""
         nodes = np.array(self._network.get_source_side_min_cut(), dtype=np.int64)
         inside = nodes[(nodes >= self._sources) & (nodes < self._start)] - self._sources
         return np.union1d(inside, [sink])

@@ -1,6 +1,6 @@
-"""Objectives over an integer program: interval ends reached, distance from a solution, diameter.
+"""Objectives over an integer program: attained interval ends, distance to a solution, diameter.
 
-They are written over linear functionals ``y = C x`` of the program's variables. Every objective is
+They are functions of linear functionals ``y = C x`` of the program's variables. Every objective is
 linear, so that a second engine can solve the same program.
 """
 
@@ -25,7 +25,7 @@ from recon_cli.model.program import (
 
 @dataclass(frozen=True)
 class LinearFunctionals:
-    """``y = C x``, each between bounds that every solution keeps.
+    """Functionals ``y = C x``, each with bounds that every solution satisfies.
 
     Attributes:
         coefficients: Sparse (functionals × variables) integers ``C``; of histogram cells, ones.
@@ -49,11 +49,11 @@ class LinearFunctionals:
 
     @property
     def width(self) -> IntArray:
-        """Length of each interval."""
+        """Return the length of each interval."""
         return self.upper - self.lower
 
     def select(self, rows: IntArray) -> LinearFunctionals:
-        """Some of the functionals."""
+        """Select some of the functionals."""
         return LinearFunctionals(
             sparse.csr_array(self.coefficients[rows]), self.lower[rows], self.upper[rows]
         )
@@ -61,7 +61,7 @@ class LinearFunctionals:
 
 @dataclass(frozen=True)
 class Maximization:
-    """Maximise the sum of ``terms @ x + constants`` over a program.
+    """The maximisation of the sum of ``terms @ x + constants`` over a program.
 
     Attributes:
         program: The original program's variables first, then those that the objective adds.
@@ -75,26 +75,26 @@ class Maximization:
 
     @cached_property
     def objective(self) -> IntArray:
-        """Integer coefficient of each variable."""
+        """Return the integer coefficient of each variable."""
         coefficients: IntArray = self.terms.T @ np.ones(self.terms.shape[0], dtype=np.int64)
         return coefficients
 
     @property
     def constant(self) -> int:
-        """Added to the objective."""
+        """Return the constant of the objective."""
         return int(self.constants.sum())
 
     def at_least(self, value: int) -> IntegerProgram:
-        """The solutions with at least ``value``, as a program; infeasible if there are none."""
+        """Restrict the program to solutions with at least ``value``; infeasible if none has."""
         row = sparse.csr_array(self.objective[None, :])
         least = value - self.constant
         most = max(self.program.highest(self.objective), least)
         return with_rows(self.program, LinearConstraints(row, np.array([least]), np.array([most])))
 
     def capped(self, group: IntArray, most: IntArray) -> Maximization:
-        """The same maximisation where groups of functionals are known to add ``most`` at most.
+        """Add the knowledge that groups of functionals add ``most`` at most.
 
-        No solution is lost; the solver knows earlier that it has the best one.
+        No solution is lost; the solver recognises the optimum earlier.
 
         Args:
             group: For each functional its group, from 0.
@@ -118,10 +118,10 @@ def interval_ends(
     at_lower: npt.NDArray[np.bool_],
     at_upper: npt.NDArray[np.bool_],
 ) -> Maximization:
-    """How many of some interval ends one solution can reach; 0 means that none is ever reached.
+    """Maximise how many of some interval ends one solution attains; 0: none is attained by any.
 
     Eq. (indicator) of docs/method.md: an indicator ``z`` that is one forces its functional to the
-    end, and the interval's width is the least big-M that does.
+    end, and the interval's width is the least valid big-M.
 
     Args:
         functionals: With ``lower < upper`` where an end is to be reached.
@@ -154,7 +154,7 @@ def interval_ends(
 def distance_from(
     program: IntegerProgram, functionals: LinearFunctionals, origin: IntArray
 ) -> Maximization:
-    """How far a solution can be from ``origin``: the sum of ``|y − origin|``.
+    """Maximise the distance of a solution from ``origin``: the sum of ``|y − origin|``.
 
     Eq. (distance) of docs/method.md, with ``s`` the origin, ``d`` the distance and ``z`` the side.
 
@@ -189,10 +189,10 @@ def distance_from(
 def loss_from(
     program: IntegerProgram, functionals: LinearFunctionals, origin: IntArray
 ) -> Maximization:
-    """How much of ``origin`` a solution can lack, counted twice: the sum of ``2·(origin − y)⁺``.
+    """Maximise how much of ``origin`` a solution lacks, twice: the sum of ``2·(origin − y)⁺``.
 
-    Eq. (loss) of docs/method.md, with ``s`` the origin, ``d`` what is lacking and ``z`` whether
-    anything is.
+    Eq. (loss) of docs/method.md, with ``s`` the origin, ``d`` the shortfall and ``z`` whether there
+    is any.
 
     Args:
         origin: Value of each functional to measure from, within its interval.
@@ -221,7 +221,7 @@ def loss_from(
 
 
 def diameter(program: IntegerProgram, functionals: LinearFunctionals) -> Maximization:
-    """How far two solutions can be apart: the sum of ``|y − y'|``.
+    """Maximise the distance of two solutions: the sum of ``|y − y'|``.
 
     Eq. (diameter) of docs/method.md. The program's variables are the one solution, the other,
     distances ``d`` and sides ``z``.
@@ -261,14 +261,14 @@ def _diagonal(values: IntArray) -> sparse.csr_array:
 
 
 def _scaled(A: sparse.csr_array, factors: IntArray) -> sparse.csr_array:
-    """The rows of ``A``, each times its factor; zeros are no entries."""
+    """Multiply the rows of ``A`` by their factors; zeros are no entries."""
     scaled = sparse.csr_array(_diagonal(factors) @ A)
     scaled.eliminate_zeros()
     return scaled
 
 
 def _of_functionals(which: IntArray, functionals: int) -> sparse.csr_array:
-    """Sparse (functionals × variables) of ones: variable ``i`` is about functional ``which[i]``."""
+    """Return (functionals × variables) ones: variable ``i`` belongs to functional ``which[i]``."""
     ones = np.ones(len(which), dtype=np.int64)
     return sparse.csr_array((ones, (which, np.arange(len(which)))), shape=(functionals, len(which)))
 

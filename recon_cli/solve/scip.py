@@ -1,7 +1,7 @@
-"""SCIP on one integer program, counted in nodes of its tree so that its limits repeat.
+"""SCIP on one integer program, with limits in tree nodes so that they repeat.
 
-SCIP adds up in floating point, and takes for met what misses a large count by a millionth of it:
-what it finds is a solution if the integers say so, and says nothing else.
+SCIP uses floating point with a relative tolerance of a millionth: its solutions are checked in
+integers, and no other result is used.
 """
 
 from __future__ import annotations

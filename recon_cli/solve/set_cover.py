@@ -1,8 +1,8 @@
-"""The cheapest choice that takes at least one element from each of several sets.
+"""The cheapest set of elements with at least one from each of several sets.
 
-What follows without a search is decided first (Beasley 1987): an element that is alone in a set is
-taken; one that is in no set without a cheaper one is left; a set that includes another one asks
-nothing. Of the few elements that mostly remain every choice is tried, of more CP-SAT is asked.
+Reductions come first (Beasley 1987): an element that is alone in a set is taken; one that is in no
+set without a cheaper one is dropped; a set that includes another one is redundant. If few elements
+remain, every choice is tried, else CP-SAT is used.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _SLAB = 64
 def minimum_set_cover(
     sets: Sequence[frozenset[int]], cost: Callable[[int], int], effort: Effort
 ) -> list[int] | None:
-    """The elements of a cover, rising; None if the effort was not enough to find one.
+    """Find the elements of a cover, sorted; None if the budget was not enough.
 
-    Within the effort it is the cheapest; every claim built on it must stand without that.
+    Within the budget it is the cheapest; no claim may depend on that.
 
     Args:
         sets: None of them empty.
@@ -49,7 +49,7 @@ def minimum_set_cover(
 
 
 def _decide(holds: BoolArray, price: IntArray) -> tuple[BoolArray, IntArray, IntArray]:
-    """The elements that are in some cheapest cover, and the sets and elements left open."""
+    """Return the elements in some cheapest cover, and the open sets and elements."""
     taken = np.zeros(len(price), dtype=bool)
     # A cheaper element stands for one that is in no other sets; of equals the first one stays.
     columns = np.lexsort((np.arange(len(price)), -holds.sum(axis=0), price))
@@ -67,7 +67,7 @@ def _decide(holds: BoolArray, price: IntArray) -> tuple[BoolArray, IntArray, Int
 
 
 def _inside_earlier(table: BoolArray) -> BoolArray:
-    """For each row whether all that it has is in some row before it."""
+    """Test for each row whether it is contained in an earlier row."""
     rows, size = table.shape
     padded = np.zeros((rows, size + -size % 64), dtype=bool)
     padded[:, :size] = table
@@ -83,7 +83,7 @@ def _inside_earlier(table: BoolArray) -> BoolArray:
 
 
 def _try_all(holds: BoolArray, price: IntArray) -> IntArray:
-    """The columns of the cheapest cover."""
+    """Return the columns of the cheapest cover."""
     choices = np.arange(2 ** len(price))[:, None] >> np.arange(len(price)) & 1
     covers = (choices @ holds.T.astype(np.int64) > 0).all(axis=1)
     cheapest = np.argmin(np.where(covers, choices @ price, np.iinfo(np.int64).max))
@@ -91,7 +91,7 @@ def _try_all(holds: BoolArray, price: IntArray) -> IntArray:
 
 
 def _search(holds: BoolArray, price: IntArray, effort: Effort) -> IntArray | None:
-    """The columns of a cover, by CP-SAT."""
+    """Find the columns of a cover by CP-SAT."""
     count, size = holds.shape
     program = IntegerProgram(
         LinearConstraints(

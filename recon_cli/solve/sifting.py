@@ -1,13 +1,13 @@
-"""The linear relaxation of a wide program, most of whose variables are never written down.
+"""Sifting: the linear relaxation of a wide program, most of whose variables are never built.
 
-A vertex has no more variables above zero than the program has rows. So the engine holds a few
-times as many; the duals price all others at once, and those that would lower the cost enter, until
-there is none: sifting (Bixby et al. 1992). What was there for one cost is there for the next.
+A vertex has no more variables above zero than the program has rows. So the engine holds a few times
+as many; the duals price all others at once, and those that would lower the cost enter, until there
+is none (Bixby et al. 1992). Variables that entered for one cost stay for the next.
 
-Where a vertex is not whole, a solution near it is mostly one of its own variables and of those
-whose reduced cost is least, a few for each row: a program that the engine solves at once, though
-the whole one may take it minutes (restricted as in price-and-branch, Desaulniers et al. 2005).
-What is not found there may still exist.
+If a vertex is not integral, a solution near it mostly consists of its own variables and of those
+with the least reduced cost, a few for each row: a program that the engine solves at once, though
+the whole one may take minutes (restricted as in price-and-branch, Desaulniers et al. 2005).
+Solutions not found there may still exist.
 
 See *sifting* and *reduced cost* in docs/glossary.md.
 """
@@ -44,7 +44,7 @@ class SiftedRelaxation:
     """
 
     def __init__(self, program: IntegerProgram, variables: IntArray) -> None:
-        """Nothing is solved yet.
+        """Set up the relaxation.
 
         Args:
             program: Its variables that are not held are at their least, which is 0.
@@ -61,7 +61,7 @@ class SiftedRelaxation:
         self._relaxation = LinearRelaxation(_over(program, self._held))
 
     def solve(self, cost: FloatArray, limit: float) -> Vertex:
-        """A vertex with the least ``cost @ x``.
+        """Find a vertex with the least ``cost @ x``.
 
         Args:
             cost: A cost of each variable.
@@ -91,7 +91,7 @@ class SiftedRelaxation:
 
 
 def _over(program: IntegerProgram, variables: IntArray) -> IntegerProgram:
-    """All rows of a program, over some variables."""
+    """Restrict a program's rows to some variables."""
     rows = program.constraints
     kept = LinearConstraints(sparse.csr_array(rows.A[:, variables]), rows.least, rows.most)
     return IntegerProgram(kept, program.lower[variables], program.upper[variables])
@@ -99,10 +99,10 @@ def _over(program: IntegerProgram, variables: IntArray) -> IntegerProgram:
 
 @dataclass(frozen=True)
 class FirstSolution:
-    """Where the search for any solution ended.
+    """The result of the search for any solution.
 
     Attributes:
-        solution: What is known.
+        solution: Known solution.
         likely: Variables that the relaxation makes likely, rising; under them it has a point.
     """
 
@@ -111,7 +111,7 @@ class FirstSolution:
 
 
 def first_solution(program: IntegerProgram, effort: Effort) -> FirstSolution:
-    """Find any solution of a program, as long as the effort lasts.
+    """Find any solution of a program within the budget.
 
     Args:
         effort: Its limit is for everything, but for the word of a second engine.
@@ -143,11 +143,11 @@ def _solved(values: IntArray, elapsed: float) -> ProgramSolution:
 def likely_variables(
     program: IntegerProgram, cost: FloatArray, vertex: Vertex, times: int
 ) -> IntArray:
-    """The variables of a vertex, and those of the least reduced cost, rising.
+    """Return the variables of a vertex and those of least reduced cost, sorted.
 
     Args:
-        cost: What the vertex is the least of.
-        times: How many for each row.
+        cost: Cost that the vertex minimises.
+        times: Number for each row.
     """
     score = np.abs(cost - program.constraints.A.T @ vertex.duals)
     score[program.upper == 0] = np.inf
@@ -159,12 +159,11 @@ def likely_variables(
 def solution_among(
     program: IntegerProgram, variables: IntArray, cost: IntArray | None, effort: Effort
 ) -> tuple[IntArray, float]:
-    """A solution in which all but some variables are at their least, and the seconds; or nothing.
+    """Find a solution with all but some variables at their least; return also the seconds.
 
     Args:
         variables: Those that may rise.
-        cost: Of each variable, whole; of a solution that is as cheap as the effort lets it be.
-            None for any.
+        cost: Integral cost of each variable; the solution is as cheap as the budget allows.
     """
     part = fix_others(program, variables, program.lower).program
     if cost is None:
