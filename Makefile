@@ -101,6 +101,7 @@ bench: dev           ## measure every stage, and the study's formulation beside 
 	$(BIN)/python -m benchmarks.growth --folder work/bench
 	$(BIN)/python -m benchmarks.workers --folder work/bench
 	$(BIN)/python -m benchmarks.peer
+	$(BIN)/python -m benchmarks.engines
 	$(BIN)/python -m benchmarks.hard
 
 smoke: dev           ## run small benchmarks; fails only on a wrong answer

@@ -31,7 +31,8 @@ records of 1940, which are not part of this project, and Table 6 lists settings.
 COUNTS = """
 Noisy counts 2 (block), 1 (block group) and −1 (the 27 siblings together), prior 1/2, nobody else in
 the cell. *As published* is the limit of the published sampler, *exact* the posterior under a flat
-prior on the siblings' count.
+prior on the siblings' count. Printed, of 10,000 draws: 57.4% with one level, 57.0% with two. That
+it decreases is chance: the sampler's limit with two levels is 57.77%.
 """
 SAMPLER = """
 The same counts. Printed for 4 to 7, of 10,000 draws: 4.6, 0.7, 0.08 and 0.01%. The

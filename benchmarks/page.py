@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from benchmarks.engines.tables import costs_section
 from benchmarks.machine import REFERENCE, ROOT
 from benchmarks.nation import AUDIT, EXACT, MAKING
 from benchmarks.office.__main__ import MARKS as MARKS_OF_OFFICES
@@ -49,6 +50,7 @@ def render(results: Mapping[str, Result]) -> str:
     for name, section in (
         ("office", _office),
         ("tract", _tract),
+        ("engines", _engines),
         ("peer", _peer),
         ("workers", _workers),
         ("hard", _hard),
@@ -285,6 +287,10 @@ def _peer(result: Result) -> str:
             *_circumstances([result]),
         ]
     )
+
+
+def _engines(result: Result) -> str:
+    return "\n".join([costs_section(result), *_circumstances([result])])
 
 
 def _workers(result: Result) -> str:

@@ -7,16 +7,21 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from recon_cli.capabilities.findings.stages import SOLVAR
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.link import LINK
 from recon_cli.capabilities.score import SCORE
+from recon_cli.capabilities.score.options import Score
 from recon_cli.capabilities.score.rates_page import lay_out, table_title
+from recon_cli.capabilities.score.tables import study_folder
 from recon_cli.errors import ConfigError
 from recon_cli.markdown import markdown_table, markdown_text
 from recon_cli.pipeline.run import Run
 from recon_cli.store import open_folder
 from recon_cli.store.files import write_named
+from recon_cli.store.manifest import MANIFEST
 
+_TABLE_6 = "table06_solvar_percentiles.csv"
 #: Differences of this many points are listed, for somebody to explain.
 LARGE = 5.0
 
@@ -65,12 +70,53 @@ def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
     ]
     if notes:
         parts += [notes]
+    parts += _percentiles(run)
     for name in rates["table"].unique(maintain_order=True):
         rows = rates.filter(pl.col("table") == name)
         for against in rows["against"].unique(maintain_order=True):
             here = rows.filter(pl.col("against") == against)
             parts.append(lay_out(f"{table_title(name, words)}: {against}", here, words).markdown())
     return "\n".join(parts)
+
+
+def _percentiles(run: Run) -> list[str]:
+    """Table 6 beside the study's, where variability was measured and the study is compared with."""
+    compare = run.config.section(Score).compare
+    if compare is None or not (run.work / "solvar" / MANIFEST).is_file():
+        return []
+    units = words_of_run(run).units
+    folder = open_folder(run.work, SOLVAR, "solvar")
+    ours = pl.read_csv(folder.read_extra("percentiles.csv"))
+    printed = pl.read_csv((study_folder(compare) / _TABLE_6).read_bytes())
+    header = [
+        *("percentile", "lower edge", "published", "upper edge"),
+        *("people so far, %", "published", "variability so far, %", "published"),
+    ]
+    everybody, everybody_there = ours["population"].sum(), printed["population_thousands"].sum()
+    rows = [
+        [
+            f"{own['percentile']}",
+            f"{own['lowest_solvar_pct']:.1f}",
+            f"{there['solvar_pct']:.1f}",
+            f"{own['solvar_pct']:.1f}",
+            f"{100 * own['cumulative_population'] / max(everybody, 1):.1f}",
+            f"{100 * there['cumulative_population_thousands'] / everybody_there:.1f}",
+            f"{own['cumulative_solvar_pct']:.1f}",
+            f"{there['cumulative_solvar_pct']:.1f}",
+        ]
+        for own, there in zip(
+            ours.iter_rows(named=True), printed.iter_rows(named=True), strict=True
+        )
+    ]
+    return [
+        f"## Table 6. Variability by percentile of {units}",
+        "",
+        f"Of the {units} between one percentile and the next, least variable first: the greatest "
+        "share of records that differ in another solution, of the first (which the study prints) "
+        "and of the last of them, in percent.",
+        "",
+        markdown_table(header, rows, 1),
+    ]
 
 
 def _differences(rates: pl.DataFrame) -> list[str]:

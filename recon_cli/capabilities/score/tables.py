@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Final
 
 import polars as pl
@@ -215,6 +216,18 @@ KEYS = ("table", "panel", "source", "against", "block_size", "rate")
 _AGREEMENT_TABLES = ("table08_agreement", "table11_agreement_alternatives")
 
 
+def study_folder(study: str) -> Traversable:
+    """Return the folder with a study's printed tables.
+
+    Raises:
+        ConfigError: There is no such study.
+    """
+    folder = resources.files(__package__) / study
+    if not folder.is_dir():
+        raise ConfigError(f"score.compare: no study {study!r} (there is wp31995)")
+    return folder
+
+
 def published(study: str) -> pl.DataFrame:
     """All published rates of a study, in percent.
 
@@ -227,9 +240,7 @@ def published(study: str) -> pl.DataFrame:
     Raises:
         ConfigError: There is no such study.
     """
-    folder = resources.files(__package__) / study
-    if not folder.is_dir():
-        raise ConfigError(f"score.compare: no study {study!r} (there is wp31995)")
+    folder = study_folder(study)
     tables = {
         entry.name.removesuffix(".csv"): pl.read_csv(entry.read_bytes())
         for entry in folder.iterdir()

@@ -42,7 +42,8 @@ def solvar_percentiles(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
         seed: Breaks ties: units of equal solvar come in random order, as in the study.
 
     Returns:
-        ``percentile``, ``solvar_pct`` (of the unit at that percentile, as an upper bound),
+        ``percentile``, ``lowest_solvar_pct`` (of the first unit of the ventile that ends there, as
+        in the study's Table 6), ``solvar_pct`` (of its last unit; both are upper bounds),
         ``max_solvar_pct`` (what any other reconstruction could show: twice as much, at most
         100), ``population``, ``cumulative_population``, ``cumulative_solvar_pct``,
         ``max_cumulative_solvar_pct``.
@@ -66,6 +67,7 @@ def solvar_percentiles(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
         rows.append(
             (
                 percentile,
+                float(group["solvar_upper_pct"][0]) if group.height else here,
                 here,
                 min(2 * here, 100.0),
                 int(group["population"].cast(pl.Int64).sum()),
@@ -75,7 +77,7 @@ def solvar_percentiles(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
             )
         )
         start = end
-    names = ("solvar_pct", "max_solvar_pct")
+    names = ("lowest_solvar_pct", "solvar_pct", "max_solvar_pct")
     schema = {
         "percentile": pl.Int16,
         **dict.fromkeys(names, pl.Float64),

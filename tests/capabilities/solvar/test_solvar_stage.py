@@ -180,8 +180,10 @@ def test_result_tables() -> None:
     units = units_frame()
     assert cumulative_solvar(units) == (17.0, 32.0)
     table = solvar_percentiles(units)
+    assert (table["lowest_solvar_pct"] <= table["solvar_pct"]).all()
+    assert (table["lowest_solvar_pct"][1:] >= table["solvar_pct"][:-1]).all()
     assert table["population"].sum() == 100
-    assert table.row(-1) == (100, 40.0, 80.0, 0, 100, 32.0, 64.0)
+    assert table.row(-1) == (100, 40.0, 40.0, 80.0, 0, 100, 32.0, 64.0)
     at_35 = table.filter(percentile=35).row(0, named=True)
     assert (at_35["solvar_pct"], at_35["cumulative_population"]) == (10.0, 25)
     by_size = variability_by_size(units, Sizes((1, 10, 50)))
