@@ -1,4 +1,4 @@
-"""How far other solutions could be, and which records are common to all of them."""
+"""Solution variability: how far other solutions could be, and the records that all share."""
 
 from recon_cli.stage import Stage
 

@@ -1,13 +1,12 @@
-"""Solution variability: how far any other solution can differ, and what appears in all of them.
+"""Solution variability of a batch: how far other solutions can differ, and what all share.
 
 For each unit of N people, over all solutions x of a system and with x0 the reconstruction,
 
     solvar = 100 · max Σ|x − x0| / 2N,
 
 summed over the unit's histogram cells: Eq. (solvar) of docs/method.md (Eq. 4.6 and 4.10 of the 2010
-study). Two systems: the
-*relaxed* one takes each unit alone, with what it shares with coarser tables as upper bounds; the
-*exact* one is the whole region with every published count as an equality.
+study). Two systems: the *relaxed* one treats each unit alone, with its part of coarser tables as
+upper bounds; the *exact* one is the whole region with every published count as an equality.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ _CONFIRMATION = 60.0
 
 @dataclass(frozen=True)
 class SolutionSpace:
-    """The solutions to measure over, and where to measure from.
+    """The solutions to measure over, and the solution to measure from.
 
     Attributes:
         rows: The system's rows, relaxed or not.
@@ -68,7 +67,7 @@ class SolutionSpace:
         people: For each unit its people, in `incumbent` or as published.
         missing: For each unit whether `incumbent` holds only its lower bounds: it was quarantined.
         lying_in: For each level the geounit of each unit, negative for none.
-        measure: What the distance from the incumbent is.
+        measure: Measure of the distance from the incumbent.
     """
 
     rows: LinearConstraints
@@ -130,7 +129,7 @@ def measure_batch(
     *,
     search: UnitSearch = UNWATCHED,
 ) -> BatchVariability:
-    """Intervals, certain records, solvar and diameter of every unit of a batch.
+    """Measure intervals, certain records, solvar and diameter of every unit of a batch.
 
     Eq. (solvar) of docs/method.md; a diameter is at most twice a solvar by Eq. (twice).
 
@@ -206,7 +205,7 @@ class _Measurement:
 
     @property
     def state(self) -> Arrays:
-        """All that components change, by name."""
+        """Return everything that components change, by name."""
         intervals, account = self.intervals, self.account
         return {
             "lower": intervals.lower,
@@ -226,21 +225,21 @@ class _Measurement:
 
     @property
     def is_searched(self) -> BoolArray:
-        """For each unit whether nothing is left of it."""
+        """Return a mask of the units that are finished."""
         return self._is_searched(self.is_left)
 
     def _is_searched(self, is_left: BoolArray) -> BoolArray:
         return np.equal(np.bincount(self.space.unit[is_left], minlength=self.space.units), 0)
 
     def _is_left_after(self, component: Component) -> BoolArray:
-        """The columns that are left though units of a component are decided before it is done."""
+        """Return the columns that stay open if a component is decided only in part."""
         is_decided = self.is_closed & (self.so_far.reached == self.so_far.bound)
         is_left = self.is_left.copy()
         is_left[component.columns[is_decided[self.space.unit[component.columns]]]] = False
         return is_left
 
     def add(self, component: Component, search: UnitSearch) -> None:
-        """Measure one component; another attempt begins it anew."""
+        """Measure one component; another attempt starts it anew."""
         part, budget, account = self._part(component), self.account.budget, self.account
         begun = {"spent": account.spent.copy(), "left": account.left.copy()}
 
@@ -297,17 +296,17 @@ class _Measurement:
 
     @property
     def distances(self) -> Distances:
-        """How far units have come; the bound is `OPEN` and more where nothing is known of one."""
+        """Return the distances so far; the bound is `OPEN` and more if unknown."""
         rest = np.where(self.is_searched, 0, self.so_far.bound)
         return Distances(self.solvar.reached + self.so_far.reached, self.solvar.bound + rest)
 
     def _forget(self, units: IntArray) -> None:
-        """Of these units nothing is being measured."""
+        """Reset the intermediate results of some units."""
         self.so_far.reached[units], self.so_far.bound[units] = 0, OPEN
         self.is_closed[units] = False
 
     def _book(self, part: ComponentHistogram, ends: Ledger) -> None:
-        """The intervals of a component."""
+        """Record the intervals of a component."""
         numbers, fixed = part.numbers, self.fixed[part.numbers]
         self.intervals.lower[numbers] = fixed + ends.lower
         self.intervals.upper[numbers] = fixed + ends.upper
@@ -315,12 +314,12 @@ class _Measurement:
         self.intervals.lowest[numbers] = fixed + ends.least
 
     def leave_early(self, component: Component) -> None:
-        """Count a component that nobody goes on with; what is decided of its units stands."""
+        """Count a component that was stopped; what is decided about its units stands."""
         self.is_left = self._is_left_after(component)
         self.leave(component)
 
     def leave(self, component: Component) -> None:
-        """Count a component that no solver is started on: the bounds that are known stay."""
+        """Count a component without starting a solver: the known bounds stay."""
         part = self._part(component)
         missing = self.space.missing[part.unit]
         widths = part.highest(DIAMETER)
@@ -338,7 +337,7 @@ class _Measurement:
         self.intervals.lowest[unsolved] = self.intervals.upper[unsolved]
 
     def open_ends(self, is_open: BoolArray) -> None:
-        """Say of some histogram cells that nothing bounds them from above."""
+        """Mark some histogram cells as unbounded from above."""
         self.intervals.upper[is_open] = OPEN
         self.intervals.is_exact[is_open] = False
 
@@ -354,7 +353,7 @@ class _Measurement:
         )
 
     def _blocks(self, part: ComponentHistogram) -> tuple[tuple[IntArray, ...], ...]:
-        """The variables of each unit; of each geounit, and of all, where rows couple units."""
+        """Return the variables of each unit; of each geounit, and all, if rows couple units."""
         units = tuple(part.variables_of(int(unit)) for unit in part.units)
         if self.space.is_split or len(units) == 1:
             return (units,)
@@ -373,7 +372,7 @@ class _Measurement:
         return maximize_each_unit(part, measure, self.account, blocks, on_distances)
 
     def result(self, regions: IntArray) -> BatchVariability:
-        """The whole batch; distances are capped by what certain records leave."""
+        """Return the whole batch; distances are capped by what certain records leave."""
         units, people = self.space.units, self.space.people
         certain = _by_unit(self.histogram.unit, self.intervals.lower, units)
         most = _by_unit(self.histogram.unit, self.intervals.upper, units)
@@ -414,11 +413,11 @@ class _Measurement:
 def _confirmed(
     part: ComponentHistogram, largest: LargestDistances, measure: DistanceMeasure
 ) -> tuple[LargestDistances, BoolArray]:
-    """The distances, and which histogram cells are those of units that are proven immovable.
+    """Return the distances, and the histogram cells of provably immovable units.
 
-    That a unit is immovable both engines must find. Where the second one runs out of time, the
-    distance of the unit is only bounded by the intervals of its histogram cells. That nobody moves
-    in all units together is not believed where it was not found of each.
+    Both engines must agree that a unit is immovable. If the second one runs out of time, the unit's
+    distance is only bounded by the intervals of its histogram cells. A claim that all units
+    together are immovable is accepted only if it was found for each of them.
     """
     if largest.together is not None and largest.together[1] == 0:
         largest = replace(largest, together=(largest.together[0], int(largest.bound.sum())))

@@ -1,4 +1,4 @@
-"""Certain records, and people alone on their linking keys, by size."""
+"""The report's section on certain records, and people unique on their linking keys, by size."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _title(words: Words) -> str:
 def _render(
     found: ReconstructionFindings, findings: Findings, words: Words
 ) -> tuple[ReportSection, ...]:
-    """Certain records, and uniques where they were counted."""
+    """Report certain records, and uniques if they were counted."""
     uniques, title = findings.uniques, _title(words)
     whole = found.whole
     certain, elsewhere = whole["certain"], whole["certain_elsewhere"]

@@ -1,9 +1,8 @@
-"""Variability where the candidates of a region are too many to list.
+"""Variability of a region with too many candidates to list.
 
-Intervals are those of propagation over the dense domain. How much of the reconstruction a solution
-of a unit can lack is bounded by the linear relaxation over all histogram cells, column by column:
-Eq. (kept). Its duals prove the bound in integers; its vertex, where it is whole, is a solution that
-lacks so much.
+Intervals come from propagation over the dense domain. The linear relaxation over all histogram
+cells, column by column, bounds what a solution of a unit lacks of the reconstruction: Eq. (kept).
+Its duals prove the bound in integers; its vertex, if integral, is a solution that attains it.
 
 See *solution variability* and *column pricing* in docs/glossary.md.
 """
@@ -63,7 +62,7 @@ class DenseRegion:
 
     @classmethod
     def of(cls, plan: Plan, system: System) -> DenseRegion:
-        """The only region of a system.
+        """Prepare the only region of a system.
 
         Raises:
             SolverError: Its units have more histogram cells than can be held.
@@ -77,7 +76,7 @@ class DenseRegion:
         return cls(PricedRows.of(plan, domain, None), bounds, Candidates(unit, atoms), cell)
 
     def require_solution(self, people: IntArray, missing: BoolArray) -> None:
-        """Refuse people in the candidates that do not meet the rows of units that have them all.
+        """Refuse people in the candidates that violate the rows of complete units.
 
         Raises:
             StageError: They do not.
@@ -104,7 +103,7 @@ class DenseRegion:
         search: UnitSearch = UNWATCHED,
         effort: Effort,
     ) -> BatchVariability:
-        """Intervals, certain records and solvar of every unit.
+        """Measure intervals, certain records and solvar of every unit.
 
         Args:
             people: People of each unit.
@@ -146,7 +145,7 @@ class _Measurement:
 
     @property
     def _state(self) -> Arrays:
-        """All that units change, by name."""
+        """Return everything that units change, by name."""
         return {
             "lower": self.lower,
             "lowest": self.lowest,
@@ -159,7 +158,7 @@ class _Measurement:
     def result(
         self, people: IntArray, quarantine: BatchQuarantine, search: UnitSearch
     ) -> BatchVariability:
-        """Unit by unit, then all together."""
+        """Measure unit by unit, then all together."""
         search.resume(self._state)
         open_units = np.flatnonzero(self.is_left)
         for first in range(0, 0 if search.is_over else len(open_units), _PACK):
@@ -190,7 +189,7 @@ class _Measurement:
         )
 
     def _add(self, units: IntArray) -> None:
-        """The relaxation of some units: its bounds, and solutions where its vertex is whole."""
+        """Solve the relaxation of some units: bounds, and solutions if its vertex is integral."""
         region, bounds = self.region, self.region.bounds
         rows = region.rows.without_shared().select(units)
         nobody = np.zeros(len(rows.least), dtype=np.int64)
@@ -221,10 +220,10 @@ class _Measurement:
             self._prove(unit, cell[values > _INTEGRAL])
 
     def _prove(self, unit: int, kept: IntArray) -> None:
-        """Prove who is in every solution of a unit alone, whatever coarser tables tell apart.
+        """Prove the records in every solution of a unit alone, whatever coarser tables distinguish.
 
-        Columns that its own rows do not tell apart are one: so tables of coarser places take
-        nothing from what those of the unit prove, and add what is in the bounds.
+        Columns that its own rows do not distinguish are merged: so tables of coarser places weaken
+        no proof by those of the unit, and only tighten bounds.
 
         Args:
             kept: Histogram cells of the working grain with people at the vertex.
@@ -276,21 +275,21 @@ class _Measurement:
         self.lower[cells] = np.maximum(self.lower[cells], ledger.lower)
 
     def _whole(self, given: OpenUnits, unit: int, cell: IntArray) -> IntArray:
-        """Whole people in some histogram cells of a unit who are kept least; empty if none fit."""
+        """Find integral people in some histogram cells of a unit with the fewest kept, or none."""
         program = given.program(np.zeros_like(cell), cell, may_lack=False).program
         answer = maximize(program.program, -program.cost, self.effort)
         self.seconds[unit] += answer.deterministic_time
         return answer.values[: program.columns]
 
     def _price(self, units: IntArray) -> IntArray:
-        """(units × cells) what a person who is kept costs, Eq. (kept), in 1/`SCALE`."""
+        """Return (units × cells) costs of kept people, Eq. (kept), in 1/`SCALE`."""
         share = SCALE * self.here // np.maximum(self.upper, 1)
         price = np.zeros(self.incumbent.shape, dtype=np.int64)
         price[self.region.candidates.unit, self.region.cell] = share[self.histogram.of_cell]
         return price[units]
 
     def _try(self, unit: int, cell: IntArray, values: IntArray) -> None:
-        """Take people of a unit, the other units as they are, for a solution if they are one."""
+        """Record people of a unit, with the other units fixed, if they are a solution."""
         region = self.region
         alone = np.array([unit])
         rows, kept = region.rows.select(alone), region.rows.rows_of(alone)
@@ -315,7 +314,7 @@ class _Measurement:
         self.lowest[mine] = np.minimum(self.lowest, found)[mine]
 
     def _by_cell(self, values: IntArray) -> IntArray:
-        """Sums of values of the candidates over histogram cells."""
+        """Sum values of the candidates over histogram cells."""
         of_cell, number = self.histogram.of_cell, len(self.histogram.unit)
         return np.bincount(of_cell, values, number).astype(np.int64)
 
@@ -324,7 +323,7 @@ class _Measurement:
 
 
 def _merged(A: sparse.csr_array, H: sparse.csr_array) -> tuple[IntArray, IntArray]:
-    """One of each kind of column that neither rows nor histogram cells tell apart.
+    """Return one of each kind of column that neither rows nor histogram cells distinguish.
 
     Returns:
         The first column of each kind, and for each column its kind.

@@ -1,4 +1,4 @@
-"""Distances within one component: the problem to maximise, and how its solutions are read."""
+"""Distances within one component: the problem to maximise, and the reading of solutions."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class Distances:
 
     @classmethod
     def zeros(cls, units: int) -> Self:
-        """Nothing differs yet."""
+        """Return zero distances."""
         return cls(np.zeros(units, dtype=np.int64), np.zeros(units, dtype=np.int64))
 
     def add(self, units: IntArray, reached: IntArray, bound: IntArray) -> None:
-        """Add what one component lets some units differ."""
+        """Add the distances of some units in one component."""
         self.reached[units] += reached
         self.bound[units] += bound
 
     def named(self, name: str) -> Arrays:
-        """Both, by names that begin so."""
+        """Return both arrays, with a prefix for their names."""
         return {f"{name}_reached": self.reached, f"{name}_bound": self.bound}
 
 
@@ -67,31 +67,31 @@ class ComponentHistogram:
 
     @cached_property
     def units(self) -> IntArray:
-        """The units that have histogram cells here, rising."""
+        """Return the sorted units with histogram cells here."""
         return np.unique(self.unit)
 
     @cached_property
     def unit_of_variable(self) -> IntArray:
-        """For each of the program's variables its unit."""
+        """Return the unit of each of the program's variables."""
         cell: IntArray = self.cells.coefficients.T @ np.arange(len(self.unit))
         unit: IntArray = self.unit[cell]
         return unit
 
     def variables_of(self, unit: int) -> IntArray:
-        """The variables that count people of a unit, rising."""
+        """Return the sorted variables that count people of a unit."""
         return np.flatnonzero(self.unit_of_variable == unit)
 
     def cells_where(self, chosen: BoolArray) -> LinearFunctionals:
-        """Some of the histogram cells."""
+        """Select some of the histogram cells."""
         return self.cells.select(np.flatnonzero(chosen))
 
     def relax_others(self, unit: int) -> ComponentHistogram:
-        """One unit, whatever is in the others: what it cannot do here it cannot do at all."""
+        """Relax all units but one: a bound here holds for the whole."""
         variables = self.variables_of(unit)
         return self.over(variables, relax_others(self.program, variables).program)
 
     def over(self, variables: IntArray, program: IntegerProgram) -> ComponentHistogram:
-        """Whole units.
+        """Restrict it to whole units.
 
         Args:
             variables: All of theirs, rising.
@@ -110,7 +110,7 @@ class ComponentHistogram:
         )
 
     def highest(self, measure: DistanceMeasure) -> IntArray:
-        """For each histogram cell the distance that its interval alone allows."""
+        """Return the distance that each histogram cell's interval alone allows."""
         if measure is DIAMETER:
             return self.cells.width
         incumbent = self.cells.coefficients @ self.incumbent
@@ -123,7 +123,7 @@ class ComponentHistogram:
 
 @dataclass(frozen=True)
 class DistanceMeasure:
-    """A distance.
+    """A distance measure.
 
     Attributes:
         problem: The problem whose optimum is the largest distance, for some histogram cells.
@@ -138,7 +138,7 @@ class DistanceMeasure:
 
 
 def distance_from_incumbent(part: ComponentHistogram, cells: LinearFunctionals) -> Maximization:
-    """How far a solution can be from the reconstruction: the numerator of Eq. (solvar)."""
+    """Maximise the distance of a solution from the reconstruction, as in Eq. (solvar)."""
     return distance_from(part.program, cells, cells.coefficients @ part.incumbent)
 
 
@@ -151,7 +151,7 @@ def _incumbent_distance(
 
 
 def loss_from_incumbent(part: ComponentHistogram, cells: LinearFunctionals) -> Maximization:
-    """How much of the reconstruction a solution can lack: the numerator of Eq. (loss)."""
+    """Maximise how much of the reconstruction a solution lacks: the numerator of Eq. (loss)."""
     return loss_from(part.program, cells, cells.coefficients @ part.incumbent)
 
 

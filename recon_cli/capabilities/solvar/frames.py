@@ -1,9 +1,9 @@
-"""The variability of a batch as frames, and within what its units prove by themselves.
+"""The variability of a batch as frames, tightened by what its units prove alone.
 
-A further count never takes away a proof. But the more counts there are, the more histogram cells
-they tell apart, and a region with too many to list is only bounded. So where a region is left open
-its units are taken alone, with their own tables, and what is proven there stands in the region.
-It is the same work as if only the units' tables were published, with the same result.
+A further count never invalidates a proof. But more counts distinguish more histogram cells, and a
+region with too many to list is only bounded. So if a region stays open its units are examined
+alone, with their own tables, and what is proven there holds in the region. This is the same work as
+if only the units' tables were published, with the same result.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ REGIONS = pl.Schema(
 
 
 def unit_schema(plan: Plan, *, diameter: bool) -> pl.Schema:
-    """Columns of `Variability.units`."""
+    """Return the columns of `Variability.units`."""
     percentages = ["solvar_pct", "solvar_upper_pct"]
     if diameter:
         percentages += ["diameter_pct", "diameter_upper_pct"]
@@ -52,7 +52,7 @@ def unit_schema(plan: Plan, *, diameter: bool) -> pl.Schema:
 
 
 def interval_schema(plan: Plan, columns: tuple[str, ...]) -> pl.Schema:
-    """Columns of `Variability.intervals`."""
+    """Return the columns of `Variability.intervals`."""
     ends = {"lower": pl.Int32(), "upper": pl.Int32(), "exact": pl.Boolean()}
     return histogram_schema(plan.release, columns, ends)
 
@@ -69,7 +69,7 @@ class BatchFrames:
     people: IntArray
 
     def units(self, schema: pl.Schema) -> pl.DataFrame:
-        """A row a unit, with the columns of `unit_schema`."""
+        """Make a row for each unit, with the columns of `unit_schema`."""
         variability, bounded = self.variability, self.system.is_bounded
         intervals = variability.intervals
         columns: dict[str, Any] = {
@@ -91,7 +91,7 @@ class BatchFrames:
         return pl.DataFrame([pl.Series(n, columns[n]).cast(t) for n, t in schema.items()])
 
     def intervals(self, schema: pl.Schema) -> pl.DataFrame:
-        """A row a histogram cell that may hold somebody, with the columns of `interval_schema`."""
+        """Make a row for each possible histogram cell, with the columns of `interval_schema`."""
         intervals = self.variability.intervals
         frame = self.histogram.frame(self.plan, self.counts, self.system).with_columns(
             lower=pl.Series(intervals.lower),
@@ -104,7 +104,7 @@ class BatchFrames:
         return frame.select(schema.names()).cast(schema)
 
     def regions(self) -> pl.DataFrame:
-        """A row a region, with the columns of `REGIONS`; none where units were taken alone."""
+        """Make a row for each region, with the columns of `REGIONS`; none for units alone."""
         region = self.variability.region
         if region is None:
             return pl.DataFrame(schema=REGIONS)
@@ -129,13 +129,13 @@ class BatchFrames:
 def _percent(
     name: str, distances: Distances, people: IntArray, bounded: BoolArray
 ) -> dict[str, pl.Series]:
-    """The value reached, and the bound, which is null where more people are possible."""
+    """Return the attained value, and the bound, null if more people are possible."""
     upper = pl.Series(_share(distances.bound, people)).set(pl.Series(~bounded), None)
     return {f"{name}_pct": pl.Series(_share(distances.reached, people)), f"{name}_upper_pct": upper}
 
 
 def _share(distance: IntArray, people: IntArray) -> npt.NDArray[np.float64]:
-    """Percent of twice the people; of an empty unit, 100 if another solution has people there."""
+    """Return percent of twice the people; 100 for an empty unit that another solution populates."""
     twice = np.where(people > 0, 2 * people, np.maximum(distance, 1))
     return 100 * distance / twice
 
@@ -146,7 +146,7 @@ def _status(distances: Distances, bounded: BoolArray) -> pl.Series:
 
 
 def narrow(frames: BatchFrames, alone: Callable[[], BatchFrames | None]) -> BatchFrames:
-    """A region's variability within what its units prove alone; as it is where nothing is open.
+    """Tighten a region's variability by what its units prove alone, if anything is open.
 
     Args:
         alone: Measures its units by their own tables, for the same columns and records; None where
@@ -196,27 +196,27 @@ def narrow(frames: BatchFrames, alone: Callable[[], BatchFrames | None]) -> Batc
 
 
 def _is_settled(frames: BatchFrames) -> BoolArray:
-    """The units of which nothing is open, so that they alone have no more to say."""
+    """Return the units without anything open, which need no further search."""
     found = frames.variability
     varies = np.bincount(frames.histogram.unit, ~found.intervals.is_exact, len(frames.people))
     return np.equal(varies + (found.solvar.reached < found.solvar.bound), 0)
 
 
 def _by_region(frames: BatchFrames, bound: IntArray) -> IntArray:
-    """Sums over the units of each region."""
+    """Sum over the units of each region."""
     _, place = np.unique(frames.system.regions, return_inverse=True)
     return np.bincount(place, bound).astype(np.int64)
 
 
 def _cells(frames: BatchFrames) -> pl.DataFrame:
-    """The unit's geoid and the histogram columns of each histogram cell, ``lower``, ``upper``."""
+    """Return geoid and histogram columns of each histogram cell, ``lower``, ``upper``."""
     intervals = frames.variability.intervals
     named = frames.histogram.frame(frames.plan, frames.counts, frames.system)
     return named.with_columns(lower=pl.Series(intervals.lower), upper=pl.Series(intervals.upper))
 
 
 def _totals(frames: BatchFrames) -> pl.DataFrame:
-    """Of each unit its geoid, ``people``, the ``bound`` of its distance, and how it was found."""
+    """Return each unit's geoid, ``people``, ``bound`` of its distance, and how it was found."""
     found = frames.variability
     return pl.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""The histogram cells of a release over the candidates of a system, and their propagated bounds."""
+"""The histogram cells of a release over the candidates of a system, with propagated bounds."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from recon_cli.schema import Release, Table
 def histogram_columns(
     release: Release, tables: Sequence[Table], coverage: Coverage
 ) -> tuple[str, ...]:
-    """The histogram columns whose feature some published cell of ``tables`` tells apart.
+    """Return the histogram columns whose feature some published cell of ``tables`` distinguishes.
 
-    Of the others the publication says nothing: they do not vary, they are unknown.
+    The publication has no information about the others: they do not vary, they are unknown.
     """
     seen = release.distinguished_by(
         cell for pattern in coverage for _, cell in pattern.published_cells(tables)
@@ -45,7 +45,7 @@ def histogram_columns(
 
 
 def histogram_masks(release: Release, columns: tuple[str, ...]) -> list[Masks]:
-    """One predicate for each group of each column, for a plan to distinguish."""
+    """Return one predicate for each group of each column, for a plan to distinguish."""
     predicates = []
     for name in columns:
         groups = release.column_groups(name)
@@ -57,14 +57,14 @@ def histogram_masks(release: Release, columns: tuple[str, ...]) -> list[Masks]:
 def histogram_schema(
     release: Release, columns: Sequence[str], further: Mapping[str, pl.DataType]
 ) -> pl.Schema:
-    """The unit's geoid, histogram columns, and what is said of each cell."""
+    """Return the schema of the unit's geoid, histogram columns, and further columns."""
     of_cell = {name: release.column_groups(name).dtype() for name in columns}
     return pl.Schema({release.geoid_column: pl.String(), **of_cell, **further})
 
 
 @dataclass(frozen=True)
 class HistogramCells:
-    """The histogram cells that a batch's candidates fall into.
+    """The histogram cells that contain a batch's candidates.
 
     Attributes:
         of_cell: For each candidate its histogram cell; numbered by unit, then by group.
@@ -78,14 +78,14 @@ class HistogramCells:
 
     @property
     def sums(self) -> sparse.csr_array:
-        """Sparse (histogram cells × candidates) of ones."""
+        """Return (histogram cells × candidates) ones."""
         n = len(self.of_cell)
         return sparse.csr_array(
             (np.ones(n, dtype=np.int64), (self.of_cell, np.arange(n))), shape=(len(self.unit), n)
         )
 
     def within(self, component: Component) -> tuple[IntArray, sparse.csr_array]:
-        """The histogram cells of a component, and their sums over its cells."""
+        """Return the histogram cells of a component, and their sums over its cells."""
         numbers, place = np.unique(self.of_cell[component.columns], return_inverse=True)
         n = len(component.columns)
         ones = np.ones(n, dtype=np.int64)
@@ -93,7 +93,7 @@ class HistogramCells:
         return numbers, sums
 
     def frame(self, plan: Plan, counts: PartitionCounts, system: System) -> pl.DataFrame:
-        """One row per histogram cell: the unit's geoid and the histogram columns."""
+        """Make one row per histogram cell: the unit's geoid and the histogram columns."""
         columns = [
             counts.geoids.gather(system.units).gather(self.unit).alias(plan.release.geoid_column)
         ]
@@ -105,7 +105,7 @@ class HistogramCells:
 
 
 def unbounded_histogram(plan: Plan, system: System, columns: tuple[str, ...]) -> HistogramCells:
-    """The histogram cells of open units with records that no row mentions: nothing bounds them."""
+    """Return unbounded histogram cells: in open units, with records that no row mentions."""
     found = Candidates(np.empty(0, np.int64), np.empty((0, len(plan.grain.sizes)), np.int16))
     if not system.is_bounded.all() and system.is_listed.all():
         found = find_unmentioned(plan.grain, len(system.units), system.strata, plan.impossible)
@@ -120,9 +120,9 @@ def with_open_ends(
     system: System,
     columns: tuple[str, ...],
 ) -> pl.DataFrame:
-    """Intervals of histogram cells, with ``upper`` null and ``exact`` false where nothing bounds.
+    """Set ``upper`` null and ``exact`` false for unbounded histogram cells.
 
-    What no row mentions in an open unit gets a row, too, from nobody on.
+    Cells of an open unit that no row mentions get a row, too, starting at 0.
 
     Args:
         intervals: The geoid column, ``columns``, ``lower``, ``upper`` (`OPEN` where nothing
@@ -151,7 +151,7 @@ def with_open_ends(
 
 
 def histogram_of(plan: Plan, candidates: Candidates, columns: tuple[str, ...]) -> HistogramCells:
-    """Put candidates into histogram cells; the plan's grain resolves ``columns``."""
+    """Assign candidates to histogram cells; the plan's grain resolves ``columns``."""
     keys = [candidates.unit]
     for name in columns:
         groups = plan.release.column_groups(name)
@@ -178,7 +178,7 @@ def propagated_intervals(
     tables: Sequence[Table],
     columns: tuple[str, ...] | None = None,
 ) -> pl.DataFrame:
-    """Valid intervals of the histogram cells of whole regions, without a solver.
+    """Compute valid intervals of the histogram cells of whole regions, without a solver.
 
     Args:
         columns: Default the histogram columns that the tables see.
@@ -211,7 +211,7 @@ def propagated_intervals(
 
 
 def _bounded_candidates(plan: Plan, system: System) -> tuple[Candidates, IntArray, IntArray]:
-    """The candidates of a batch with their least and most people."""
+    """Return the candidates of a batch with their least and most people."""
     if system.is_listed.all():
         bounds = propagate(system.rows)
         return system.candidates, bounds.lower, np.where(bounds.is_open, OPEN, bounds.upper)

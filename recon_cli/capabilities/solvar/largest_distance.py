@@ -1,13 +1,13 @@
-"""The largest distance of each unit of a component, and solutions that reach it.
+"""The largest distance of each unit of a component, and solutions that attain it.
 
 In the exact system a problem about one unit is a problem about its whole region. Most units are
-easier: as far as they could go by themselves, whatever is in the others (`relax_others`), there is
-a solution for the rest, too. So the bound comes from the unit alone, and the region has only to
-supply a solution that reaches it, which is far easier than to prove that none goes farther: the
-feasibility pump compensates for the change nearby (`pump`). Where the others cannot compensate, an
-inequality says why (`feasibility_cut`), and the unit is solved again with that. Where neither is
+easier: for the largest distance that a unit allows alone, with all others free (`relax_others`),
+there is a solution of the rest, too. So the bound comes from the unit alone, and the region only
+has to provide a solution that attains it, which is much easier than proving that none is farther:
+the feasibility pump compensates for the change nearby (`pump`). If the others cannot compensate, an
+inequality proves it (`feasibility_cut`), and the unit is solved again with that. If neither is
 found, the unit is solved with the other units of its district, and then of the region: with all
-others as they are for a solution, and with all others anywhere for a bound.
+others fixed for a solution, and with all others free for a bound.
 """
 
 from __future__ import annotations
@@ -56,23 +56,23 @@ class LargestDistances:
 
     @property
     def immovable(self) -> IntArray:
-        """The units that no solution changes."""
+        """Return the units that no solution changes."""
         immovable: IntArray = self.units[self.bound == 0]
         return immovable
 
 
-#: Hears of the units of a component what is reached, and a bound, so far.
+#: Receives the attained distance and the bound of each unit of a component, so far.
 OnDistances = Callable[[IntArray, IntArray], None]
 
 
 def ignore_distances(_reached: IntArray, _bound: IntArray) -> None:
-    """Nobody listens."""
+    """Ignore distances."""
 
 
 def maximize_jointly(
     part: ComponentHistogram, measure: DistanceMeasure, account: EffortAccount
 ) -> LargestDistances:
-    """All units in one solve, where no row couples two of them.
+    """Solve all units at once, if no row couples two of them.
 
     Raises:
         SolverError: The solver returned what is no solution.
@@ -100,7 +100,7 @@ def maximize_each_unit(
     blocks: Sequence[Sequence[IntArray]],
     on_distances: OnDistances = ignore_distances,
 ) -> LargestDistances:
-    """Each unit over all solutions of the region; from the incumbent also all units at once.
+    """Maximise each unit over all solutions of the region; from the incumbent also all at once.
 
     Args:
         blocks: From fine to coarse the variables of each geounit that has several units.
@@ -138,9 +138,9 @@ def maximize_each_unit(
 def _farthest_vertex(
     part: ComponentHistogram, measure: DistanceMeasure, account: EffortAccount
 ) -> IntArray:
-    """A solution of which it is proven without any search that none is farther; or nothing.
+    """Find a solution that is provably farthest without search; else return nothing.
 
-    It shares with the incumbent only what all solutions do, and has as many people as any has.
+    It shares with the incumbent only what all solutions share, and has as many people as possible.
     """
     cells, effort = part.cells, account.effort(part.units, account.budget.unit)
     incumbent = cells.coefficients @ part.incumbent
@@ -165,7 +165,7 @@ def _farthest_vertex(
 
 
 class _Progress:
-    """What is known of each unit of a part so far."""
+    """The results for each unit of a part so far."""
 
     def __init__(self, part: ComponentHistogram, measure: DistanceMeasure) -> None:
         self.part = part
@@ -177,7 +177,7 @@ class _Progress:
         self.reached_together = 0
 
     def add(self, values: IntArray) -> None:
-        """Record solutions, if there are any: they may take several units to their bounds."""
+        """Record solutions, if any: they may attain the bounds of several units."""
         if not len(values):
             return
         distance = self._by_unit(self.measure.distance(self.part, self.part.cells, values))
@@ -187,7 +187,7 @@ class _Progress:
         self.solutions += [values[n * k : n * (k + 1)] for k in range(self.measure.solutions)]
 
     def is_proven(self, k: int) -> bool:
-        """Whether a solution reaches the bound of a unit."""
+        """Test whether a solution attains the bound of a unit."""
         return bool(self.reached[k] == self.bound[k])
 
     def _by_unit(self, distance: IntArray) -> IntArray:
@@ -198,7 +198,7 @@ class _Progress:
 def _maximize_relaxed(
     progress: _Progress, k: int, relaxed: ComponentHistogram, account: EffortAccount
 ) -> IntArray:
-    """Bound a unit by what it could do by itself; its values then."""
+    """Bound a unit by its largest distance alone; return its values there."""
     farthest = _farthest_vertex(relaxed, progress.measure, account)
     if len(farthest):
         distance = int(progress.measure.distance(relaxed, relaxed.cells, farthest).sum())
@@ -211,7 +211,7 @@ def _maximize_relaxed(
 
 
 def _maximize_together(progress: _Progress, account: EffortAccount) -> tuple[int, int]:
-    """All units at once; the distance reached, and a bound."""
+    """Maximise all units at once; return the attained distance, and a bound."""
     part = progress.part
     progress.add(_farthest_vertex(part, progress.measure, account))
     if progress.reached_together == progress.bound.sum():
@@ -229,7 +229,7 @@ def _extend_with_cuts(
     found: IntArray,
     account: EffortAccount,
 ) -> None:
-    """Extend a unit's values to solutions of the region; what cannot be is cut off, in turns."""
+    """Extend a unit's values to solutions of the region, adding cuts for impossible values."""
     part, unit = progress.part, int(progress.part.units[k])
     variables, n = part.variables_of(unit), len(relaxed.incumbent)
     last = account.spent[unit] + account.budget.unit
@@ -257,10 +257,10 @@ def _extend_with_cuts(
 def _extended(
     part: ComponentHistogram, unit: int, values: IntArray, account: EffortAccount
 ) -> IntArray:
-    """A solution with the same values in one unit; or nothing.
+    """Find a solution with the same values in one unit; else return nothing.
 
-    Most changes can be compensated nearby, and by integers. The few units where fractions remain
-    are solved for integers.
+    Most changes can be compensated nearby, and by integers. The few units with fractional results
+    are solved as integer programs.
     """
     if part.program.is_feasible(values):
         return values
@@ -285,7 +285,7 @@ def _extended(
 def _around(
     part: ComponentHistogram, unit: int, blocks: Sequence[Sequence[IntArray]]
 ) -> list[IntArray]:
-    """The blocks that a unit lies in, from fine to coarse, none too large for an engine."""
+    """Return the blocks that contain a unit, from fine to coarse, none too large for an engine."""
     first = part.variables_of(unit)[:1]
     small = (block for level in blocks for block in level if len(block) <= _LARGEST)
     return [block for block in small if np.isin(first, block).all()]
@@ -294,7 +294,7 @@ def _around(
 def _maximize_in_block(
     progress: _Progress, k: int, block: IntArray, account: EffortAccount
 ) -> None:
-    """The problem over the units of a block: with all others as they are, then anywhere."""
+    """Solve the problem over the units of a block: with all others fixed, then free."""
     part, n = progress.part, len(block)
     inner = part.over(block, fix_others(part.program, block, part.incumbent).program)
     values, bound = _maximize_within(progress, k, inner, account)
@@ -313,7 +313,7 @@ def _maximize_in_block(
 def _maximize_within(
     progress: _Progress, k: int, block: ComponentHistogram, account: EffortAccount
 ) -> tuple[IntArray, int]:
-    """The values of a block that take a unit farthest, or nothing; and a bound over the block."""
+    """Return the values of a block that take a unit farthest, or nothing; and a bound."""
     units = progress.part.units[k : k + 1]
     cells = block.cells_where(block.unit == units[0])
     group = np.zeros(len(cells.lower), dtype=np.int64)

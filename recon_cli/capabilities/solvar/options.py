@@ -1,9 +1,9 @@
 """``solvar:`` which variability to measure, and how hard to try.
 
 Writes solvar/ (one row per unit), intervals/ (least and most people in every histogram cell),
-certainty/ (which records of microdata/ are in every solution) and regions/. Solvar is the
-largest share of a unit's records that differ in another solution of the same tables; zero is
-said only with a proof, and what the budget does not prove is an interval.
+certainty/ (which records of microdata/ are in every solution) and regions/. Solvar is the largest
+share of a unit's records that differ in another solution of the same tables; zero is said only with
+a proof, and what the budget does not prove is an interval.
 
 Example:
   recon solvar -c al.yaml

@@ -1,4 +1,4 @@
-"""How far can any other solution be? The question of `recon solvar`.
+"""The question of `recon solvar`: how far any other solution can be.
 
 See *solution variability* in docs/glossary.md.
 """
@@ -61,7 +61,7 @@ class Variability:
     regions: pl.DataFrame
 
     def only(self, geoid: str) -> Variability:
-        """The part of one unit."""
+        """Select one unit."""
         name = self.units.columns[0]
         return Variability(
             self.columns,
@@ -78,7 +78,7 @@ def measure_variability(
     microdata: pl.DataFrame,
     options: VariabilityOptions,
 ) -> Variability:
-    """How far other solutions can be from records that ``tables`` imply, and what all of them have.
+    """Measure how far other solutions can be from records that ``tables`` imply.
 
     Raises:
         StageError: The records do not reproduce the published counts.
@@ -91,7 +91,7 @@ def measure_variability(
 def flag_certain(
     release: Release, microdata: pl.DataFrame, measurement: Variability
 ) -> pl.DataFrame:
-    """Which records are in every solution: the first ``lower`` of each cell, Eq. (certain).
+    """Flag the records in every solution: the first ``lower`` of each cell, Eq. (certain).
 
     Returns:
         The measured records in their order: the unit's geoid, the histogram columns that the
@@ -115,7 +115,7 @@ def make_variability_plan(
     *,
     is_exact: bool = True,
 ) -> Plan:
-    """A plan for one mode, whose grain resolves the histogram as far as the tables see it."""
+    """Make a plan for one mode, whose grain resolves the histogram as far as published."""
     columns = histogram_columns(release, tables, coverage)
     make = make_relaxed_plan if mode == "relaxed" else make_plan
     if not is_exact:
@@ -125,7 +125,7 @@ def make_variability_plan(
 
 @dataclass(frozen=True)
 class VariabilityQuestion(PlannedQuestion):
-    """How far can any other solution be, and which records do all of them share?"""
+    """The question of how far other solutions can be, and which records all share."""
 
     options: VariabilityOptions
 
@@ -139,13 +139,13 @@ class VariabilityQuestion(PlannedQuestion):
         *,
         is_exact: bool,
     ) -> Self:
-        """For some tables."""
+        """Prepare for some tables."""
         plan = make_variability_plan(release, tables, coverage, options.mode, is_exact=is_exact)
         return cls(plan, options)
 
     @staticmethod
     def decides(release: Release) -> str:
-        """Units."""
+        """Return the noun: units."""
         return plural(release.geography.unit.name).replace("_", " ")
 
     def measured(
@@ -154,7 +154,7 @@ class VariabilityQuestion(PlannedQuestion):
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> Variability:
-        """See `measure_variability`."""
+        """Measure a part as `measure_variability` does."""
         plan, options, published = self.plan, self.options, part.published
         columns = histogram_columns(plan.release, plan.tables, published.coverage)
         if options.diameter:
@@ -183,7 +183,7 @@ class VariabilityQuestion(PlannedQuestion):
         return Variability(columns, pl.concat(units), pl.concat(intervals), pl.concat(regions))
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Rows of ``solvar/``, ``intervals/``, ``certainty/`` and ``regions/``."""
+        """Compute rows of ``solvar/``, ``intervals/``, ``certainty/`` and ``regions/``."""
         found = self.measured(part, on_progress, quarantine)
         units = _with_uniques(self.release, found.units, part.records)
         methods = units["method"].value_counts().iter_rows()
@@ -211,7 +211,7 @@ class VariabilityQuestion(PlannedQuestion):
 
     @staticmethod
     def result_tables(rows: Rows, seed: int) -> Mapping[str, Mapping[str, pl.DataFrame]]:
-        """Percentiles and size classes of all units; ``seed`` orders units of equal solvar."""
+        """Compute percentiles and size classes of all units; ``seed`` orders equal units."""
         units = pl.concat(rows("solvar"))
         return {
             "solvar": {
@@ -222,7 +222,7 @@ class VariabilityQuestion(PlannedQuestion):
 
 
 def _with_uniques(release: Release, units: pl.DataFrame, microdata: pl.DataFrame) -> pl.DataFrame:
-    """With ``uniques``: people alone in their unit on the release's binned linking key."""
+    """Add ``uniques``: people who are unique in their unit on the release's binned linking key."""
     name = release.geoid_column
     if release.attack is None:
         return units.with_columns(uniques=pl.lit(None, dtype=pl.Int32))

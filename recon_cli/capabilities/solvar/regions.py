@@ -1,4 +1,4 @@
-"""Batches of regions, measured: where candidates are listed, and where they are too many."""
+"""Measured batches of regions, with listed candidates or too many to list."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class UnitsAlone:
         return None if own is None else (own, arrange_counts(own, self.data.published))
 
     def measured(self, system: System, columns: tuple[str, ...], name: str) -> BatchFrames | None:
-        """The units of a region; None where that says no more. The search is kept by ``name``."""
+        """Measure the units of a region; None if that proves no more. Checkpointed as ``name``."""
         if self._own is None:
             return None
         plan, counts = self._own
@@ -61,7 +61,7 @@ class UnitsAlone:
 
 @dataclass(frozen=True)
 class MeasuredRegions:
-    """A batch to be measured; its search is kept by ``name``."""
+    """A batch to measure; its search is checkpointed as ``name``."""
 
     known: KnownBatch
     options: VariabilityOptions
@@ -69,7 +69,7 @@ class MeasuredRegions:
     progress: ProgressSoFar
 
     def search(self, people: IntArray) -> UnitSearch:
-        """Keeps the search, and tells of units that are done; ``people`` is by unit."""
+        """Return the checkpointed search, which reports finished units; ``people`` is by unit."""
 
         def tell(is_done: BoolArray, distances: Distances) -> None:
             is_proven = distances.reached == distances.bound
@@ -87,7 +87,7 @@ class MeasuredRegions:
         return UnitSearch(KeptSearch(self.known.data.checkpoint, self.name), tell)
 
     def measured(self, columns: tuple[str, ...]) -> BatchFrames:
-        """How far other solutions can be from the records.
+        """Measure how far other solutions can be from the records.
 
         Raises:
             StageError: The records do not reproduce the published counts.
@@ -99,7 +99,7 @@ class MeasuredRegions:
 
     @property
     def seeds(self) -> dict[int, int]:
-        """For each region the solver's seed."""
+        """Return the solver's seed of each region."""
         names = self.known.regions.items()
         return {region: digest_seed(self.options.seed, "solvar", name) for region, name in names}
 
@@ -166,7 +166,7 @@ class MeasuredRegions:
 def _region_seconds(
     options: VariabilityOptions, regions: IntArray, people: npt.NDArray[np.integer | np.floating]
 ) -> dict[int, float] | None:
-    """What each region of a batch may take in all."""
+    """Return the total budget of each region of a batch."""
     if options.person_seconds is None:
         return None
     numbers, place = np.unique(regions, return_inverse=True)
@@ -177,7 +177,7 @@ def _region_seconds(
 def _people(
     counts: PartitionCounts, system: System, incumbent: IntArray, missing: BoolArray
 ) -> IntArray:
-    """People of each unit: those of the incumbent, or as published where some are missing."""
+    """Return the people of each unit: the incumbent's, or as published if some are missing."""
     placed = np.bincount(system.candidates.unit, weights=incumbent, minlength=len(system.units))
     published = counts.population.gather(system.units).fill_null(0).to_numpy()
     people: IntArray = np.where(missing, np.maximum(published, placed), placed).astype(np.int64)

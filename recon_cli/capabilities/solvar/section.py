@@ -1,4 +1,4 @@
-"""How far other reconstructions could be: Tables 6 and 7 of the study."""
+"""The report's section on how far other reconstructions could be: Tables 6 and 7 of the study."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TWICE = " Between any two reconstructions the difference is at most twice that.
 def _render(
     found: VariabilityFindings, findings: Findings, words: Words
 ) -> tuple[ReportSection, ...]:
-    """Solvar by percentile, and where it is zero."""
+    """Report solvar by percentile, and where it is zero."""
     has_laws = bool(findings.laws)
     whole = found.by_size.row(0, named=True)
     how = (
@@ -73,7 +73,7 @@ def _render(
 
 
 def _meaning(words: Words, *, has_laws: bool) -> str:
-    """What the number is: Eq. (solvar), or Eq. (loss) of protected counts."""
+    """Explain the number: Eq. (solvar), or Eq. (loss) for protected counts."""
     name = words.variability.capitalize()
     if not has_laws:
         return (

@@ -1,4 +1,4 @@
-"""`recon solvar`: ``microdata/`` and ``tables/`` → ``solvar/`` and what belongs to it."""
+"""Run `recon solvar`: ``microdata/`` and ``tables/`` → ``solvar/`` and the folders beside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GRAINS = {"relaxed": 20_000, "exact": 2_000}
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Measure the solution variability of every partition.
+    """Open the stage that measures the solution variability of every partition.
 
     Raises:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.

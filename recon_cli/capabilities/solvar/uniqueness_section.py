@@ -1,4 +1,4 @@
-"""How many reconstructions the geounits have, as far as that is proven."""
+"""The report's section on the proven number of reconstructions of geounits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _title(words: Words) -> str:
 
 
 def _render(found: ReconstructionFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """How many reconstructions the units have, by size."""
+    """Report how many reconstructions the units have, by size."""
     whole = found.whole
     proven = percentage(whole["one_units"], whole["units"])
     text = (

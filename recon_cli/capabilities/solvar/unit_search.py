@@ -1,4 +1,4 @@
-"""A search over the units of a batch: its budget, its state for another attempt, its progress."""
+"""A search over the units of a batch: its budget, its checkpoint, its progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recon_cli.solve.objectives import Maximization
 
 @dataclass(frozen=True)
 class EffortBudget:
-    """How hard to try.
+    """The budget of a search.
 
     Attributes:
         seeds: For the solver's own choices, by region, so that batches do not matter.
@@ -40,7 +40,7 @@ class EffortBudget:
 
 
 class EffortAccount:
-    """A budget, being spent.
+    """A budget with its use so far.
 
     Attributes:
         spent: For each unit its share of the deterministic seconds so far.
@@ -48,7 +48,7 @@ class EffortAccount:
     """
 
     def __init__(self, budget: EffortBudget, regions: IntArray) -> None:
-        """A budget for units, given the region of each."""
+        """Start an account for units, given the region of each."""
         self.spent = np.zeros(len(regions))
         self.budget = budget
         self._regions = regions
@@ -57,26 +57,26 @@ class EffortAccount:
         self.left = np.array([given.get(number, np.inf) for number in numbers.tolist()])
 
     def effort(self, units: IntArray, seconds: float) -> Effort:
-        """So many deterministic seconds for some units of one region, if it has as many left."""
+        """Allot deterministic seconds to some units of one region, as far as its budget allows."""
         region = int(self._regions[units[0]])
         left = float(self.left[self._place[units[0]]])
         return Effort(self.budget.seeds[region], min(seconds, left))
 
     def spend(self, units: IntArray, seconds: float) -> None:
-        """Share deterministic seconds among units of one region."""
+        """Charge deterministic seconds to units of one region."""
         self.spent[units] += seconds / len(units)
         place = self._place[units[0]]
         self.left[place] = max(self.left[place] - seconds, 0.0)
 
     def maximize(self, problem: Maximization, units: IntArray, seconds: float) -> SolveResult:
-        """The best solution of a problem about some units."""
+        """Find the best solution of a problem about some units."""
         effort = self.effort(units, seconds)
         answer = maximize(problem.program, problem.objective, effort, self.budget.engine)
         self.spend(units, answer.deterministic_time)
         return answer
 
     def pump(self, program: IntegerProgram, values: IntArray, units: IntArray) -> PumpResult:
-        """A solution near values that are none, for a problem about some units."""
+        """Find a solution near given values, for a problem about some units."""
         pumped = pump(program, values, self.effort(units, self.budget.unit).limit)
         self.spend(units, pumped.deterministic_time)
         return pumped
@@ -84,7 +84,7 @@ class EffortAccount:
     def feasibility_cut(
         self, program: IntegerProgram, variables: IntArray, values: IntArray, units: IntArray
     ) -> LinearConstraints:
-        """Why variables cannot have these values, for a problem about some units; or no rows."""
+        """Find why variables cannot have these values, for a problem about some units."""
         cut = feasibility_cut(
             program, variables, values, self.effort(units, self.budget.unit).limit
         )
@@ -92,19 +92,18 @@ class EffortAccount:
         return cut.rows
 
     def find_feasible(self, program: IntegerProgram, units: IntArray) -> SolveResult:
-        """Any solution of a program, for a problem about some units."""
+        """Find any solution of a program, for a problem about some units."""
         answer = find_feasible(program, self.effort(units, self.budget.unit))
         self.spend(units, answer.deterministic_time)
         return answer
 
 
-def _ignore(_is_done: BoolArray, _distances: Distances) -> None:
-    """Nobody listens."""
+def _ignore(_is_done: BoolArray, _distances: Distances) -> None: ...
 
 
 @dataclass(frozen=True)
 class UnitSearch:
-    """Who keeps the search of a batch, and who hears of it.
+    """The checkpoint of a batch's search, and the receiver of its progress.
 
     Attributes:
         on_done: Hears which units are done, and how far all units have come.
@@ -115,23 +114,23 @@ class UnitSearch:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody looks for more: units that are not done stay undecided."""
+        """Report whether the search has been stopped: unfinished units stay undecided."""
         return self.kept.is_over
 
     def resume(self, state: Arrays) -> None:
-        """Put into arrays what they held when they were kept last; as they are if never."""
+        """Restore arrays from the last checkpoint, if there is one."""
         before = self.kept.load()
         if before is not None and all(before[name].shape == state[name].shape for name in state):
             for name, array in state.items():
                 array[...] = before[name]
 
     def advance(self, state: Arrays, is_done: BoolArray, distances: Distances) -> None:
-        """A part of the search is done.
+        """Record that a part of the search is done.
 
         Args:
             state: All that another attempt needs.
             is_done: For each unit whether nothing is left to do.
-            distances: How far units have come; a bound from `OPEN` on is none.
+            distances: Distances of units so far; a bound from `OPEN` on is none.
         """
         self.kept.save(lambda: state)
         self.on_done(is_done, distances)
