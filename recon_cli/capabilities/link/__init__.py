@@ -1,4 +1,4 @@
-"""Linking records with attackers' files, and guessing without."""
+"""Linking of records with attackers' files, and guessing without links."""
 
 from recon_cli.stage import Stage
 

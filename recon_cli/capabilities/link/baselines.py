@@ -1,9 +1,9 @@
-"""What an attacker can guess without linking: the modal and the proportional guesser.
+"""Guessers without links: the modal and the proportional guesser.
 
 MDG guesses the most frequent value of the geounit for everybody; PRG draws from the geounit's own
-distribution. A reconstruction that does no better tells an attacker nothing. Both are made from
-records (the study took the HDF's) or from published counts; *leave one out* makes the guess for a
-person from everybody else.
+distribution. A reconstruction that does no better gives an attacker nothing. Both use records (the
+study took the HDF's) or published counts; *leave one out* makes the guess for a person from
+everybody else.
 
 See *modal* and *guesser* in docs/glossary.md.
 """
@@ -38,7 +38,7 @@ GainCounts = Mapping[str, Mapping[int, int]]
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """How often each gained value occurs, by geounit.
+    """The frequency of each gained value, by geounit.
 
     Attributes:
         counts: ``unit``, ``gain``, ``n`` (Int64, above zero), sorted, each pair once.
@@ -61,7 +61,7 @@ class ValueCounts:
 
     @cached_property
     def above(self) -> pl.DataFrame:
-        """The counts of the parents, in the columns of ``counts``."""
+        """Return the counts of the parents, with the columns of ``counts``."""
         parent = pl.Series(self.parent)
         return (
             self.counts.with_columns(parent.gather(self.counts["unit"]).alias("unit"))
@@ -72,7 +72,7 @@ class ValueCounts:
 
     @cached_property
     def lent(self) -> ValueCounts:
-        """The same where units without people have those of the parent, or else the mode."""
+        """Give units without people the counts of the parent, or else the mode."""
         empty = np.setdiff1d(np.arange(len(self.geoids)), self.counts["unit"].to_numpy())
         if not len(empty):
             return self
@@ -88,12 +88,12 @@ class ValueCounts:
 
     @property
     def parents(self) -> int:
-        """How many parents there are."""
+        """Return the number of parents."""
         return int(self.parent.max(initial=-1)) + 1
 
     @cached_property
     def modes(self) -> IntArray:
-        """For each unit the modal guess (MDG).
+        """Return the modal guess (MDG) of each unit.
 
         The unit's mode; where two values tie or one person lives alone, the mode of the parent,
         which must have no tie and count two or more; failing that the national one.
@@ -105,10 +105,10 @@ class ValueCounts:
 
 
 def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
-    """Whether each person's gained value is the modal guess of the unit (the study's rule).
+    """Test whether each person's gained value is the modal guess of the unit (the study's rule).
 
-    The rule of `ValueCounts.modes`, ties and people who live alone included: who is not modal is
-    nonmodal.
+    The rule of `ValueCounts.modes`, with ties and people who live alone: people who are not modal
+    are nonmodal.
 
     Args:
         people: ``unit`` and ``gain``.
@@ -118,7 +118,7 @@ def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
 
 
 def most_frequent(counts: Mapping[int, int]) -> int:
-    """The value with the highest count; of several the smallest, of none 0.
+    """Return the value with the highest count; the smallest of several, 0 if there is none.
 
     >>> most_frequent({7: 2, 3: 5, 1: 5}), most_frequent({})
     (1, 0)
@@ -127,7 +127,7 @@ def most_frequent(counts: Mapping[int, int]) -> int:
 
 
 def _mode_of(counts: pl.DataFrame, units: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """For each unit: a most frequent value, how often it occurs, how many tie, people in all."""
+    """Return for each unit: a most frequent value, its count, the number of ties, all people."""
     modes = (
         counts.group_by("unit")
         .agg(
@@ -148,7 +148,7 @@ def _mode_of(counts: pl.DataFrame, units: int) -> tuple[IntArray, IntArray, IntA
 
 
 def modal_guess(values: ValueCounts, records: pl.DataFrame, *, leave_one_out: bool) -> pl.Series:
-    """MDG: a value for every record.
+    """Guess a value for every record by MDG.
 
     Args:
         records: ``unit``, and to leave one out ``gain``, the record's own value.
@@ -165,7 +165,7 @@ def modal_guess(values: ValueCounts, records: pl.DataFrame, *, leave_one_out: bo
 
 
 def modal_without(values: ValueCounts) -> pl.DataFrame:
-    """The modal guess that the others of a unit give for somebody with a certain value.
+    """Return the modal guess from the others of a unit, for a person with a given value.
 
     Returns:
         ``unit, gain, guess``, for every value that occurs in a unit.
@@ -187,7 +187,7 @@ def modal_without(values: ValueCounts) -> pl.DataFrame:
 
 
 def _without_one(cases: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
-    """The counts of each case's unit with one person of the case's value taken away.
+    """Remove one person with the case's value from the counts of each case's unit.
 
     Returns:
         ``unit`` (the case's number), ``gain``, ``n``.
@@ -207,10 +207,10 @@ def _without_one(cases: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
 def proportional_guess(
     values: ValueCounts, records: pl.DataFrame, seed: int, purpose: str, *, leave_one_out: bool
 ) -> pl.Series:
-    """PRG: one draw for every record, in proportion to the unit's values.
+    """Guess by PRG: one draw for every record, in proportion to the unit's values.
 
-    A draw picks a person of the unit and says what he is. Leaving one out, it picks somebody
-    else, and for people who live alone, somebody else of the parent.
+    A draw picks a person of the unit and guesses that person's value. With leave-one-out, it picks
+    somebody else, and for people who live alone, somebody else of the parent.
 
     Args:
         records: ``unit``, and ``exact, binned`` and perhaps ``gain`` and ``id``, which tell records
@@ -232,7 +232,7 @@ def proportional_guess(
 
 
 def _laid_out(counts: pl.DataFrame, units: int) -> tuple[IntArray, IntArray]:
-    """The value of every person, by unit and value, and where each unit's begin; an end more."""
+    """Return every person's value, sorted by unit and value, and the start of each unit's."""
     n = counts["n"].to_numpy()
     totals = np.zeros(units + 1, np.int64)
     np.add.at(totals, counts["unit"].to_numpy() + 1, n)
@@ -252,7 +252,7 @@ def _draw_another(values: ValueCounts, records: pl.DataFrame, chance: FloatArray
 def _pick_another(
     counts: pl.DataFrame, units: int, unit: IntArray, own: IntArray, chance: FloatArray
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Somebody's value in ``unit`` who is not one of those with ``own``; and who lives alone."""
+    """Pick the value of somebody else in ``unit``; return also who lives alone."""
     (people, starts), n = _laid_out(counts, units), counts["n"].to_numpy()
     first = (
         pl.DataFrame({"unit": unit, "gain": own})
@@ -274,11 +274,11 @@ def _pick_another(
 
 
 def expected_correct(values: ValueCounts) -> pl.DataFrame:
-    """How many people of each unit the guessers are right about, on their own source.
+    """Compute how many people of each unit the guessers are right about, on their own source.
 
-    The closed forms: Σ over the people of a unit of the chance that the guess is right. Divided
-    by the people that is the modal share and Σp²; ``_without`` leaves everybody out of the guess
-    about himself.
+    Closed forms: Σ over the people of a unit of the probability of a right guess. Divided by the
+    people these are the modal share and Σp²; ``_without`` leaves each person out of the guess about
+    that person.
 
     Returns:
         ``unit``, ``people`` (Int64), ``modal``, ``proportional``, ``modal_without``,
@@ -305,7 +305,7 @@ def expected_correct(values: ValueCounts) -> pl.DataFrame:
 
 
 def chance_of(values: ValueCounts, people: pl.DataFrame) -> pl.Series:
-    """The chance that PRG says of each person what is true: p of his value in his unit.
+    """Return the probability that PRG is right about each person: p of the value in the unit.
 
     Args:
         people: ``unit`` and ``true_gain`` (null: nothing is true of them, chance 0).
@@ -327,7 +327,7 @@ def count_gains(
     records: Mapping[str, pl.DataFrame],
     margins: PublishedMargins | None,
 ) -> GainCounts:
-    """Count one partition's gained values in every origin that is guessed from.
+    """Count one partition's gained values in every origin that guesses use.
 
     Args:
         records: Origin → its records.
@@ -348,7 +348,7 @@ def count_gains(
 
 
 def with_modes(spec: LinkageSpecification, counts: Iterable[GainCounts]) -> LinkageSpecification:
-    """The specification with the modes over all partitions."""
+    """Add the modes over all partitions to the specification."""
     totals: dict[str, Counter[int]] = {}
     for partition in counts:
         for origin, values in partition.items():

@@ -1,4 +1,4 @@
-"""The files of a linking attack, ready to be matched, and how much of them takes part.
+"""The files of a linking attack, ready for matching, and how many records take part.
 
 All frames here hold the integers of `recon_cli.capabilities.link.key_encoding`.
 
@@ -46,7 +46,7 @@ class DedupedRecords:
 
 
 def with_order(encoder: KeyEncoder, records: pl.DataFrame, seed: int, purpose: str) -> pl.DataFrame:
-    """Add ``order`` (UInt64), a random number that belongs to the record.
+    """Add ``order`` (UInt64), a random number of each record.
 
     Args:
         records: Columns ``unit, exact, binned``, and if there are any ``gain`` and ``id``.
@@ -62,10 +62,10 @@ def with_order(encoder: KeyEncoder, records: pl.DataFrame, seed: int, purpose: s
 
 
 def one_per_id(records: pl.DataFrame) -> DedupedRecords:
-    """Leave one record for each id in a unit.
+    """Keep one record for each id in a unit.
 
     The file's ``keep`` flag decides, or its ``r_keep`` (the lowest), or else ``order``. Then the
-    file's ``r``, where it has one, takes the place of ``order``.
+    file's ``r``, if it has one, replaces ``order``.
 
     Args:
         records: Columns ``unit``, ``id`` (String), ``order``, and which of `FLAGS` there are.
@@ -86,23 +86,23 @@ def one_per_id(records: pl.DataFrame) -> DedupedRecords:
 
 
 def is_set(flag: str) -> pl.Expr:
-    """Whether a flag is 1 or true, in any kind of column; null is not."""
+    """Return whether a flag is 1 or true, in any kind of column; null is not."""
     text = pl.col(flag).cast(pl.String).str.to_lowercase()
     return text.is_in(["1", "1.0", "true"]).fill_null(value=False)
 
 
 def unique_on(records: pl.DataFrame, key: str) -> pl.Series:
-    """Whether no other record has the key (``binned``: unique on block × sex × agebin)."""
+    """Test whether no other record has the key (``binned``: unique on block × sex × agebin)."""
     return records.select(pl.len().over(key) == 1).to_series().alias("unique")
 
 
 @dataclass(frozen=True)
 class AttackerUsage:
-    """Records of an attacker's file, counted; each takes part or is left out for one reason.
+    """Counts of an attacker's records: each takes part or is left out for one reason.
 
     Attributes:
         used: Take part.
-        known: Of them, those whose identifier the truth has.
+        known: Number of these whose identifier the truth has.
         elsewhere: In no geounit of the truth.
         incomplete: Without a value that is linked on.
         without_id: Without an identifier.
@@ -116,11 +116,11 @@ class AttackerUsage:
 
     @property
     def left_out(self) -> int:
-        """Records that do not take part."""
+        """Return the number of records that do not take part."""
         return self.elsewhere + self.incomplete + self.without_id
 
     def check(self, id_column: str, may_leave_out: float) -> None:
-        """Refuse a file that cannot be what it is taken for.
+        """Refuse a file that cannot be what the config states.
 
         Args:
             may_leave_out: Largest share of records that may be left out.
@@ -150,7 +150,7 @@ class AttackerUsage:
 
 
 def add_up_usage(parts: Iterable[AttackerUsage]) -> AttackerUsage:
-    """The usage of a file over all its parts."""
+    """Sum the usage of a file over all its parts."""
     counts = zip(*map(astuple, (AttackerUsage(), *parts)), strict=True)
     return AttackerUsage(*map(sum, counts))
 
@@ -158,7 +158,7 @@ def add_up_usage(parts: Iterable[AttackerUsage]) -> AttackerUsage:
 def count_usage(
     spec: LinkageSpecification, truth: pl.DataFrame, records: pl.DataFrame, name: str
 ) -> AttackerUsage:
-    """Count what one partition of an attacker's file is good for.
+    """Count how the records of one partition of an attacker's file can be used.
 
     Args:
         truth: The geoid column and the identifier.

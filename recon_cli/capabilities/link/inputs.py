@@ -1,4 +1,4 @@
-"""From the section ``link`` to the files of a record linkage and its specification."""
+"""Files and specification of a record linkage, from the section ``link``."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class LinkageInputs:
     """The files of a record linkage.
 
     Attributes:
-        spec: What is linked with what; its modes are not known yet.
+        spec: Specification, without modes so far.
         files: Origins and attackers by name.
-        tables: What guessers from tables may use.
+        tables: Tables that guessers may use.
         may_leave_out: Attacker → largest share of its records that may be left out.
         present: The partitions that each file has records in.
     """
@@ -58,7 +58,7 @@ class LinkageInputs:
     present: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def columns(self, name: str) -> list[str]:
-        """The columns that are read of a file."""
+        """Return the columns to read of a file."""
         spec, release = self.spec, self.spec.release
         needed = [release.geoid_column, *spec.columns]
         for column in spec.columns:
@@ -71,7 +71,7 @@ class LinkageInputs:
         return list(dict.fromkeys(needed))
 
     def read(self, name: str, partition: str, span: Span = EVERYWHERE) -> pl.DataFrame:
-        """A file's records of one partition; none where it has no such partition."""
+        """Read a file's records of one partition; empty if it has no such partition."""
         file = self.files[name]
         if partition in self.present[name]:
             return file.read(partition, self.columns(name), span)
@@ -81,7 +81,7 @@ class LinkageInputs:
     def margins(
         self, work: Path, partition: str, span: Span = EVERYWHERE
     ) -> PublishedMargins | None:
-        """What guessers from published tables know of a partition; None if there are none."""
+        """Read what guessers from published tables know of a partition; None if there are none."""
         if TABLES not in self.spec.used:
             return None
         published = read_published(work, self.spec.release, partition, span)
@@ -186,7 +186,7 @@ def _origins(run: Run, config: Link) -> dict[str, RecordFile]:
 
 
 def _source_file(release: Release, name: str, given: SourceFile) -> RecordFile:
-    """A source with headers and codes of its own."""
+    """Open a source with headers and codes of its own."""
     key = f"link.sources.{name}"
     translation = _translation(release, given, given.columns, key)
     try:
@@ -199,7 +199,7 @@ def _source_file(release: Release, name: str, given: SourceFile) -> RecordFile:
 def _translation(
     release: Release, given: SourceFile, columns: Mapping[str, str], key: str
 ) -> Translation:
-    """The words of a file: those of its layout, and others that the config adds."""
+    """Return the names of a file's columns and codes: its layout's, and those of the config."""
     if given.layout is None:
         return Translation(columns, given.values, given.sheet)
     try:
@@ -213,7 +213,7 @@ def _translation(
 
 
 def _own_name(run: Run) -> str:
-    """``rHDF_bt`` for a reconstruction from block and tract tables."""
+    """Name the reconstruction: ``rHDF_bt`` if from block and tract tables."""
     notes = read_manifest(run.work / "microdata", command="recon reconstruct").notes
     used = [run.release.table_by_name[name] for name in notes["tables"]]
     finest = {run.release.finest_level(table).name for table in used}
@@ -278,5 +278,5 @@ def _attacker_file(release: Release, id_column: str, name: str, given: AttackerF
 
 
 def _under_its_key(name: str, error: Exception) -> str:
-    """A message that may begin with the file's name, with its key in the config."""
+    """Prefix a message about a file with its key in the config."""
     return f"link.attackers.{name}: {str(error).removeprefix(f'{name}: ')}"

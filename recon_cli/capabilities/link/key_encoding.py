@@ -1,13 +1,13 @@
-"""Records as integers: a number for a geounit, one for each set of linking columns, one at random.
+"""Records as integers: a geounit number, one number for each set of columns, and a random one.
 
-Linking compares columns for equality only, so a record is reduced to ``unit`` (the place of its
+Linking compares columns for equality only, so a record is reduced to ``unit`` (the index of its
 geoid among the geounits of the truth), ``exact`` and ``binned`` (unit and keys in one number) and
 ``gain`` (the columns that an attacker gains in one number).
 
-Its random number belongs to the record, not to its place in a file: a hash of a seed, a purpose,
-the geounit and the record's place among those of that geounit when they are sorted by what they
-say. Equal records are interchangeable, so the order of rows, the split into files and the number of
-workers cannot change any result.
+Its random number belongs to the record, not to its position in a file: a hash of a seed, a purpose,
+the geounit and the record's rank among those of that geounit sorted by content. Equal records are
+interchangeable, so the order of rows, the split into files and the number of workers cannot change
+any result.
 
 See *blocking* and *linkage key* in docs/glossary.md.
 """
@@ -66,7 +66,7 @@ class KeyEncoder:
 
     @cached_property
     def near(self) -> Pass | None:
-        """The pass that agreement is counted by with a number off by one, if there is one."""
+        """Return the pass that counts agreement with a number off by one, if there is one."""
         return near_pass(self.release, self.keys)
 
     def encode(
@@ -74,12 +74,12 @@ class KeyEncoder:
     ) -> EncodedRecords:
         """Encode records, leaving out those that nothing can be linked to.
 
-        A record is incomplete when a binned key, or with ``gains`` a gained value, is null.
+        A record is incomplete if a binned key, or with ``gains`` a gained value, is null.
 
         Args:
             records: The unit's geoid and the features, or recodes that stand for them.
-            name: What messages call the file.
-            gains: Whether the columns that are gained are there, and needed.
+            name: Name of the file in messages.
+            gains: Require and encode the columns that are gained.
             keep: Further columns to pass on.
 
         Raises:
@@ -109,7 +109,7 @@ class KeyEncoder:
         return EncodedRecords(known, left_out)
 
     def places(self, level: Level) -> pl.Series:
-        """For each of `geoids` the number of the geounit of ``level`` that encloses it (Int64)."""
+        """Return for each of `geoids` the index of the enclosing geounit of ``level`` (Int64)."""
         return enclosing_places(self.geoids, level)
 
     def _encode_pass(
@@ -125,7 +125,7 @@ class KeyEncoder:
         return packed
 
     def units(self, records: pl.DataFrame, name: str) -> pl.Series:
-        """The number of every record's geounit (Int32); null outside those of the truth.
+        """Return the index of every record's geounit (Int32); null outside those of the truth.
 
         Raises:
             SourceError: There is no column with geoids.
@@ -140,16 +140,16 @@ class KeyEncoder:
         )
 
     def pack(self, records: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Series:
-        """Several columns as one number (Int64); null where one of them is."""
+        """Pack several columns into one number (Int64); null if one of them is."""
         return pack_columns(self.release, records, columns, name)
 
     def gain_counts(
         self, records: pl.DataFrame, name: str, people: pl.Series | None = None
     ) -> dict[int, int]:
-        """Packed gained value → how many people have it; nulls are not counted.
+        """Count the people of each packed gained value; nulls are not counted.
 
         Args:
-            people: How many people each row counts; default one.
+            people: Number of people of each row; default one.
         """
         values = self.pack(records, self.keys.gains, name)
         if people is None:
@@ -159,12 +159,12 @@ class KeyEncoder:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """How many values each packed number can take within a unit."""
+        """Return the number of values of each packed number within a unit."""
         sets = {"exact": self.keys.exact, "binned": self.keys.binned, "gain": self.keys.gains}
         return {name: math.prod(map(self._size, columns)) for name, columns in sets.items()}
 
     def unpack(self, numbers: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
-        """The columns that were packed into ``numbers``, as a release's records show them.
+        """Unpack columns from ``numbers``, with the release's values.
 
         Args:
             numbers: Null gives nulls; of ``exact`` and ``binned`` the unit is ignored.
@@ -183,7 +183,7 @@ class KeyEncoder:
 
 
 def enclosing_places(geoids: pl.Series, level: Level) -> pl.Series:
-    """For each geoid the number of the geounit of ``level`` that encloses it (Int64)."""
+    """Return for each geoid the index of the enclosing geounit of ``level`` (Int64)."""
     enclosing = level.enclosing(geoids)
     names = enclosing.unique().sort()
     numbers = pl.Series(range(len(names)), dtype=pl.Int64)
@@ -193,7 +193,7 @@ def enclosing_places(geoids: pl.Series, level: Level) -> pl.Series:
 def pack_columns(
     release: Release, records: pl.DataFrame, columns: Sequence[str], name: str
 ) -> pl.Series:
-    """Several columns as one number (Int64); null where one of them is.
+    """Pack several columns into one number (Int64); null if one of them is.
 
     Raises:
         SourceError: See `column_codes`.
@@ -218,10 +218,10 @@ def require(records: pl.DataFrame, columns: Sequence[str], name: str) -> None:
 
 
 def column_codes(release: Release, records: pl.DataFrame, column: str, name: str) -> pl.Series:
-    """The place of every record's value among the values of a feature or recode.
+    """Return the index of every record's value among the values of a feature or recode.
 
-    A recode is worked out from its feature; its own column is used where there is no feature. A
-    multi-select feature may also come as one column of 0 and 1 for each option.
+    A recode is computed from its feature; its own column is used if there is no feature. A
+    multi-select feature may also be one column of 0 and 1 for each option.
 
     Returns:
         Int64; null where the value is null.
@@ -263,7 +263,7 @@ def _feature_column(records: pl.DataFrame, feature: Feature) -> pl.Series | None
 
 
 def _codes(column: pl.Series, values: tuple[Value, ...]) -> pl.Series:
-    """The place of every record's value among ``values``; null where it is none of them."""
+    """Return the index of every record's value among ``values``; null if it is none of them."""
     dtype = column_dtype(values)
     return _plain(column, dtype).replace_strict(
         pl.Series(list(values), dtype=dtype),
@@ -274,7 +274,7 @@ def _codes(column: pl.Series, values: tuple[Value, ...]) -> pl.Series:
 
 
 def _places(column: pl.Series, values: tuple[Value, ...], name: str) -> pl.Series:
-    """Likewise, but a value that is none of them is refused."""
+    """Return the index of every record's value among ``values``; refuse others."""
     codes = _codes(column, values)
     unknown = column.is_not_null() & codes.is_null()
     if unknown.any():
@@ -290,7 +290,7 @@ def _places(column: pl.Series, values: tuple[Value, ...], name: str) -> pl.Serie
 
 
 def _plain(column: pl.Series, dtype: type[pl.DataType]) -> pl.Series:
-    """The column in the schema's own type; null where that cannot be."""
+    """Cast the column to the schema's own type; null where that is impossible."""
     if dtype == pl.Boolean and column.dtype != pl.Boolean:
         text = column.cast(pl.String).str.to_lowercase()
         return text.replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean)
@@ -300,7 +300,7 @@ def _plain(column: pl.Series, dtype: type[pl.DataType]) -> pl.Series:
 
 
 def unit_salts(geoids: Sequence[str], seed: int, purpose: str) -> WordArray:
-    """One 64-bit number for each geounit, seed and purpose.
+    """Return a 64-bit number for each geounit, seed and purpose.
 
     >>> unit_salts(["a"], 1, "x") == unit_salts(["b", "a"], 1, "x")[1:]
     array([ True])
@@ -315,7 +315,7 @@ def unit_salts(geoids: Sequence[str], seed: int, purpose: str) -> WordArray:
 
 
 def place_in_unit(records: pl.DataFrame, unit: str, identity: Sequence[str]) -> pl.Series:
-    """The place of every record within its unit, once sorted by ``identity``.
+    """Return the rank of every record within its unit, sorted by ``identity``.
 
     Args:
         identity: Columns that tell records apart; records equal in all of them are equal.
@@ -335,7 +335,7 @@ def place_in_unit(records: pl.DataFrame, unit: str, identity: Sequence[str]) -> 
 
 
 def record_hashes(salts: WordArray, places: npt.NDArray[np.int64]) -> WordArray:
-    """One 64-bit number for each record: its unit's salt and its place, mixed (splitmix64)."""
+    """Return a 64-bit number for each record: its unit's salt and its rank, mixed (splitmix64)."""
     with np.errstate(over="ignore"):
         mixed: WordArray = salts + (places.astype(np.uint64) + np.uint64(1)) * _GOLDEN
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -345,5 +345,5 @@ def record_hashes(salts: WordArray, places: npt.NDArray[np.int64]) -> WordArray:
 
 
 def uniform(numbers: WordArray) -> npt.NDArray[np.float64]:
-    """Hashes as numbers in [0, 1)."""
+    """Convert hashes to numbers in [0, 1)."""
     return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53

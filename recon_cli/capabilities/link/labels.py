@@ -1,4 +1,4 @@
-"""Say of the files and guessers of a linkage what they are."""
+"""Descriptions of the files and guessers of a linkage."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from recon_cli.store.manifest import MANIFEST
 
 
 def file_labels(links: Manifest, own: str | None) -> dict[str, str]:
-    """Names that the program gives files and guessers by itself → what they are.
+    """Map the default names of files and guessers to descriptions.
 
-    Who gave other names reads those.
+    Names given by the user need none.
 
     Args:
-        links: Of ``links/``: its notes name sources, guessers and attackers.
+        links: Manifest of ``links/``: its notes name sources, guessers and attackers.
         own: The source that is the work folder's ``microdata/``, if one is.
     """
     given = {CEF: "the truth", HDF: "the tabulated records", CEF_ATKR: "the truth's own list"}
@@ -31,13 +31,13 @@ def file_labels(links: Manifest, own: str | None) -> dict[str, str]:
 
 
 def with_labels(run: Run, links: Manifest, names: Iterable[str]) -> str:
-    """Names in a list, each after what it is: ``the truth (CEF), LIST``.
+    """List names, each after its description: ``the truth (CEF), LIST``.
 
-    Where the study is compared with, its names are enough.
+    Where results are compared with the study, its names are enough.
 
     Args:
-        links: Of ``links/``.
-        names: Of sources, guessers or attackers' files.
+        links: Manifest of ``links/``.
+        names: Names of sources, guessers or attackers' files.
     """
     labels: dict[str, str] = {}
     if not words_of_run(run).is_study:

@@ -1,12 +1,12 @@
-"""Putative and confirmed links (section 5 of the 2010 study), and what they add up to.
+"""Putative and confirmed links (section 5 of the 2010 study), and their totals.
 
 *Putative*: a record of an attacker file is matched with one of a source on unit and keys; the
-attacker gains the source's values. *Confirmed*: the truth has a record with that unit, id, keys
-and gained values. Because ids are unique in a unit on both sides, the second match is a look-up.
+attacker gains the source's values. *Confirmed*: the truth has a record with that unit, id, keys and
+gained values. Because ids are unique in a unit on both sides, the second match is a look-up.
 
-Which of several equal records are paired is chance; how many records with one value of a key are
-paired with how many with another is not. So the chance that an attacker's record gets a link that
-is right follows from counts, Eq. (ties) of docs/method.md.
+Which of several equal records are paired is random; how many records with one value of a key are
+paired with how many with another is not. So the probability that an attacker's record gets a right
+link follows from counts, Eq. (ties) of docs/method.md.
 
 See *putative* and *confirmed* in docs/glossary.md.
 """
@@ -31,36 +31,36 @@ NO_CHANCES = pl.DataFrame(schema={"pass": pl.String, "attacker": pl.UInt32, "cha
 
 @dataclass(frozen=True)
 class TrueColumns:
-    """Names of the columns with what is true of attackers' records in places of one level."""
+    """Names of the columns with the truth about attackers' records, for places of one level."""
 
     place: Level
 
     @property
     def true(self) -> str:
-        """Whether the truth has the record's person there."""
+        """Return the column of whether the truth has the record's person there."""
         return f"true {self.place.name}"
 
     @property
     def gain(self) -> str:
-        """The person's gained value; null where there is none."""
+        """Return the column of the person's gained value; null if unknown."""
         return f"true_gain {self.place.name}"
 
     @property
     def unit(self) -> str:
-        """The person's unit; likewise."""
+        """Return the column of the person's unit; null if unknown."""
         return f"true_unit {self.place.name}"
 
 
 def attach_truth(attackers: pl.DataFrame, truth: pl.DataFrame, encoder: KeyEncoder) -> pl.DataFrame:
-    """Add what the truth says of every attacker record, found by place and id.
+    """Add the truth about every attacker record, found by place and id.
 
-    A record is *true* in a place when the truth has somebody there with its id whom one of the
-    passes that look no farther would pair with it: in units, with the study's passes, somebody
-    with its binned keys. Only a link to a true record can be confirmed. Of several people with
-    one id in a larger place the one in the record's own unit counts, else the first.
+    A record is *true* in a place if the truth has somebody there with its id whom one of the passes
+    that look no farther would pair with it: in units, with the study's passes, somebody with its
+    binned keys. Only a link to a true record can be confirmed. Of several people with one id in a
+    larger place the one in the record's own unit counts, else the first.
 
-    Whether a record's person is modal and unique is known by unit and id alone, as the study has
-    it (Tables 10, 13, 14, 16 and 17), whatever sex and age the attacker believes.
+    Whether a record's person is modal and unique is known by unit and id alone, as in the study
+    (Tables 10, 13, 14, 16 and 17), whatever sex and age the attacker assumes.
 
     Args:
         attackers: ``unit, id`` and the keys of the passes.
@@ -106,7 +106,7 @@ def _true_columns(
 
 
 def _would_pair(each: Pass) -> pl.Expr:
-    """Whether a record and the person found with its id agree as the pass asks."""
+    """Return whether a record and the person with its id agree as the pass requires."""
     agree = pl.col(each.key) == pl.col(f"_{each.key}")
     if each.number is None:
         return agree
@@ -117,9 +117,10 @@ def _would_pair(each: Pass) -> pl.Expr:
 def confirmed_chances(
     pairs: pl.DataFrame, source: pl.DataFrame, attackers: pl.DataFrame, passes: Sequence[Pass]
 ) -> pl.DataFrame:
-    """The chance of every attacker record that a pass confirms a link to it: Eq. (ties).
+    """Compute the probability that a pass confirms a link of each attacker record: Eq. (ties).
 
-    Over the ties of that pass; who is left for it is as the earlier passes left it.
+    The probability is over the ties of that pass; its candidates are those that earlier passes
+    left.
 
     Args:
         pairs: As from `recon_cli.capabilities.link.links.putative_links`.
@@ -170,7 +171,7 @@ def confirmed_chances(
 
 
 def _classed(records: pl.DataFrame, each: Pass, row: str) -> pl.DataFrame:
-    """``row``, ``key``, ``class`` (what the pass tells apart within a key) and ``gain``."""
+    """Return ``row``, ``key``, ``class`` (distinguished by the pass within a key) and ``gain``."""
     told_apart = pl.lit(0, pl.Int64) if each.number is None else pl.col(each.number)
     return (
         records.with_row_index(row)
@@ -186,7 +187,7 @@ def putative_links(
 
     Args:
         source: The key columns of the passes, and ``order``.
-        attackers: Likewise; another order than the source's.
+        attackers: Records of the attacker; in another order than the source's.
 
     Returns:
         ``source`` and ``attacker``, row numbers in the two, and ``pass``.
@@ -198,11 +199,11 @@ def putative_links(
 def gained_values(
     pairs: pl.DataFrame, gain: pl.Series, attackers: pl.DataFrame, passes: Sequence[Pass]
 ) -> pl.DataFrame:
-    """What the pairs say of the attackers' people, and whether that is so.
+    """Return the gained values of the attackers' people, and whether they are true.
 
     Args:
         pairs: As from `putative_links`.
-        gain: Of each pair the ``gain``; sources that differ in nothing else share pairs.
+        gain: The ``gain`` of each pair; sources that differ in nothing else share pairs.
         attackers: ``unit, id, exact, binned, modal, unique`` and the `TrueColumns`.
 
     Returns:
@@ -298,11 +299,11 @@ def count_links_by_pass(
 def count_agreement(
     left: pl.DataFrame, right: pl.DataFrame, near: Pass | None = None
 ) -> pl.DataFrame:
-    """How many records of two files agree on unit, keys and gains (Algorithm 1's counts).
+    """Count records of two files that agree on unit, keys and gains (counts of Algorithm 1).
 
     Args:
         left: ``unit, exact, binned, gain``, and the columns of ``near``.
-        right: Likewise.
+        right: Records of the other file.
         near: With a number that may be off by one, see `near_pass`.
 
     Returns:
@@ -329,7 +330,7 @@ def count_agreement(
 
 
 def _count_near(left: pl.DataFrame, right: pl.DataFrame, near: Pass | None) -> pl.DataFrame:
-    """Pairs by unit, ``near``, whose number is off by no more than the pass allows."""
+    """Count pairs by unit, ``near``, whose number differs by no more than the pass allows."""
     if near is None or near.number is None:
         return pl.DataFrame(schema={"unit": pl.Int32, "near": pl.Int64})
     keys = Keys((near.key, "gain"), near.number, near.within)

@@ -1,9 +1,9 @@
-"""Matching records one to one: Algorithm 1 of the 2010 study, as sorts and joins.
+"""One-to-one matching of records: Algorithm 1 of the 2010 study, as sorts and joins.
 
-The study walks through two lists of a block and strikes out every pair it finds, first on the
-exact keys, then what is left on the binned ones. With a random order within each key, striking
-out pairs is the same as joining the first, second, third … record of a key on one side with the
-first, second, third … on the other.
+The study walks through two lists of a block and strikes out every pair it finds, first on the exact
+keys, then the rest on the binned ones. With a random order within each key, striking out pairs is
+the same as joining the first, second, third … record of a key on one side with the first, second,
+third … on the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import polars as pl
 
 @dataclass(frozen=True)
 class Keys:
-    """What both records of a pair must have.
+    """The columns on which both records of a pair agree.
 
     Attributes:
         near: A column of integers in which they may differ.
@@ -30,7 +30,7 @@ class Keys:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All of them."""
+        """Return all columns."""
         return tuple(self.same) if self.near is None else (*self.same, self.near)
 
 
@@ -43,17 +43,17 @@ def match(
 ) -> pl.DataFrame:
     """Pair the records of two files, without replacement (Algorithms 1–4).
 
-    A record that a pass has paired is out of the later passes. A record with a null in a pass's
-    columns is not paired in it. The number of pairs depends on the columns alone; which of
-    several equal candidates are paired depends on ``order`` alone, never on the order of rows,
-    as long as ``order`` has no ties between records that differ.
+    A record paired in one pass is excluded from later ones. A record with a null in a pass's
+    columns is not paired in it. The number of pairs depends on the columns alone; which of several
+    equal candidates are paired depends on ``order`` alone, never on the order of rows, as long as
+    ``order`` has no ties between records that differ.
 
-    Where values may differ, each pass makes as many pairs as can be made: in rising order the
-    lowest record is paired with the lowest that it can be, and is left where there is none.
+    If values may differ, each pass makes as many pairs as possible: in ascending order the lowest
+    record is paired with the lowest candidate, and is skipped if there is none.
 
     Args:
         left: Records with the columns of every pass and ``order``.
-        right: Likewise.
+        right: Records of the other file.
         passes: In the order they are made.
         order: Column that ranks equal candidates, lowest first.
 
@@ -76,14 +76,14 @@ def match(
 
 
 def count_matches(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """How many pairs one pass makes, which takes no pairing: the smaller of the two counts.
+    """Count the pairs of one pass without pairing: the smaller of the two counts.
 
-    When the keys of a first pass determine those of a second, the two passes together make as
-    many pairs as the second makes alone, so two calls give the counts of `match`.
+    If the keys of a first pass determine those of a second, the two passes together make as many
+    pairs as the second makes alone, so two calls give the counts of `match`.
 
     Args:
         left: Records with the columns ``keys``.
-        right: Likewise.
+        right: Records of the other file.
         keys: The first is what the result is counted by, the geounit.
 
     Returns:
@@ -98,7 +98,7 @@ def count_matches(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) 
 
 
 def _pairs(left: pl.DataFrame, right: pl.DataFrame, keys: Keys, order: str) -> pl.DataFrame:
-    """The pairs of one pass: ``left``, ``right``."""
+    """Return the pairs of one pass: ``left``, ``right``."""
     if keys.near is not None:
         return _near_pairs(left, right, keys, order)
     return _ranked(left, "left", keys.same, order).join(
@@ -107,9 +107,9 @@ def _pairs(left: pl.DataFrame, right: pl.DataFrame, keys: Keys, order: str) -> p
 
 
 def _near_pairs(left: pl.DataFrame, right: pl.DataFrame, keys: Keys, order: str) -> pl.DataFrame:
-    """Most pairs, with two pointers in each group of records that are the same.
+    """Return the most pairs possible, with two pointers in each group of equal records.
 
-    All groups take a step at a time: as many steps as the largest group has records.
+    All groups advance one step at a time: as many steps as the largest group has records.
     """
     columns, near = keys.columns, keys.columns[-1]
     ours, theirs = (side.drop_nulls(columns).sort(*columns, order) for side in (left, right))
@@ -134,7 +134,7 @@ def _near_pairs(left: pl.DataFrame, right: pl.DataFrame, keys: Keys, order: str)
 
 
 def _extents(ordered: pl.DataFrame, same: Sequence[str]) -> pl.DataFrame:
-    """Where the records of each group begin and end: ``same``, ``start``, ``end`` (Int64)."""
+    """Return where the records of each group start and end: ``same``, ``start``, ``end``."""
     return (
         ordered.with_columns(_row=pl.int_range(pl.len(), dtype=pl.Int64))
         .group_by(list(same), maintain_order=True)
@@ -147,7 +147,7 @@ def _counted(records: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _ranked(records: pl.DataFrame, row: str, keys: Sequence[str], order: str) -> pl.DataFrame:
-    """The records that have the keys, each with its place among those with the same ones."""
+    """Return the records that have the keys, each with its rank among those with the same keys."""
     place = pl.int_range(pl.len(), dtype=pl.Int64)
     is_first = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
     first = pl.when(is_first | (place == 0)).then(place).forward_fill()

@@ -1,9 +1,9 @@
 """``link:`` who is matched with whom, and on what.
 
-Within a block records match on exact keys first, then on the binned ones, each at most once.
-The attacker gains the source's values; the link is confirmed when the truth has the person
-with those values there. Writes links/ (one row per putative match), and the counts that
-`recon score` makes tables of.
+Within a block records match on exact keys first, then on the binned ones, each at most once. The
+attacker gains the source's values; the link is confirmed when the truth has the person with those
+values there. Writes links/ (one row per putative match), and the counts that `recon score` makes
+tables of.
 
 Example:
   recon link -c al.yaml
@@ -42,7 +42,7 @@ class SourceFile(ConfigModel):
         columns: Header in the file → column of the release, where they differ.
         values: Column of the release → code in the file → value of the release, or null for one
             that says nothing.
-        sheet: Of a workbook: the name of the sheet.
+        sheet: Name of a workbook's sheet.
     """
 
     path: ConfigPath
@@ -63,7 +63,7 @@ class AttackerFile(SourceFile):
         columns: Header in the file → column of the release, where they differ.
         values: Column of the release → code in the file → value of the release, or null for one
             that says nothing.
-        sheet: Of a workbook: the name of the sheet.
+        sheet: Name of a workbook's sheet.
         id: Header of the column with a person's identifier; default ``link.id``.
         may_leave_out: Largest share of its records that may be left out. More is an error: codes
             or ids may be others than those of the truth.
@@ -74,14 +74,14 @@ class AttackerFile(SourceFile):
 
 
 def _attacker(value: object) -> object:
-    """``cef`` is no file; a path alone is a file with the release's own columns and values."""
+    """Treat a path alone as a file with the release's own columns; ``cef`` is no file."""
     if value == FROM_CEF:
         return None
     return value if isinstance(value, dict) else {"path": value}
 
 
 def _source(value: object) -> object:
-    """``microdata`` is no file; a path alone is one with the release's own columns and values."""
+    """Treat a path alone as a file with the release's own columns; ``microdata`` is no file."""
     if value == OWN_MICRODATA:
         return None
     return value if isinstance(value, dict) else {"path": value}

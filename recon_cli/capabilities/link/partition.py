@@ -66,7 +66,7 @@ AGREEMENT: _Schema = {
 
 @dataclass(frozen=True)
 class LinkageCounts:
-    """What came of one partition; every frame has the release's geoid column first.
+    """The result of one partition; every frame has the release's geoid column first.
 
     Attributes:
         targets: Attacker records, by attacker, modal and unique (`TARGETS`).
@@ -147,7 +147,7 @@ class PartitionLinkage:
 
     @property
     def no_links(self) -> pl.DataFrame:
-        """An empty frame with the columns of links."""
+        """Return an empty frame with the columns of links."""
         spec = self.spec
         columns = dict.fromkeys((*spec.keys.exact, *spec.keys.binned, *spec.keys.gains))
         schema: _Schema = {
@@ -164,7 +164,7 @@ class PartitionLinkage:
 
     @cached_property
     def encoder(self) -> KeyEncoder:
-        """For the geounits that the truth has people in."""
+        """Return the encoder for the geounits where the truth has people."""
         spec = self.spec
         raw, column = self.records[spec.truth], spec.release.geoid_column
         require(raw, (column,), spec.truth)
@@ -177,7 +177,7 @@ class PartitionLinkage:
 
     @cached_property
     def truth(self) -> pl.DataFrame:
-        """Everybody: ``unit, exact, binned, gain, modal, unique, order``, the id and its flags."""
+        """Return everybody: ``unit, exact, binned, gain, modal, unique, order``, id and flags."""
         spec, raw = self.spec, self.records[self.spec.truth]
         keep = self._id_columns(raw, spec.truth) if spec.attackers else []
         if spec.data_defined is not None:
@@ -195,13 +195,13 @@ class PartitionLinkage:
 
     @property
     def defined(self) -> pl.DataFrame:
-        """The truth's data-defined records; all, if it does not say which are."""
+        """Return the truth's data-defined records; all, if it has no such flag."""
         flag = self.spec.data_defined
         return self.truth if flag is None else self.truth.filter(is_set(flag))
 
     @cached_property
     def linkable(self) -> pl.DataFrame:
-        """The truth's records that can be linked: data-defined, one for each id."""
+        """Return the truth's records that can be linked: data-defined, one for each id."""
         name, people = self.spec.truth, self.defined
         self._leave_out(name, {"not data-defined": self.truth.height - people.height})
         deduped = one_per_id(people)
@@ -209,7 +209,7 @@ class PartitionLinkage:
         return deduped.records
 
     def _attacker(self, name: str) -> pl.DataFrame:
-        """An attacker file, one record for each id in a unit, with what is true of them."""
+        """Read an attacker file, one record for each id in a unit, with the truth about them."""
         if name in self.spec.from_truth:
             columns = [*self._key_columns, "id", "order"]
             return attach_truth(self.linkable.select(columns), self.linkable, self.encoder)
@@ -222,7 +222,7 @@ class PartitionLinkage:
         return attach_truth(deduped.records, self.linkable, self.encoder)
 
     def _people(self, origin: str) -> pl.DataFrame:
-        """A source's records: the keys, ``order`` and, but for `TABLES`, ``gain``."""
+        """Read a source's records: the keys, ``order`` and, except for `TABLES`, ``gain``."""
         near = self.encoder.near
         with_gains = [*(() if near is None else near.key_columns), "gain"]
         columns = [*self._key_columns, *([] if origin == TABLES else with_gains)]
@@ -279,7 +279,7 @@ class PartitionLinkage:
     def _guess_away(
         self, guesser: Guesser, guess: pl.Series, pairs: pl.DataFrame, attackers: pl.DataFrame
     ) -> pl.Series:
-        """A guesser's gains of pairs: in passes beyond the unit he guesses for the attacker's."""
+        """Return a guesser's gains of pairs; beyond the unit it guesses for the attacker's unit."""
         values = self._value_counts(guesser.origin).lent
         if guesser.kind == "modal":
             by_attacker = modal_guess(values, attackers, leave_one_out=False)
@@ -292,7 +292,7 @@ class PartitionLinkage:
         return by_attacker.gather(pairs["attacker"]).zip_with(is_away, guess)
 
     def _beside(self, links: pl.DataFrame) -> pl.DataFrame:
-        """Links, with what the usual guessers would get right of them."""
+        """Add to links what the usual guessers would get right."""
         modal, proportional = self.spec.beside
         right = {"modal_confirmed": pl.lit(None), "proportional_confirmed": pl.lit(None)}
         if modal is not None:
@@ -312,7 +312,7 @@ class PartitionLinkage:
         return proportional_guess(values, people, self.spec.seed, purpose, leave_one_out=without)
 
     def _value_counts(self, origin: str, people: pl.DataFrame | None = None) -> ValueCounts:
-        """How often each gained value occurs in an origin, by unit; its people if they are read."""
+        """Count each gained value in an origin, by unit; with its people if they were read."""
         if origin not in self._values:
             if origin == TABLES:
                 counts = self._published()
@@ -340,7 +340,7 @@ class PartitionLinkage:
         return counts.drop_nulls("unit")
 
     def _decoded(self, links: pl.DataFrame) -> pl.DataFrame:
-        """Links in the columns of the release."""
+        """Decode links to the columns of the release."""
         spec, encoder = self.spec, self.encoder
         columns = [
             links["id"].alias(spec.id),
@@ -356,18 +356,18 @@ class PartitionLinkage:
 
     @property
     def _key_columns(self) -> list[str]:
-        """What records are linked by."""
+        """Return the columns that records are linked by."""
         own = (column for each in self.spec.own_passes for column in each.key_columns)
         return ["unit", "exact", "binned", *own]
 
     @property
     def _same_unit(self) -> list[str]:
-        """The column of links that says so, where passes look beyond the unit."""
+        """Return the link column that marks equal units, if passes look beyond the unit."""
         unit = self.spec.release.geography.unit
         return [f"same_{unit.name}"] if self.spec.looks_beyond_units else []
 
     def _units(self) -> pl.DataFrame:
-        """Every unit's people and closed forms (`LinkageCounts.truth`)."""
+        """Return every unit's people and closed forms (`LinkageCounts.truth`)."""
         unique, nonmodal = pl.col("unique"), ~pl.col("modal")
         units = self.truth.group_by("unit").agg(
             pl.len().cast(pl.Int32).alias("population"),
@@ -390,7 +390,7 @@ class PartitionLinkage:
     def _by_geoid(
         self, frames: Sequence[pl.DataFrame], schema: Mapping[str, pl.DataType | type[pl.DataType]]
     ) -> pl.DataFrame:
-        """Frames by unit as one frame by geoid, sorted."""
+        """Combine frames by unit into one frame by geoid, sorted."""
         column = self.spec.release.geoid_column
         if not frames:
             return pl.DataFrame(schema={column: pl.String, **schema})

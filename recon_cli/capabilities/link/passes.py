@@ -1,10 +1,10 @@
-"""Passes of a linkage: what both records of a pair share, in which place, and what may differ.
+"""Passes of a linkage: the columns that both records share, in which place, with which tolerance.
 
-Record linkage goes from strict to lax: who is paired in one pass takes no part in the next. Passes
+Record linkage goes from strict to lax: records paired in one pass take no part in the next. Passes
 are named, or made of weights of agreement (Fellegi and Sunter, 1969) with the user's own m and u:
-how strongly two records agree is a sum over comparisons, and who links greedily, one to one, takes
-the pairs with the largest sum first, one pass for each way to agree. m and u are given, not
-estimated: place, sex and age alone do not identify the two kinds of pairs.
+the weight of a pair is a sum over comparisons, and greedy one-to-one linking takes the pairs with
+the largest sum first, one pass for each way to agree. m and u are given, not estimated: place, sex
+and age alone do not identify the two kinds of pairs.
 
 See *pass*, *m and u* in docs/glossary.md.
 """
@@ -28,7 +28,7 @@ class Pass:
     """One pass.
 
     Attributes:
-        name: What results call it.
+        name: Name in results.
         place: Level of the geounit that both records lie in.
         same: Features and recodes that they share.
         near: Feature whose values may differ.
@@ -51,7 +51,7 @@ class Pass:
     def of(
         cls, release: Release, name: str, same: Sequence[str], within: Mapping[str, int]
     ) -> Pass:
-        """A pass by what both records share, a level of geounits among it.
+        """Make a pass from the columns that both records share, including a level of geounits.
 
         Raises:
             ConfigError: Not one level is named, or two features may differ.
@@ -73,21 +73,21 @@ class Pass:
 
     @property
     def number(self) -> str | None:
-        """Column of encoded records with the value that may differ."""
+        """Return the column of encoded records with the value that may differ."""
         return None if self.near is None else f"near {self.name}"
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """The columns of encoded records that it looks at."""
+        """Return the columns of encoded records that it uses."""
         return (self.key,) if self.number is None else (self.key, self.number)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The features and recodes that it looks at."""
+        """Return the features and recodes that it uses."""
         return self.same if self.near is None else (*self.same, self.near)
 
     def check(self, release: Release, keys: AttackKeys) -> None:
-        """Refuse what cannot be linked on.
+        """Refuse columns that cannot be linked on.
 
         Raises:
             ConfigError: The place is coarser than the partitions, a column is unknown or of no
@@ -136,7 +136,7 @@ def near_pass(release: Release, keys: AttackKeys) -> Pass | None:
 
 
 def default_passes(release: Release, keys: AttackKeys) -> tuple[Pass, Pass]:
-    """The two of the 2010 study: *exact*, then *binned*, in units."""
+    """Return the two passes of the 2010 study: *exact*, then *binned*, in units."""
     unit = release.geography.unit
     return (
         Pass("exact", unit, keys.exact, key="exact"),
@@ -145,12 +145,12 @@ def default_passes(release: Release, keys: AttackKeys) -> tuple[Pass, Pass]:
 
 
 def places_of(passes: Sequence[Pass]) -> tuple[Level, ...]:
-    """The levels that passes look in, finest first."""
+    """Return the levels of the passes, finest first."""
     return tuple(sorted({each.place for each in passes}, key=lambda place: -place.rank))
 
 
 def looking_no_farther(passes: Sequence[Pass], place: Level) -> tuple[Pass, ...]:
-    """The passes whose places lie in those of level ``place``."""
+    """Return the passes whose places lie in those of level ``place``."""
     return tuple(each for each in passes if place.encloses(each.place))
 
 
@@ -160,8 +160,8 @@ class Agreement:
 
     Attributes:
         same: A level of geounits, features, recodes that they share.
-        m: How often two records of one person agree so, and in no stricter way.
-        u: How often two records of different people do.
+        m: Probability that two records of one person agree so, and in no stricter way.
+        u: Probability that two records of different people do.
         within: A feature in which they may differ, and by how much.
     """
 
@@ -172,22 +172,22 @@ class Agreement:
 
     @property
     def weight(self) -> float:
-        """What it adds, in bits."""
+        """Return its weight in bits."""
         return -math.inf if self.m == 0 else math.log2(self.m / self.u)
 
     @property
     def name(self) -> str:
-        """In a few words."""
+        """Return a short name."""
         return " ".join((*self.same, *(f"{name}±{by}" for name, by in self.within.items())))
 
 
 def passes_by_weight(
     release: Release, comparisons: Mapping[str, Sequence[Agreement]], at_least: float
 ) -> tuple[Pass, ...]:
-    """The ways to agree that weigh enough, by falling weight: Eq. (weight).
+    """Make passes from the ways to agree with enough weight, by descending weight: Eq. (weight).
 
-    A pass with a smaller weight meets only pairs that no pass before could make, so each of its
-    pairs agrees as it says and in no stricter way.
+    A pass with a smaller weight only meets pairs that no earlier pass could make, so each of its
+    pairs agrees in this way and in no stricter one.
 
     Args:
         comparisons: By name the ways to agree, from strict to lax; not to agree is what is left
@@ -220,7 +220,7 @@ def passes_by_weight(
 
 
 def _disagreement(name: str, ways: Sequence[Agreement]) -> Agreement:
-    """What is left when two records agree in none of the ways."""
+    """Return the agreement for two records that agree in none of the ways."""
     m, u = (1 - math.fsum(shares) for shares in zip(*((w.m, w.u) for w in ways), strict=True))
     if min(m, u) < -_ROUNDING:
         raise ConfigError(f"weights.compare.{name}: m and u add up to no more than 1 each")

@@ -1,7 +1,7 @@
-"""Margins read off published tables: exact counts by a few columns, without a solver.
+"""Margins from published tables: exact counts by a few columns, without a solver.
 
-The study's P8 and P9 together give every block's people by race and ethnicity, P12 and P14 by
-sex and binned age. Which tables determine which columns is worked out from the release schema.
+The study's P8 and P9 together determine every block's people by race and ethnicity, P12 and P14 by
+sex and binned age. The tables that determine given columns follow from the release schema.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TINY = 1e-9
 
 @dataclass(frozen=True)
 class PublishedMargins:
-    """What guessers know of one partition who have its published tables and nothing else.
+    """The knowledge of guessers who have a partition's published tables and nothing else.
 
     Attributes:
         tables: Those that guessers may use.
@@ -40,23 +40,23 @@ class PublishedMargins:
 
     @cached_property
     def gains(self) -> pl.DataFrame:
-        """The release's geoid column, the gained columns and ``n``; see `published_margin`."""
+        """Return the geoid column, the gained columns and ``n``; see `published_margin`."""
         margin = published_margin(self.release, self.published, self.tables, self.keys.gains)
         return margin.rename({"geoid": self.release.geoid_column})
 
     @cached_property
     def records(self) -> pl.DataFrame:
-        """Records with the binned keys; exact keys are unknown. See `margin_records`."""
+        """Return records with the binned keys; exact keys are unknown. See `margin_records`."""
         return margin_records(self.release, self.published, self.tables, self.keys)
 
 
 def published_margin(
     release: Release, published: Publication, tables: Sequence[Table], columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Counts by unit and ``columns``, from the published cells of ``tables`` alone.
+    """Compute counts by unit and ``columns``, from the published cells of ``tables`` alone.
 
-    Every cell that says nothing of other features is an equation in the counts; they must
-    determine every count. Of protected counts the guess is the nearest solution, by least squares,
+    Every cell without conditions on other features is an equation in the counts; they must
+    determine every count. For protected counts the guess is the nearest solution, by least squares,
     of the published numbers, with the least true count for a flag; negative counts become zero.
 
     Args:
@@ -107,7 +107,7 @@ def published_margin(
 
 
 def _guessed_counts(published: Publication) -> pl.DataFrame:
-    """Columns of `COUNTS`: published numbers, of flags the least true counts."""
+    """Return the columns of `COUNTS`: published numbers, and least true counts of flags."""
     if published.is_exact:
         return published.counts
     return published.counts.with_columns(pl.coalesce("count", "low").alias("count"))
@@ -116,7 +116,7 @@ def _guessed_counts(published: Publication) -> pl.DataFrame:
 def margin_records(
     release: Release, published: Publication, tables: Sequence[Table], keys: AttackKeys
 ) -> pl.DataFrame:
-    """Records with the binned keys that published counts give, and exact keys unknown.
+    """Make records with the binned keys from published counts, and exact keys unknown.
 
     Returns:
         The release's geoid column, the columns of ``keys.binned``, and those of ``keys.exact``
@@ -144,7 +144,7 @@ def _cells(
     tables: Sequence[Table],
     groups: Sequence[Recode],
 ) -> list[tuple[str, Cell]]:
-    """Published for every unit, count people, and speak of nothing but ``groups``."""
+    """Select cells published for every unit that count people and involve only ``groups``."""
     known = {group.feature for group in groups}
     others = [i for i, feature in enumerate(release.features) if feature.name not in known]
     patterns = [published.coverage[number] for number in units["pattern"].unique()]
@@ -164,7 +164,7 @@ def _cells(
 
 
 def _is_union(release: Release, cell: Cell, groups: Sequence[Recode]) -> bool:
-    """Whether the cell splits no group."""
+    """Test whether the cell splits no group."""
     for group in groups:
         mask = cell.masks[release.feature_index[group.feature]]
         if any(mask & each not in (0, each) for each in group.masks):
@@ -182,9 +182,9 @@ def _row(release: Release, cell: Cell, groups: Sequence[Recode]) -> Matrix:
 
 @lru_cache(maxsize=8)
 def _inverse(equations: bytes, atoms: int) -> Matrix | None:
-    """The pseudo-inverse, or None where the equations leave something open.
+    """Compute the pseudo-inverse, or None if the equations are underdetermined.
 
-    The same for all partitions that publish the same cells, and far more expensive than its use.
+    The same for all partitions that publish the same cells, and much more expensive than its use.
     """
     matrix = np.frombuffer(equations, dtype=np.float64).reshape(-1, atoms)
     if len(matrix) < atoms or np.linalg.matrix_rank(matrix, tol=_TINY) < atoms:
@@ -194,7 +194,7 @@ def _inverse(equations: bytes, atoms: int) -> Matrix | None:
 
 
 def _counts(geoids: pl.Series, counts: pl.DataFrame, used: Sequence[tuple[str, Cell]]) -> Matrix:
-    """Units × used cells."""
+    """Return units × used cells."""
     matrix = np.zeros((len(geoids), len(used)))
     columns = pl.DataFrame(
         [(table, cell.number, at) for at, (table, cell) in enumerate(used)],

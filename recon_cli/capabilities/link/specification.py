@@ -20,10 +20,10 @@ TABLES = "tables"
 
 @dataclass(frozen=True)
 class Guesser:
-    """A source that guesses what is gained.
+    """A source that guesses the gained columns.
 
     Attributes:
-        name: What results call it.
+        name: Name in results.
         kind: ``modal`` (MDG) or ``proportional`` (PRG).
         origin: The source of the geounits' values and the records' keys, or `TABLES`.
         leave_one_out: Whether each guess is made from everybody else.
@@ -45,7 +45,7 @@ class Guesser:
 
 
 def default_guessers(origins: Collection[str], *, published: bool) -> tuple[Guesser, ...]:
-    """MDG and PRG of the HDF; where there is none of the published tables, else of the truth.
+    """Return MDG and PRG of the HDF; without one of the published tables, else of the truth.
 
     >>> [guesser.origin for guesser in default_guessers(["CEF"], published=True)]
     ['tables', 'tables']
@@ -55,7 +55,7 @@ def default_guessers(origins: Collection[str], *, published: bool) -> tuple[Gues
 
 
 def default_keys(release: Release) -> AttackKeys:
-    """The linking columns of the schema.
+    """Return the linking columns of the schema.
 
     Raises:
         ConfigError: It has none.
@@ -66,20 +66,20 @@ def default_keys(release: Release) -> AttackKeys:
 
 
 def parent_level(release: Release) -> Level:
-    """Length of the geoids of the next coarser level, or of the unit where it is the only one."""
+    """Return the next coarser level, or the unit if it is the only level."""
     levels = release.geography.levels
     return levels[min(1, len(levels) - 1)]
 
 
 def guesser_tables(release: Release, tables: Sequence[Table]) -> tuple[Table, ...]:
-    """Those of ``tables`` that the finest level has: what guessers use unless told otherwise."""
+    """Return the ``tables`` of the finest level, the default for guessers."""
     unit = release.geography.unit.name
     return tuple(table for table in tables if unit in table.levels)
 
 
 @dataclass(frozen=True)
 class LinkageSpecification:
-    """What is linked with what, the same for all partitions.
+    """The files to link, the same for all partitions.
 
     Attributes:
         truth: Name of the truth among the sources (``CEF``).
@@ -148,7 +148,7 @@ class LinkageSpecification:
         data_defined: str | None = None,
         passes: Sequence[Pass] = (),
     ) -> LinkageSpecification:
-        """A specification that compares every origin with the CEF and the HDF; modes come later.
+        """Make a specification that compares every origin with the CEF and the HDF; without modes.
 
         Args:
             origins: `CEF`, the truth, and the other sources with records.
@@ -179,28 +179,28 @@ class LinkageSpecification:
 
     @property
     def passes(self) -> tuple[Pass, ...]:
-        """In the order they are made."""
+        """Return the passes in order."""
         return self.own_passes or default_passes(self.release, self.keys)
 
     @property
     def places(self) -> tuple[Level, ...]:
-        """The levels that passes look in, finest first."""
+        """Return the levels that passes look in, finest first."""
         return places_of(self.passes)
 
     @property
     def looks_beyond_units(self) -> bool:
-        """Whether a pass pairs records of different units."""
+        """Report whether a pass pairs records of different units."""
         return self.places[-1] != self.release.geography.unit
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Features and recodes that are linked on or gained."""
+        """Return features and recodes that are linked on or gained."""
         linked = (column for each in self.own_passes for column in each.columns)
         return tuple(dict.fromkeys((*self.keys.columns, *linked)))
 
     @property
     def beside(self) -> tuple[Guesser | None, Guesser | None]:
-        """The first modal and the first proportional guesser that leave nobody out."""
+        """Return the first modal and the first proportional guesser without leave-one-out."""
         usual = [guesser for guesser in self.guessers if not guesser.leave_one_out]
         modal, proportional = (
             next((guesser for guesser in usual if guesser.kind == kind), None)
@@ -210,16 +210,16 @@ class LinkageSpecification:
 
     @property
     def guessed_from(self) -> tuple[str, ...]:
-        """The origins whose distribution of gained values guessers or closed forms use."""
+        """Return the origins whose distribution of gained values guessers or closed forms use."""
         origins = (self.truth, self.baseline, *(guesser.origin for guesser in self.guessers))
         return tuple(dict.fromkeys(origins))
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The origins to be read, `TABLES` too where a guesser starts from them."""
+        """Return the origins to read, including `TABLES` if a guesser uses them."""
         origins = (*self.origins, *(g.origin for g in self.guessers), self.baseline)
         return tuple(dict.fromkeys(origins))
 
     def sharing(self, origin: str) -> tuple[Guesser, ...]:
-        """The guessers whose records have the keys of ``origin``."""
+        """Return the guessers whose records have the keys of ``origin``."""
         return tuple(guesser for guesser in self.guessers if guesser.origin == origin)

@@ -1,4 +1,4 @@
-"""`recon link`: sources and attacker files → ``links/`` and what they count up to."""
+"""Run `recon link`: sources and attacker files → ``links/`` and their counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LIGHT = 1_000_000
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Match every source with every attacker file, and confirm the links on the truth.
+    """Open the stage that matches every source with every attacker file.
 
     Raises:
         ConfigError: A file, a name or a column is not there.
@@ -86,12 +86,12 @@ def open_stage(run: Run) -> MadeStage:
 
 @dataclass(frozen=True)
 class PartitionGains:
-    """What has to be known of all partitions before one is linked.
+    """Counts of a partition that are needed before any is linked.
 
     Attributes:
         counts: The gained values of every origin that is guessed from.
         pieces: The partition, cut.
-        usage: Of every attacker file that the config names.
+        usage: Usage of every attacker file that the config names.
     """
 
     counts: baselines.GainCounts
@@ -126,7 +126,7 @@ def _check_usage(
     slices: Mapping[str, Mapping[str, Slice]],
     counted: Iterable[PartitionGains],
 ) -> None:
-    """Refuse an attacker's file of which most would be left out, or whose ids are others.
+    """Refuse an attacker's file that would mostly be left out, or has foreign ids.
 
     Raises:
         SourceError: Names the file and the remedy.
@@ -165,14 +165,14 @@ def _usage(inputs: LinkageInputs, truth: pl.DataFrame, partition: str) -> dict[s
 
 
 def _with_modes(inputs: LinkageInputs, counted: Iterable[PartitionGains]) -> LinkageInputs:
-    """The inputs with the modes over all partitions."""
+    """Add the modes over all partitions to the inputs."""
     spec = baselines.with_modes(inputs.spec, [each.counts for each in counted])
     return replace(inputs, spec=spec)
 
 
 @dataclass(frozen=True)
 class LinkageContext:
-    """What all partitions share."""
+    """The inputs that all partitions share."""
 
     inputs: LinkageInputs
     work: Path
@@ -217,8 +217,7 @@ def link_piece(context: LinkageContext, piece: Piece, tick: OnProgress) -> None:
     tick(first.truth.height, int(first.truth["population"].sum()))
 
 
-def _discard(_links: pl.DataFrame) -> None:
-    """For links that are counted only."""
+def _discard(_links: pl.DataFrame) -> None: ...
 
 
 def _by_draw(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -240,7 +239,7 @@ def _totals(counted: LinkageCounts) -> dict[str, int]:
 
 
 def _matched(targets: pl.DataFrame) -> dict[str, int]:
-    """Records of each attacker's file, and those whose person the truth has in their unit."""
+    """Count records of each attacker's file, and those whose person the truth has in their unit."""
     by_name = targets.group_by("attacker").agg(
         pl.col("records").cast(pl.Int64).sum(),
         matched=pl.col("records").cast(pl.Int64).filter(pl.col("modal").is_not_null()).sum(),
@@ -277,7 +276,7 @@ def _settings(inputs: LinkageInputs, config: Link) -> dict[str, object]:
 
 
 def _passes(spec: LinkageSpecification) -> dict[str, object]:
-    """The user's passes, if there are any."""
+    """Return the user's passes, if there are any."""
     passes = [
         [each.name, each.place.name, list(each.same), each.near, each.within]
         for each in spec.own_passes
@@ -286,7 +285,7 @@ def _passes(spec: LinkageSpecification) -> dict[str, object]:
 
 
 def _notes(inputs: LinkageInputs, slices: Mapping[str, Mapping[str, Slice]]) -> dict[str, object]:
-    """What a reader of the counts must know; records of partitions that the truth lacks."""
+    """Return notes for readers of the counts; records of partitions that the truth lacks."""
     spec = inputs.spec
     known = slices[spec.truth]
     return {

@@ -51,7 +51,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
 
 
 def _beside_truth(name: str, totals: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Set an attacker's file beside the truth: records whose person it has in their unit.
+    """Compare an attacker's file with the truth: records whose person it has in their unit.
 
     As in the study's Table 3.
     """
