@@ -1,4 +1,4 @@
-"""One solution of the published counts, as person records."""
+"""Reconstruction: one solution of the published counts, as person records."""
 
 from recon_cli.stage import Stage
 

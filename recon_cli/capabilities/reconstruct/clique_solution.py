@@ -1,9 +1,9 @@
-"""Reconstruction of protected counts by clique tables: Eq. (clique), glued into people.
+"""Reconstruction of protected counts by clique tables: Eq. (clique), combined into people.
 
-What the published counts say, and how likely they are, depends on clique tables alone. The
-likeliest ones are an integer program of a fraction of the size; people are put together from them
-afterwards. Where they are too wide, where totals are open or statements contradict each other,
-nothing is found here, and columns of the joint histogram are priced.
+The published counts and their likelihood depend on clique tables alone. The likeliest tables are
+the solution of an integer program of a fraction of the size; people are built from them afterwards.
+If tables are too wide, totals are open or statements contradict each other, this method finds
+nothing, and columns of the joint histogram are priced instead.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _LIMIT = 10.0
 def solve_by_cliques(
     form: CliqueForm, counts: PartitionCounts, region: slice, seed: int, *, is_likely: bool
 ) -> PricedSolution | None:
-    """People of one region, of least cost where that can be shown.
+    """Solve one region, at least cost if that can be proven.
 
     Args:
         form: Narrow cliques of the plan.
         region: The units of a whole region.
-        seed: Of the solvers, and of who is who.
+        seed: Seed of the solvers, and of the combination into people.
 
     Returns:
         None where columns have to be priced.
@@ -84,7 +84,7 @@ def solve_by_cliques(
 
 
 def _free_rows(system: CliqueSystem, bounds: SignedBounds) -> tuple[sparse.csr_array, IntArray]:
-    """The rows over the cells that are open, and what the others add to each."""
+    """Return the rows over open cells, and the contribution of the others to each."""
     fixed = np.where(bounds.free, 0, bounds.lower)
     A = sparse.csr_array(sparse.csc_array(system.rows.A)[:, bounds.free])
     return A, system.rows.A @ fixed
@@ -95,7 +95,7 @@ class _Tables:
     """A solution.
 
     Attributes:
-        free: Of the cells that propagation leaves open.
+        free: Values of the cells that propagation leaves open.
         is_least: For each unit whether no solution costs less.
         seconds: Deterministic, of the engines.
     """
@@ -108,7 +108,7 @@ class _Tables:
 def _any(
     system: CliqueSystem, bounds: SignedBounds, blocks: tuple[tuple[IntArray, ...], ...], seed: int
 ) -> _Tables | None:
-    """Any solution."""
+    """Find any solution."""
     A, fixed = _free_rows(system, bounds)
     constraints = LinearConstraints(A, system.rows.least - fixed, system.rows.most - fixed)
     ends = bounds.lower[bounds.free], bounds.upper[bounds.free]
@@ -122,7 +122,7 @@ def _any(
 def _likeliest(
     system: CliqueSystem, bounds: SignedBounds, counts: PartitionCounts, seed: int
 ) -> _Tables | None:
-    """The solution that makes the published counts likeliest: Eq. (likely)."""
+    """Find the solution that makes the published counts likeliest: Eq. (likely)."""
     A, fixed = _free_rows(system, bounds)
     nothing = np.zeros(A.shape[0], dtype=np.int64)
     ends = bounds.lower[bounds.free], bounds.upper[bounds.free]
@@ -149,7 +149,7 @@ def _likeliest(
 
 
 def _row_costs(system: CliqueSystem, counts: PartitionCounts) -> RowCosts:
-    """The costs of the rows: separators have none."""
+    """Return the costs of the rows: separators have none."""
     rows, plan, costs = system.rows, system.form.plan, counts.costs
     kinds: list[IntArray] = []
     if costs is None:

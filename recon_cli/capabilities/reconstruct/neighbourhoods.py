@@ -1,11 +1,11 @@
-"""Large neighbourhood search: a few units are solved again at a time, the others stay as they are.
+"""Large neighbourhood search: a few units are solved again at a time, the others are fixed.
 
-Units that only coarse counts connect may be too many for one program (Shaw 1998; ruin and
-recreate). Each step is the program of the few: their own counts are met, and coarse counts may be
-missed at a price beyond any likelihood. No step raises the cost of all rows, so that the search
-first meets all counts, and then makes them likelier. What is still missed after a sweep gets dearer
-(breakout: Morris 1993), which does in a hundredth of the time what larger neighbourhoods would;
-more units are taken at a time where that, too, does not help.
+Units that only coarse counts couple may be too many for one program (Shaw 1998; ruin and recreate).
+Each step solves the program of a few units: their own counts are met, and coarse counts may be
+missed at a price above any likelihood. No step raises the cost of all rows, so the search first
+meets all counts, and then makes them likelier. Rows still missed after a sweep get a higher price
+(breakout: Morris 1993), which takes a hundredth of the time of larger neighbourhoods; more units
+are solved at a time if that does not help either.
 
 See *large neighbourhood search* in docs/glossary.md.
 """
@@ -78,7 +78,7 @@ def meet_shared_rows(
 
 
 class _Search:
-    """People of all units, and the counts of all rows, as they are now."""
+    """The present people of all units, and counts of all rows."""
 
     def __init__(
         self, rows: PricedRows, lower: Int32Array, upper: Int32Array, people: IntArray, seed: int
@@ -93,16 +93,16 @@ class _Search:
 
     @property
     def missed(self) -> int:
-        """How many people rows lack or have too many."""
+        """Count the people that rows lack or have too many."""
         return int(_missed(self._rows, self._counts).sum())
 
     def raise_prices(self) -> None:
-        """Make those dearer who are missed now."""
+        """Raise the prices of the rows that are missed now."""
         self._price[_missed(self._rows, self._counts) > 0] *= 2
         np.minimum(self._price, _DEAREST * SHORTAGE, out=self._price)
 
     def solve_again(self, units: IntArray) -> None:
-        """Give some units the people that cost least, the others as they are; none if that fails.
+        """Give some units their cheapest people, with the others fixed; unchanged on failure.
 
         Args:
             units: Rising.
@@ -129,7 +129,7 @@ class _Search:
         self._counts[kept] = base + added
 
     def _whole(self, given: OpenUnits, unit: IntArray, cell: IntArray, own: IntArray) -> IntArray:
-        """People in some histogram cells, whole ones: as they are if CP-SAT finds none."""
+        """Find integral people in some histogram cells; unchanged if CP-SAT finds none."""
         program = given.program(unit, cell, may_lack=True).program
         answer = maximize(program.program, -program.cost, Effort(self._seed, _LIMIT))
         self.seconds += answer.deterministic_time
@@ -139,12 +139,12 @@ class _Search:
 
 
 def _cost(units: OpenUnits, added: IntArray, people: int, price: IntArray) -> int:
-    """The cost of some units' rows and people, and of what rows miss.
+    """Return the cost of some units' rows and people, and of missed rows.
 
     Args:
         units: With what others add to each row.
-        added: What the people of the units add.
-        price: What each person costs whom a row misses.
+        added: Contribution of the units' people to the rows.
+        price: Cost of each person by whom a row is missed.
     """
     rows = units.rows
     likelihood = int(units.costs.cost(added[rows.used]).sum())
@@ -152,6 +152,6 @@ def _cost(units: OpenUnits, added: IntArray, people: int, price: IntArray) -> in
 
 
 def _missed(rows: PricedRows, counts: IntArray) -> IntArray:
-    """How many people each row lacks or has too many."""
+    """Count the people that each row lacks or has too many."""
     missed = np.maximum(rows.least - counts, 0) + np.maximum(counts - rows.most, 0)
     return np.where(rows.used, missed, 0)

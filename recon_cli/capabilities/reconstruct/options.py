@@ -1,7 +1,7 @@
 """``reconstruct:`` which tables to use, and how.
 
-Writes microdata/ (one row per person) and blocks/ (how each was solved). The records are
-tabulated again and compared with every published cell before anything is published.
+Writes microdata/ (one row per person) and blocks/ (how each was solved). The records are tabulated
+again and compared with every published cell before anything is published.
 
 Example:
   recon reconstruct -c al.yaml

@@ -1,6 +1,6 @@
-"""A solution as person records: one row per person, in the release's own columns.
+"""Person records of a solution: one row per person, in the release's own columns.
 
-Lifted features are put back: any allocation within a sum meets every fine count exactly.
+Lifted features are restored: any allocation within a sum meets every fine count exactly.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def person_records(
     seed: int,
     within: Within = "lowest",
 ) -> pl.DataFrame:
-    """Write a solution out.
+    """Write a solution as records.
 
-    Where a unit is unsolved people are missing, and nothing is lifted in its region. A feature
-    that no table of the unit or of its coarser geounits sees is null.
+    If a unit is unsolved, people are missing, and nothing is lifted in its region. A feature that
+    no table of the unit or of its coarser geounits distinguishes is null.
 
     Args:
         seed: Decides the allocation of lifted values, and random values within a group.
-        within: Which value of a feature that the tables see only in groups.
+        within: Selects a single value of a feature that the tables only group.
 
     Returns:
         Columns: the unit's geoid, the release's microdata columns, ``certain``.
@@ -72,7 +72,7 @@ def _values(
     seed: int,
     within: Within,
 ) -> IntArray:
-    """(people × features) positions of feature values.
+    """Return (people × features) positions of feature values.
 
     Args:
         cell: For each person the candidate.
@@ -96,7 +96,7 @@ def _values(
 
 
 def _value_at(masks: Sequence[int], group: IntArray, share: npt.NDArray[np.float64]) -> IntArray:
-    """The value at a share of the way through each person's group of values.
+    """Return the value at a given share of each person's group of values.
 
     Args:
         masks: The groups.
@@ -111,7 +111,7 @@ def _value_at(masks: Sequence[int], group: IntArray, share: npt.NDArray[np.float
 
 
 def histogram_resolved(plan: Plan, atoms: AtomArray) -> npt.NDArray[np.bool_]:
-    """For each candidate whether it lies inside one cell of the release's histogram."""
+    """Test whether each candidate lies inside one cell of the release's histogram."""
     resolved = np.ones(len(atoms), dtype=bool)
     for f, inside in plan.resolved.items():
         resolved &= inside[atoms[:, f]]
@@ -121,7 +121,7 @@ def histogram_resolved(plan: Plan, atoms: AtomArray) -> npt.NDArray[np.bool_]:
 def _random_keys(
     counts: PartitionCounts, region: IntArray, seed: int, *purpose: str
 ) -> npt.NDArray[np.float64]:
-    """A random key for each person, drawn region by region so that batches do not matter."""
+    """Draw a random key for each person, region by region so that batches do not matter."""
     keys = np.empty(len(region))
     starts = np.flatnonzero(np.diff(region, prepend=-1))
     ends = np.flatnonzero(np.diff(region, append=-1)) + 1
@@ -143,9 +143,9 @@ def lift_values(
 ) -> None:
     """Give the people of lifted cells their fine groups of values, in place.
 
-    Eq. (lift) of docs/method.md is why any allocation meets every fine count. Within one sum
-    people take the fine values in the order of their random keys, which is a uniform draw among
-    the allocations of people to values.
+    By Eq. (lift) of docs/method.md any allocation meets every fine count. Within one sum people get
+    the fine values in the order of their random keys, which is a uniform draw among the allocations
+    of people to values.
 
     Args:
         person_cell: For each person the candidate.
@@ -176,7 +176,7 @@ def lift_values(
 
 
 def _sums(plan: Plan, stratum: Stratum, system: System, person_cell: IntArray) -> IntArray:
-    """For each person the (geounit, sum) they belong to as one number, or −1."""
+    """Return the (geounit, sum) of each person as one number, or −1."""
     pattern = plan.patterns[stratum.pattern]
     cells = system.candidates
     key = np.full(len(cells.unit), -1, dtype=np.int64)

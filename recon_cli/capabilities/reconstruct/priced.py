@@ -1,12 +1,13 @@
-"""A solution of a region whose candidates are too many to list.
+"""A solution of a region with too many candidates to list.
 
-Eq. (likely) of docs/method.md: the least summed cost of the published counts, or without costs any
-solution. Column pricing finds the relaxation's optimum over all histogram cells; integers check the
-rounded vertex; where it is none, CP-SAT decides over every column that an optimum can use.
+Eq. (likely) of docs/method.md: the least total cost of the published counts, or any solution if
+there are no costs. Column pricing finds the relaxation's optimum over all histogram cells; the
+rounded vertex is checked in integers; if it is no solution, CP-SAT decides over every column that
+an optimum can use.
 
-Units that only coarse counts connect, too many for one program, are solved alone first; then a few
-at a time are solved again until every coarse count is met. That is a solution, not shown to be a
-likeliest one.
+Units that only coarse counts couple, too many for one program, are solved alone first; then a few
+at a time are solved again until every coarse count is met. The result is a solution, not proven to
+be a likeliest one.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ class PricedSolution:
     """People of some units.
 
     Attributes:
-        unit: Of each histogram cell with people, rising.
+        unit: Unit of each histogram cell with people, sorted.
         cell: Its number in the unit.
-        people: How many.
+        people: Number of people in each.
         is_solved: For each unit whether its people were found; where not, nothing is known of it.
         is_least: For each unit whether no solution costs less.
         deterministic_time: For each unit its share of the engines' seconds.
@@ -75,7 +76,7 @@ class PricedSolution:
 
     @classmethod
     def unknown(cls, units: int, seconds: float) -> PricedSolution:
-        """Nobody is found in ``units`` units."""
+        """Return a result without people for ``units`` units."""
         nothing = np.empty(0, dtype=np.int64)
         no = np.zeros(units, dtype=bool)
         return cls(nothing, nothing, nothing, no, no, np.full(units, seconds / units))
@@ -99,7 +100,7 @@ class _Pack:
 
     @property
     def open_units(self) -> OpenUnits:
-        """For column pricing: nobody else is there, and no row may have too many."""
+        """Return the units for column pricing: alone, and no row may have too many people."""
         nobody = np.zeros(len(self.rows.least), dtype=np.int64)
         return OpenUnits(self.rows, self.lower, self.upper, nobody, nobody.astype(bool))
 
@@ -115,11 +116,11 @@ def solve_priced(
     seed: int,
     on_progress: OnProgress = ignore_progress,
 ) -> PricedSolution | None:
-    """A solution of some units, of least cost where that can be shown.
+    """Solve some units, at least cost if that can be proven.
 
     Args:
         lower: (units × cells) least people.
-        seed: Of the solver.
+        seed: Seed of the solver.
         on_progress: Told of units done, and as ``people_missed`` of whom shared rows still miss.
 
     Returns:
@@ -134,7 +135,7 @@ def solve_priced(
 
 
 def _solve_alone(whole: _Pack) -> PricedSolution | None:
-    """Units that share no row, some at a time."""
+    """Solve units that share no row, some at a time."""
     found = []
     for units in _in_parts(whole.rows.domain.units, _PACK):
         found.append(_solve(whole.select(units), units))
@@ -156,7 +157,7 @@ def _joined(parts: list[PricedSolution], number: int) -> PricedSolution | None:
 
 
 def _solve(pack: _Pack, units: IntArray) -> PricedSolution | None:
-    """The likeliest counts of units that share rows with no others."""
+    """Find the likeliest counts of units that share rows with no others."""
     vertex = price_columns(pack.open_units, np.zeros(pack.upper.shape, dtype=bool))
     if vertex is None:
         return PricedSolution.unknown(len(units), 0.0)
@@ -194,13 +195,13 @@ def _is_solution(pack: _Pack, vertex: PricedVertex, values: IntArray) -> bool:
 def _is_least(
     pack: _Pack, certified: CertifiedCosts | None, columns: _Columns, people: IntArray
 ) -> BoolArray:
-    """(units,) whether it is proven in integers that no people of a unit cost less.
+    """Test for each unit whether it is proven in integers that no people cost less.
 
-    The relaxation's optimum is that of floating point: what counts is that its duals, rounded, add
-    up to the cost of the people. Units that share rows are proven together.
+    The relaxation's optimum is computed in floating point: the proof is that its rounded duals sum
+    to the cost of the people. Units that share rows are proven together.
 
     Args:
-        certified: What no cost is below; None where nothing is shown.
+        certified: Lower bound of the costs; None if there is none.
     """
     number = pack.rows.domain.units
     if certified is None:
@@ -213,7 +214,7 @@ def _is_least(
 
 
 def _costs(pack: _Pack, columns: _Columns, people: IntArray) -> tuple[IntArray, IntArray]:
-    """The costs of each row's count, and those of each unit's people, in 1/`SCALE`."""
+    """Return the costs of each row's count, and those of each unit's people, in 1/`SCALE`."""
     rows = pack.rows
     used = np.flatnonzero(rows.used)
     of_rows = np.zeros(len(rows.used), dtype=np.int64)
@@ -239,7 +240,7 @@ def _solution(
 
 
 def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolution | None:
-    """The likeliest counts where the relaxation's are not whole, or there are none."""
+    """Find the likeliest counts where the relaxation's are fractional or missing."""
     seconds = vertex.deterministic_time
     if vertex.lacking < _INTEGRAL:
         found = _least_cost(pack, vertex)
@@ -256,7 +257,7 @@ def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolut
 
 @dataclass(frozen=True)
 class _LeastCost:
-    """Where the search for the least cost of whole people ended.
+    """The result of the search for the least cost of integral people.
 
     Attributes:
         active: (units × cells) the columns that people can be in.
@@ -272,7 +273,7 @@ class _LeastCost:
 
 
 def _least_cost(pack: _Pack, vertex: PricedVertex) -> _LeastCost:
-    """CP-SAT over more and more columns, those of least reduced cost first."""
+    """Solve by CP-SAT over more and more columns, those of least reduced cost first."""
     active = np.zeros(pack.upper.shape, dtype=bool)
     active[vertex.unit, vertex.cell] = True
     active |= _nearest(pack, vertex, active, _NEAR, _FIRST)
@@ -303,7 +304,7 @@ def _least_cost(pack: _Pack, vertex: PricedVertex) -> _LeastCost:
 
 
 def _confirmed(pack: _Pack, active: BoolArray, cost: int) -> bool:
-    """Whether two engines find no solution of less cost over the columns that can be in one."""
+    """Test whether two engines find no cheaper solution over the columns that can be in one."""
     if np.count_nonzero(active) > _CONFIRMED:
         return False
     unit, cell = np.nonzero(active)
@@ -329,7 +330,7 @@ def _cheapest(pack: _Pack, active: BoolArray, limit: float) -> SolveResult:
 def _nearest(
     pack: _Pack, vertex: PricedVertex, active: BoolArray, reach: float, number: int
 ) -> BoolArray:
-    """Columns that are not active, of least reduced cost up to ``reach``, ``number`` a unit."""
+    """Select up to ``number`` inactive columns a unit of least reduced cost up to ``reach``."""
     further = ~active & (pack.upper > 0) & (vertex.reduced <= reach + _INTEGRAL)
     places = np.flatnonzero(further)
     most = number * len(active)
@@ -340,7 +341,7 @@ def _nearest(
 
 
 def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolution | None:
-    """Any solution over all candidates, or the certificate that there is none."""
+    """Find any solution over all candidates, or certify that there is none."""
     unit, cell = np.nonzero(pack.upper)
     if len(unit) > _LISTED:
         return PricedSolution.unknown(len(units), seconds)
@@ -361,7 +362,7 @@ def _any_solution(pack: _Pack, units: IntArray, seconds: float) -> PricedSolutio
 
 
 def _solve_in_neighbourhoods(whole: _Pack) -> PricedSolution | None:
-    """The relaxation of the units alone, then a few at a time until every count is met."""
+    """Solve the units' relaxation alone, then a few at a time until every count is met."""
     number = whole.rows.domain.units
     alone = replace(whole, rows=whole.rows.without_shared())
     people = np.zeros(whole.upper.shape, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Which records have the published counts? The question of `recon reconstruct`."""
+"""The question of `recon reconstruct`: which records have the published counts."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def reconstruct(
     within: Within = "lowest",
     on_progress: OnProgress = ignore_progress,
 ) -> Reconstruction:
-    """Records that have exactly the published counts of ``tables`` (Eq. 4.4 and 4.5).
+    """Reconstruct records with exactly the published counts of ``tables`` (Eq. 4.4 and 4.5).
 
     Args:
         tables: Block tables only for Eq. 4.5, block and tract tables for Eq. 4.4, or any others.
         seed: Decides among solutions, the same for any split of the work.
-        objective: Which solution; default ``likely`` where some law makes one likelier.
-        engine: Who finds the solution; what is proven does not depend on it.
-        within: Which value of a feature that the tables see only in groups.
+        objective: Selects a solution; default ``likely`` where some law makes one likelier.
+        engine: Engine that finds the solution; proofs do not depend on it.
+        within: Selects a single value of a feature that the tables only group.
         on_progress: Told of units and people done since the last call.
 
     Raises:
@@ -131,7 +131,7 @@ def study_program(
 def plan_for(
     release: Release, tables: Sequence[Table], coverage: Coverage, *, is_exact: bool
 ) -> Plan:
-    """The plan that all partitions of a publication share."""
+    """Make the plan that all partitions of a publication share."""
     make = make_plan if is_exact else make_interval_plan
     return make(release, tables, coverage)
 
@@ -147,7 +147,7 @@ def reconstruct_plan(
     on_progress: OnProgress = ignore_progress,
     quarantine: Quarantine = NO_QUARANTINE,
 ) -> Reconstruction:
-    """`reconstruct` with plans already made; ``quarantine`` is for attempts that died."""
+    """Reconstruct as `reconstruct`, with given plans; ``quarantine`` is for attempts that died."""
     counts = arrange_counts(plan, published)
     microdata, blocks = [], []
     is_likely = objective == "likely" or (objective is None and counts.costs is not None)
@@ -225,7 +225,7 @@ def _unit_records(
 
 @dataclass(frozen=True)
 class ReconstructionQuestion(PlannedQuestion):
-    """Which records have the published counts, and are there others?
+    """The question of which records have the published counts, and whether others do.
 
     Attributes:
         verify: Whether every published cell is counted again on the records.
@@ -251,13 +251,13 @@ class ReconstructionQuestion(PlannedQuestion):
         is_exact: bool,
         verify: bool,
     ) -> Self:
-        """For some tables."""
+        """Prepare for some tables."""
         plan = plan_for(release, tables, coverage, is_exact=is_exact)
         study = study_program(release, tables, coverage, engine, is_exact=is_exact)
         return cls(plan, seed, objective, study, within, verify)
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Rows of ``microdata/`` and ``blocks/``.
+        """Compute rows of ``microdata/`` and ``blocks/``.
 
         Raises:
             VerificationError: The records do not reproduce a published count.
@@ -301,7 +301,7 @@ class ReconstructionQuestion(PlannedQuestion):
         )
 
     def _verified(self, part: RegionData, result: Reconstruction) -> dict[str, int]:
-        """Totals of the published cells compared: all but those of regions not wholly solved."""
+        """Count the published cells compared: all except those of regions not wholly solved."""
         release, published = self.release, part.published
         gone = release.region.enclosing(missing_units(result.blocks)).unique().implode()
         region = release.region.enclosing(pl.col("geoid"))

@@ -1,4 +1,4 @@
-"""Where the stages begin that start from reconstructed records: their folders and tables."""
+"""Reconstructed records as input of other stages: their folders and tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recon_cli.store.published import has_statements, open_published, read_cover
 
 @dataclass(frozen=True)
 class Reconstructed:
-    """A reconstruction in the work folder, and what it was made from.
+    """A reconstruction in the work folder, with its inputs.
 
     Attributes:
         release: The schema, with the structural zeros that the reconstruction is under.
@@ -40,11 +40,11 @@ class Reconstructed:
 
     @property
     def table_names(self) -> list[str]:
-        """Names of `used`."""
+        """Return the names of `used`."""
         return [table.name for table in self.used]
 
     def records(self) -> Any:
-        """What reads the records of a piece."""
+        """Return the reader of the records of a piece."""
         with undisturbed():
             from recon_cli.pipeline.question_worker import ReconstructedRecords
 
@@ -54,8 +54,8 @@ class Reconstructed:
         """Refuse protected counts, before anything is read.
 
         Args:
-            command: What needs exact ones.
-            instead: What to do about it.
+            command: Command that needs exact ones.
+            instead: Remedy for the message.
 
         Raises:
             SourceError: Some counts are published under a law.
@@ -80,7 +80,7 @@ class Reconstructed:
             )
 
     def recipe(self, run: Run, stage: Stage, settings: Mapping[str, Any], seed: int) -> Recipe:
-        """The recipe of a stage that reads all of this."""
+        """Make the recipe of a stage that reads all of this."""
         return run.recipe(
             stage,
             {**settings, "tables": self.table_names},
@@ -91,11 +91,11 @@ class Reconstructed:
 
 
 def release_of_records(release: Release, microdata: Manifest) -> Release:
-    """The schema with the structural zeros that reconstructed records were made under.
+    """Return the schema with the structural zeros that reconstructed records used.
 
     Args:
         release: The schema, with all of them.
-        microdata: Of ``microdata/``.
+        microdata: Manifest of ``microdata/``.
     """
     return release if microdata.notes["assumptions"] else release.without_assumptions()
 

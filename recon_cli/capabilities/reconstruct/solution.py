@@ -1,4 +1,4 @@
-"""One solution of a batch: bounds first, the solver on the residue only."""
+"""One solution of a batch: bounds first, then the solver on the residue."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class BatchSolution:
     """A batch with one solution.
 
     Attributes:
-        bounds: What propagation proved of the system's candidates.
+        bounds: Bounds of the system's candidates from propagation.
         cells: Histogram cells that may have people: the system's candidates where they are
             listed, else those of the solution.
         people: People in each of `cells`.
@@ -76,7 +76,7 @@ class BatchSolution:
 
     @classmethod
     def propagated(cls, system: System, bounds: Bounds) -> Self:
-        """What propagation alone places in candidates that are listed; its arrays are nobody's."""
+        """Place the people that propagation determines in listed candidates; arrays are copies."""
         number, unit = len(system.units), system.candidates.unit
         nowhere = np.zeros((4, number), dtype=bool)
         return cls(
@@ -107,11 +107,11 @@ def solve_system(
     study: StudyProgram | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> BatchSolution:
-    """One solution of a batch: bounds first, the solver on the residue only.
+    """Solve a batch: bounds first, then the solver on the residue.
 
-    Where candidates are not listed, columns are priced; with ``is_likely`` those of least cost.
-    ``on_progress`` is told of these meanwhile, see `solve_priced`. With ``study`` its engine finds
-    the solution; what is proven still follows from the bounds.
+    If candidates are not listed, columns are priced; with ``is_likely`` for least cost.
+    ``on_progress`` receives their progress, see `solve_priced`. With ``study`` its engine finds the
+    solution; proofs still follow from the bounds.
 
     Raises:
         ContradictionError: The batch has no solution; names the cells.
@@ -132,7 +132,7 @@ def solve_system(
 def solution_of_records(
     plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame
 ) -> BatchSolution:
-    """Records that have all counts of a batch whose candidates are listed.
+    """Find records that have all counts of a batch whose candidates are listed.
 
     Raises:
         StageError: They do not have them.
@@ -144,7 +144,7 @@ def solution_of_records(
 
 @dataclass(frozen=True)
 class _Batch:
-    """What the regions of a batch have in common."""
+    """The shared inputs of the regions of a batch."""
 
     plan: Plan
     published: Publication
@@ -154,7 +154,7 @@ class _Batch:
     watched: BatchQuarantine
 
     def require_solution(self, suspects: IntArray) -> None:
-        """Refuse geounits that are known to have none.
+        """Refuse geounits that are known to have no solution.
 
         Raises:
             ContradictionError: There are such; names the cells.
@@ -163,12 +163,12 @@ class _Batch:
             raise self.contradiction(suspects)
 
     def contradiction(self, suspects: IntArray) -> ContradictionError:
-        """The error that names the cells of some geounits that have no solution."""
+        """Return the error that names the cells of some geounits without a solution."""
         return contradiction(self.plan, self.published, self.counts, suspects)
 
     @contextmanager
     def region_of(self, unit: int) -> Iterator[int]:
-        """The seed of the region that a unit is in, which errors name."""
+        """Yield the seed of the region of a unit, and name the region in errors."""
         region = self.counts.region_geoids[int(self.system.regions[unit])]
         with errors_naming(self.plan.release.region.name, region):
             yield digest_seed(self.seed, region)
@@ -179,7 +179,7 @@ def _solve(component: Component, seed: int) -> ProgramSolution:
 
 
 def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
-    """The regions whose candidates are listed; nobody is in the others yet."""
+    """Solve the regions whose candidates are listed; the others stay empty."""
     system, unit = batch.system, batch.system.candidates.unit
     found = BatchSolution.propagated(system, bounds)
     whole = split_components(system.rows, bounds, system.regions[unit])
@@ -228,10 +228,10 @@ def _solve_study(batch: _Batch, bounds: Bounds, study: StudyProgram) -> BatchSol
 
 
 def _placed(plan: Plan, found: BatchSolution, unit: IntArray, values: IntArray) -> BatchSolution:
-    """Put people with values of their own into the candidates of a batch.
+    """Place people with values of their own in the candidates of a batch.
 
     Args:
-        found: What is proven; of unsolved units its people stay.
+        found: Result so far; its people stay in unsolved units.
         unit: For each person the place of the unit.
         values: (people × features) positions of feature values.
     """
@@ -271,7 +271,7 @@ class _DenseRegions:
     on_progress: OnProgress
 
     def solved(self) -> BatchSolution:
-        """All regions of the batch."""
+        """Solve all regions of the batch."""
         batch, system, listed = self.batch, self.batch.system, self.listed
         n = len(system.units)
         require_room(batch.plan, n)
@@ -312,7 +312,7 @@ class _DenseRegions:
         )
 
     def _parts(self, everyone: IntArray, free: IntArray) -> Iterator[IntArray]:
-        """Units that are solved together, as places in ``everyone``: regions, those left open."""
+        """Yield units to solve together, as indices in ``everyone``: regions, open units."""
         regions = self.batch.system.regions[everyone]
         for region in np.unique(regions).tolist():
             inside = np.flatnonzero(regions == region)
@@ -321,7 +321,7 @@ class _DenseRegions:
 
     @cached_property
     def _form(self) -> CliqueForm | None:
-        """Clique tables, where they are small and no solver died on the region before."""
+        """Return the clique form, if it is small and no solver died on the region before."""
         form = CliqueForm.of(self.batch.plan)
         return form if form.is_narrow and not self.batch.watched.quarantine.is_active else None
 

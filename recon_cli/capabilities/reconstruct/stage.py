@@ -1,4 +1,4 @@
-"""`recon reconstruct`: ``tables/`` and ``geounits/`` → ``microdata/`` and ``blocks/``."""
+"""Run `recon reconstruct`: ``tables/`` and ``geounits/`` → ``microdata/`` and ``blocks/``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recon_cli.store.published import has_statements, open_published, read_cover
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Reconstruct the person records of every partition, and verify them.
+    """Open the stage that reconstructs the person records of every partition.
 
     Raises:
         ConfigError: A table is unknown or not published.
@@ -87,7 +87,7 @@ def open_stage(run: Run) -> MadeStage:
 
 
 def _columns(run: Run, chosen: Sequence[Table], coverage: Coverage) -> list[str]:
-    """The histogram columns whose features some published cell tells apart."""
+    """Return the histogram columns whose features some published cell distinguishes."""
     seen = run.release.distinguished_by(
         cell for pattern in coverage for _, cell in pattern.published_cells(chosen)
     )
@@ -96,7 +96,7 @@ def _columns(run: Run, chosen: Sequence[Table], coverage: Coverage) -> list[str]
 
 
 def _is_noise(run: Run, tables: Folder, chosen: Sequence[Table]) -> bool:
-    """Whether all counts in use have noise, which bounds nothing."""
+    """Test whether all counts in use have noise, which bounds nothing."""
     if not has_statements(tables):
         return False
     with undisturbed():
@@ -110,12 +110,12 @@ def _is_noise(run: Run, tables: Folder, chosen: Sequence[Table]) -> bool:
 
 
 def shared_digests(tables: Folder) -> dict[str, str]:
-    """Digests of what all partitions of ``tables`` share, coverage and laws; for a recipe."""
+    """Return digests of the shared files of ``tables``, coverage and laws; for a recipe."""
     return {f"tables/{name}": file.sha256 for name, file in tables.manifest.extras.items()}
 
 
 def input_digests(*folders: Folder) -> dict[str, dict[str, str]]:
-    """Partition → digests of its data in each of ``folders``; for a recipe."""
+    """Map partitions to digests of their data in each of ``folders``; for a recipe."""
     return {
         name: {folder.path.name: folder.digest(name) for folder in folders}
         for name in folders[0].partitions

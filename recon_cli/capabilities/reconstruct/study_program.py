@@ -1,9 +1,9 @@
 """The study's program: histogram cells of single values, a row for every published cell.
 
-Eq. 4.4 of the study where coarse counts connect the units of a region, Eq. 4.5 where each unit is
-alone. It leaves out the cells that a published zero excludes, and nothing else: no bounds are
-propagated, no values are grouped, and no solution is preferred. An engine of one's choice solves
-it, so that its solution can be set beside the study's.
+Eq. 4.4 of the study if coarse counts couple the units of a region, Eq. 4.5 if each unit is alone.
+It leaves out the cells that a published zero excludes, and nothing else: no bounds are propagated,
+no values are grouped, and no solution is preferred. A selected engine solves it, so that its
+solution can be compared with the study's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LIMIT = 900.0
 
 @dataclass(frozen=True)
 class StudyPart:
-    """Units that published counts connect: a whole region, or a unit alone.
+    """Units that published counts couple: a whole region, or a unit alone.
 
     Attributes:
         unit: For each variable the place of its unit in the batch, rising.
@@ -67,7 +67,7 @@ class StudyProgram:
     def of(
         cls, release: Release, tables: Sequence[Table], coverage: Coverage, engine: Engine
     ) -> Self:
-        """The program of some tables."""
+        """Build the program of some tables."""
         return cls(make_published_plan(release, tables, coverage), engine)
 
     def solve(self, part: StudyPart, seed: int) -> ProgramSolution:
@@ -75,7 +75,7 @@ class StudyProgram:
         return find_solution(part.program, self.engine, Effort(seed, _LIMIT))
 
     def systems(self, counts: PartitionCounts, batch: System) -> Iterator[tuple[int, System]]:
-        """The system of each region of a batch, with the place of its first unit.
+        """Yield the system of each region of a batch, with the index of its first unit.
 
         Raises:
             SolverError: A region has too many histogram cells.
@@ -96,7 +96,7 @@ class StudyProgram:
             yield one, system
 
     def parts(self, system: System, first: int) -> Iterator[StudyPart]:
-        """The parts of a region's system that no row connects.
+        """Yield the parts of a region's system that no row couples.
 
         Args:
             first: The place of its first unit in the batch.
@@ -115,7 +115,7 @@ class StudyProgram:
 
 
 def _ceilings(rows: LinearConstraints) -> IntArray:
-    """For each variable the most that any row by itself allows."""
+    """Return the upper bound of each variable by any single row."""
     entries = rows.A.tocoo()
     ceiling = np.full(rows.A.shape[1], np.iinfo(np.int64).max)
     np.minimum.at(ceiling, entries.col, rows.most[entries.row] // entries.data)
