@@ -116,14 +116,25 @@ class CompletedSource:
             geounits = self._add_listed(geounits, self._listed)
         if self._has_every_unit:
             # People under a place without a row are a row that was lost, and refused as such.
-            some = batch.counts.filter(pl.col("count") > 0).select("geoid").unique()
-            empty = geounits.join(some, on="geoid", how="anti")
+            empty = geounits.join(self._peopled(batch), on="geoid", how="anti")
             geounits = self._add_parents(geounits, of=empty)
         else:
             geounits = self._add_parents(geounits, of=geounits)
             if self._listed is None:
                 geounits = self._add_unlisted(geounits, batch.counts)
         return geounits if geounits["geoid"].is_sorted() else geounits.sort("geoid")
+
+    def _peopled(self, batch: GeounitBatch) -> pl.DataFrame:
+        """Return the geoids of places with a count that proves people by its law."""
+        some = batch.counts.filter(pl.col("count") > 0).select("geoid", "table", "count")
+        known = some.join(batch.geounits.select("geoid", "level"), on="geoid")
+        proven = [known.clear().select("geoid")]
+        protection = self._source.protection
+        for (table, level), rows in known.group_by("table", "level"):
+            law = protection.laws[protection.number(str(table), str(level))]
+            low, _ = law.intervals(rows["count"].to_numpy())
+            proven.append(rows.filter(pl.Series(low > 0)).select("geoid"))
+        return pl.concat(proven).unique()
 
     def _add_listed(self, geounits: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
         """Add the listed geounits of the same partitions."""
