@@ -1,4 +1,4 @@
-"""``link:`` who is matched with whom, and on what.
+"""``link:`` which files are matched, and on which columns.
 
 Within a block records match on exact keys first, then on the binned ones, each at most once. The
 attacker gains the source's values; the link is confirmed when the truth has the person with those
@@ -100,7 +100,7 @@ class GuesserSection(ConfigModel):
         guess: ``modal`` (MDG) or ``proportional`` (PRG).
         of: A source, or ``tables``: the run's published counts alone.
         leave_one_out: Make each guess from everybody else.
-        tables: With ``of: tables``, which; default all that are published.
+        tables: With ``of: tables``, tables to use; default all published ones.
     """
 
     guess: Literal["modal", "proportional"]
@@ -117,9 +117,9 @@ class PassSection(ConfigModel):
     """A pass.
 
     Attributes:
-        name: What results call it.
-        same: What both records share: one level of geounits, features and recodes.
-        within: A feature with a range of numbers, and by how much it may differ.
+        name: Name in results.
+        same: Columns on which both records agree: one level of geounits, features and recodes.
+        within: Numeric feature → largest difference.
     """
 
     name: str
@@ -132,11 +132,11 @@ def _as_ways(value: object) -> object:
 
 
 class AgreementSection(ConfigModel):
-    """A way in which two records may agree, and how often they do in this way and no stricter one.
+    """One way to agree for two records, with the frequencies of exactly this agreement.
 
     Attributes:
-        same: What both records share: a level of geounits, features and recodes.
-        within: A feature with a range of numbers, and by how much it may differ.
+        same: Columns on which both records agree: a level of geounits, features and recodes.
+        within: Numeric feature → largest difference.
         m: Share of pairs of one person's records.
         u: Share of pairs of different people's records.
     """
@@ -155,8 +155,8 @@ class WeightsSection(ConfigModel):
     """Weights of agreement.
 
     Attributes:
-        at_least: The least sum of log2(m/u), in bits, of a link.
-        compare: By name of a comparison its ways to agree, from strict to lax.
+        at_least: Least sum of log2(m/u) of a link, in bits.
+        compare: Name of a comparison → its ways to agree, from strict to lax.
     """
 
     at_least: Annotated[float, Field(strict=False)]
@@ -178,8 +178,8 @@ class Link(Section):
 
     Attributes:
         cef: The truth; default ``cef/`` or ``persons/`` (of `recon data synth`) in the work folder.
-        hdf: What was tabulated, where it is known; default ``hdf/`` in the work folder, if it is
-            there.
+        hdf: The records that were tabulated, if known; default ``hdf/`` in the work folder, if
+            it exists.
         sources: Further sources by name: a path; ``path`` with ``layout``, or ``columns`` and
             ``values``, of a file with other headers and codes; or ``microdata``. Default this
             run's own microdata, if it is there.
@@ -188,16 +188,16 @@ class Link(Section):
             other headers and codes; or ``cef``, its exact columns. Default CEF_atkr of that kind,
             and COMRCL if ``comrcl/`` is in the work folder.
         id: Column with a person's identifier.
-        data_defined: Column of the CEF that says whose record can be found; default
+        data_defined: Column of the CEF that marks records that can be found; default
             ``data_defined`` if there is one.
         exact: Columns of the first pass; default the schema's.
-        binned: Of the second.
-        passes: Others in place of these two, from strict to lax; links are then counted by pass.
-        weights: Or passes by weights of agreement, each way to agree one, by falling weight.
-        gains: What the attacker gains.
+        binned: Columns of the second pass; default the schema's.
+        passes: Other passes in place of these two, from strict to lax; counts are then by pass.
+        weights: Or passes by weights of agreement, one for each way to agree, by falling weight.
+        gains: Columns that the attacker gains; default the schema's.
         seed: Breaks ties and draws guesses; default the run's seed.
-        draws: How often ties are broken anew, for intervals across seeds.
-        rows: Whether to write ``links/`` row by row; the counts are always kept.
+        draws: Number of times that ties are broken anew, for intervals across seeds.
+        rows: Write ``links/`` row by row; the counts are always kept.
     """
 
     cef: ConfigPath | None = None

@@ -24,14 +24,14 @@ class Reconstruct(Section):
 
     Attributes:
         tables: Finest levels joined by ``+``, or table names. Default: every table.
-        seed: Which of several solutions; default the run's seed.
-        assumptions: Take the schema's structural zeros that are assumptions for granted.
-        objective: Which of several solutions: ``any``, or a ``likely`` one, whose true counts make
-            the published ones likeliest. Default: ``likely`` where some law makes one likelier.
-        engine: Which of several solutions: ``auto``, or one that an engine finds by itself for the
-            study's program, Eq. 4.4 and 4.5. What is proven stays the same.
-        within: Which single value where the tables tell only a group of values: ``lowest``,
-            ``middle`` or ``random``; an engine that is named chooses by itself.
+        seed: Selects one of several solutions; default the run's seed.
+        assumptions: Use the schema's structural zeros that are assumptions.
+        objective: Kind of solution: ``any``, or a ``likely`` one, whose true counts make the
+            published ones likeliest. Default: ``likely`` where some law makes one likelier.
+        engine: ``auto``, or an engine that finds the solution by itself for the study's program,
+            Eq. 4.4 and 4.5. Proofs stay the same.
+        within: Single value where the tables only determine a group of values: ``lowest``,
+            ``middle`` or ``random``; a named engine chooses by itself.
         verify: Tabulate the result again and compare before it is published.
     """
 

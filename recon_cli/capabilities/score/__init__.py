@@ -1,4 +1,4 @@
-"""Counts of links → the tables that a data steward judges by."""
+"""Tables of re-identification rates, from counts of links."""
 
 from recon_cli.stage import Stage
 

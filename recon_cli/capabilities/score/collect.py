@@ -1,4 +1,4 @@
-"""The counts of one partition, joined with what the geounits are, and summed."""
+"""Counts of one partition, joined with properties of the geounits, and summed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LINKS_BY_PASS = (
 
 @dataclass(frozen=True)
 class Partition:
-    """What `recon link` counted in one partition, and which geounits have zero variability.
+    """The counts of `recon link` in one partition, with the geounits of zero variability.
 
     Attributes:
         truth: One row per geounit.
@@ -68,7 +68,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Collected:
-    """Sums over partitions, by size class, zero variability and what else tells them apart.
+    """Sums over partitions, by size class, zero variability and further keys.
 
     Attributes:
         people: `PEOPLE`; ``differing`` is NaN where unknown.
@@ -95,9 +95,9 @@ def collect(
     Args:
         partition: Its counts.
         place: The geoid column.
-        draws: How many draws of links there are; with more than one they are the slots.
+        draws: Number of draws of links; with more than one they are the slots.
         resamples: Resamples of geounits (Poisson bootstrap) when there is one draw.
-        seed: Of the resamples; a partition's depend on its own geounits alone.
+        seed: Seed of the resamples; a partition's depend on its own geounits alone.
     """
     truth = partition.truth.sort(place).with_columns(units=pl.lit(1))
     if partition.differing is None:
@@ -152,7 +152,7 @@ def _one(frame: pl.DataFrame, by: tuple[str, ...], measures: tuple[str, ...]) ->
 
 
 def add_up(parts: list[Collected]) -> Collected:
-    """Partitions as one."""
+    """Combine partitions."""
     return Collected(
         concat([part.people for part in parts]),
         concat([part.targets for part in parts]),

@@ -1,4 +1,4 @@
-"""Calibration: of records with confidence q, is a share q right?
+"""Calibration of confidence: is a share q of the records with confidence q right?
 
 See *confidence* in docs/glossary.md.
 """
@@ -25,12 +25,12 @@ _MEASURES = ("records", "confidence", "right")
 
 
 def tenth_of(confidence: pl.Expr) -> pl.Expr:
-    """The tenth, from 0 to 9 (Int8); 1.0 is in the last."""
+    """Return the tenth, from 0 to 9 (Int8); 1.0 is in the last."""
     return (confidence * 10 + 1e-9).floor().clip(0, 9).cast(pl.Int8)
 
 
 def count_tenths(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Records with a confidence by its tenth: ``tenth``, ``records``.
+    """Count records with a confidence by its tenth: ``tenth``, ``records``.
 
     Args:
         parts: With a column ``confidence``, partition by partition.
@@ -45,17 +45,17 @@ def count_tenths(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 def sum_confidence(
     rows: pl.DataFrame, truth: pl.DataFrame, *, partition: str, resamples: int, seed: int
 ) -> Sums:
-    """Sums of one partition by tenth of confidence, with resamples of geounits.
+    """Sum one partition by tenth of confidence, with resamples of geounits.
 
-    Records are matched with the truth one to one on all their columns; certain ones take their
-    matches first, so that a truth never counts twice.
+    Records are matched with the truth one to one on all their columns; certain ones are matched
+    first, so that a true record never counts twice.
 
     Args:
         rows: As from `capabilities.confidence.question.measure_confidence`, the geoid first.
         truth: The same columns but ``certain`` and ``confidence``, one row a person.
         partition: Its name; its resamples depend on it alone.
-        resamples: How many (Poisson bootstrap).
-        seed: Of the resamples.
+        resamples: Number of resamples (Poisson bootstrap).
+        seed: Seed of the resamples.
     """
     key = [name for name in rows.columns if name not in {"certain", "confidence"}]
     known = rows.filter(pl.col("certain") | pl.col("confidence").is_not_null())
@@ -80,11 +80,11 @@ def sum_confidence(
 
 
 def calibration(sums: Sums, truth: str, rules: Rules) -> pl.DataFrame:
-    """Mean confidence beside the share that is right, by tenth (`CALIBRATION`).
+    """Compare mean confidence with the share that is right, by tenth (`CALIBRATION`).
 
     Args:
         sums: As from `sum_confidence`.
-        truth: What the records were compared with.
+        truth: Name of the truth.
         rules: Coverage, disclosure control.
     """
     records, right = sums.of("records"), sums.of("right")

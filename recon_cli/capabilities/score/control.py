@@ -1,8 +1,8 @@
 """Disclosure control of our own output: small classes merged or withheld, counts rounded.
 
-A class is published for every panel of a family (all, modal, nonmodal) or for none, and in no
-panel is a single class withheld: it would be the total less the others. What this does not protect
-against is the comparison of two runs or of two families.
+A class is published for every panel of a family (all, modal, nonmodal) or for none, and in no panel
+is a single class withheld: it would be the total less the others. This does not protect against the
+comparison of two runs or of two families.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _ENDS = ("low", "high", "least", "most")
 
 @dataclass(frozen=True)
 class Control:
-    """What is done to small numbers.
+    """The treatment of small numbers.
 
     Attributes:
         threshold: A class with people in any panel, but fewer than this, is small; 0: none is.
-        small: What happens to small classes.
+        small: Treatment of small classes.
         digits: Significant digits that counts are rounded to; None keeps them.
     """
 
@@ -40,7 +40,7 @@ class Control:
 def label_panels(
     panels: Sequence[Sums], measure: str, sizes: Sizes, control: Control
 ) -> list[pl.DataFrame]:
-    """Labels of one family against one file: for all classes together, and for each.
+    """Label the classes of one family against one file: all together, and each.
 
     Args:
         panels: Sums by ``size`` and whatever else.
@@ -64,7 +64,7 @@ def label_panels(
 def label_classes(
     present: Sequence[int], people: FloatArray, sizes: Sizes, control: Control
 ) -> pl.DataFrame:
-    """Name the classes of one family against one file, and say which are withheld.
+    """Name the classes of one family against one file, and mark those to withhold.
 
     Args:
         present: The classes that there are, rising.
@@ -91,12 +91,12 @@ def label_classes(
 
 
 def _is_small(panels: FloatArray, threshold: int) -> bool:
-    """Whether any panel has people, but too few."""
+    """Test whether any panel has people, but too few."""
     return bool(((panels > 0) & (panels < threshold)).any())
 
 
 def _merged(people: FloatArray, threshold: int) -> list[list[int]]:
-    """Classes joined with the next until none is small; the last joins those before."""
+    """Merge classes with the next until none is small; the last joins those before."""
     groups: list[list[int]] = []
     held: list[int] = []
     for at in range(people.shape[1]):
@@ -110,7 +110,7 @@ def _merged(people: FloatArray, threshold: int) -> list[list[int]]:
 
 
 def _withheld(totals: FloatArray, threshold: int) -> list[bool]:
-    """For each group whether it is small, or hides the one small group of a panel."""
+    """Mark each group that is small, or that hides the only small group of a panel."""
     withheld = np.array([_is_small(panels, threshold) for panels in totals.T])
     before = None
     while before != (before := int(withheld.sum())):
@@ -122,7 +122,7 @@ def _withheld(totals: FloatArray, threshold: int) -> list[bool]:
 
 
 def withhold(rows: pl.DataFrame) -> pl.DataFrame:
-    """Take the numbers out of the rows that are ``withheld``."""
+    """Remove the numbers from the rows that are ``withheld``."""
     numbers = [name for name in ("count", "of", "pct", *_ENDS) if name in rows.columns]
     return rows.with_columns(
         pl.when(~pl.col("withheld")).then(name).alias(name) for name in numbers
@@ -130,7 +130,7 @@ def withhold(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def rounded(rows: pl.DataFrame, digits: int | None) -> pl.DataFrame:
-    """Round counts to significant digits; rates are worked out again, to one decimal."""
+    """Round counts to significant digits; recompute rates to one decimal."""
     if digits is None:
         return rows
     counts = rows.with_columns(

@@ -1,4 +1,4 @@
-"""What sources add beyond guessing: gains in precision, and links by pass."""
+"""Gains of sources beyond guessing: in precision, and in links by pass."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PANELS: Final = {"all": EVERYBODY, "nonmodal": NONMODAL}
 
 
 def make_gains(collected: Collected, sources: Sources, rules: Rules) -> pl.DataFrame:
-    """The gain in precision of every source with records over every usual guesser (`GAIN`).
+    """Compute the gain in precision of every source over every usual guesser (`GAIN`).
 
-    Geounits are resampled together for both, so that what makes a geounit easy for both does not
-    widen the interval.
+    Geounits are resampled together for both, so that effects common to both do not widen the
+    interval.
 
     Args:
         collected: Links, with their slots.
-        sources: Which are records, and which guess.
+        sources: Sources with records, and guessers.
         rules: Coverage, kind of interval, disclosure control.
     """
     guessers = [name for name in (sources.modal, sources.proportional) if name is not None]
@@ -89,7 +89,7 @@ RATES: Final = {
 def make_passes(
     collected: Collected, passes: Sequence[str], sources: Sequence[str], rules: Rules
 ) -> pl.DataFrame:
-    """The rates of every pass.
+    """Compute the rates of every pass.
 
     Args:
         collected: With links by pass.

@@ -1,14 +1,14 @@
 """Confidence intervals of rates whose records come in clusters, the geounits.
 
-*Bootstrap.* The estimand is the rate among all geounits of the kind that those at hand are a
-sample of: its part over its whole, as if geounits were drawn anew with all who live in them. The
-interval is that of Korn and Graubard (1998): Clopper and Pearson's, exact for a binomial count,
-at the effective sample size that the variance between geounits leaves. So it lies within 0 and
-100%, and has a width at both ends: three of three in three geounits are 29 to 100%.
+*Bootstrap.* The estimand is the rate among all geounits of the kind that those at hand are a sample
+of: its part over its whole, as if geounits were drawn again with all their residents. The interval
+is that of Korn and Graubard (1998): Clopper and Pearson's, exact for a binomial count, at the
+effective sample size that the variance between geounits leaves. So it lies within 0 and 100%, and
+has a width at both ends: three of three in three geounits are 29 to 100%.
 
 *Draws.* The estimand is the mean over all ways to break ties between equal candidates, in these
-very files; a Student t interval over the draws. It says nothing of other populations, and a rate
-that no draw changes has none.
+very files; a Student t interval over the draws. It makes no statement about other populations, and
+a rate that no draw changes has none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LEAST = 1e-6
 
 
 def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """100 × part / whole; NaN where the whole is zero."""
+    """Return 100 × part / whole; NaN if the whole is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, 100 * part / whole, np.nan)
 
@@ -35,14 +35,14 @@ def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
 def interval(
     part: FloatArray, whole: FloatArray, kind: Kind, coverage: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper end of the rate ``part / whole``, in percent, for each group.
+    """Compute lower and upper end of the rate ``part / whole``, in percent, for each group.
 
-    Of a bootstrap by the effective sample size, Eq. (effective) of docs/method.md.
+    For a bootstrap by the effective sample size, Eq. (effective) of docs/method.md.
 
     Args:
         part: Groups × slots; slot 0 is the count, the others its resamples or draws.
-        whole: Likewise, what it is a part of.
-        kind: Where the slots come from.
+        whole: Denominator of the rate, in the same form.
+        kind: Kind of the slots.
         coverage: In percent.
 
     Returns:
@@ -67,16 +67,16 @@ def gain_interval(
     kind: Kind,
     coverage: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper end of the difference of two rates, in percentage points, for each group.
+    """Compute lower and upper end of the difference of two rates, in percentage points.
 
-    Both are of the same geounits, and their slots of the same resamples or draws. The difference
-    is bounded from the two intervals and the correlation of the slots (Zou and Donner 2007), so
-    that it has a width where both rates are at an end: Eq. (gain) of docs/method.md.
+    Both are of the same geounits, and their slots of the same resamples or draws. The difference is
+    bounded by the two intervals and the correlation of the slots (Zou and Donner 2007), so that it
+    has a width where both rates are 0 or 100%: Eq. (gain) of docs/method.md.
 
     Args:
         ours: Part and whole, as for `interval`.
-        theirs: Likewise.
-        kind: Where the slots come from.
+        theirs: The other rate, in the same form.
+        kind: Kind of the slots.
         coverage: In percent.
 
     Returns:
@@ -99,7 +99,7 @@ def gain_interval(
 
 
 def _correlation(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Pearson's, row by row, where both have a value; 0 where one of them does not vary."""
+    """Compute Pearson's correlation by row over common values; 0 if one does not vary."""
     both = np.isfinite(first) & np.isfinite(second)
     count = np.maximum(both.sum(axis=1, keepdims=True), 1)
 
@@ -114,7 +114,7 @@ def _correlation(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _clustered(rates: FloatArray, whole: FloatArray, tail: float) -> tuple[FloatArray, FloatArray]:
-    """Korn and Graubard's interval; rates in [0, 1], groups × (1 + resamples)."""
+    """Compute Korn and Graubard's interval; rates in [0, 1], groups × (1 + resamples)."""
     # Slow to load, and many reports have no rates; scipy.stats is ten times slower.
     from scipy import special
 
@@ -130,11 +130,11 @@ def _clustered(rates: FloatArray, whole: FloatArray, tail: float) -> tuple[Float
 def _effective_size(
     rate: FloatArray, resampled: FloatArray, whole: FloatArray, tail: float
 ) -> FloatArray:
-    """How many independent records tell as much of ``rate``: Eq. (effective) of docs/method.md.
+    """Compute the effective number of independent records for ``rate``: Eq. (effective).
 
-    The number of clusters, by their share of the whole (Kish), is what the resamples of the whole
-    say: a sum of w times Poisson(1) has variance Σw². At 0 and 100% nothing shows how alike the
-    records of one cluster are; then each cluster counts once.
+    The number of clusters, by their share of the whole (Kish), follows from the resamples of the
+    whole: a sum of w times Poisson(1) has variance Σw². At 0 and 100% the similarity of the records
+    of one cluster cannot be estimated; then each cluster counts once.
     """
     from scipy import special  # see `_clustered`
 
@@ -150,7 +150,7 @@ def _effective_size(
 
 
 def _student(rates: FloatArray, tail: float) -> tuple[FloatArray, FloatArray]:
-    """A t interval for the mean over draws; rates in [0, 1], groups × (1 + draws)."""
+    """Compute a t interval for the mean over draws; rates in [0, 1], groups × (1 + draws)."""
     from scipy import special  # see `_clustered`
 
     draws = rates[:, 1:]

@@ -1,4 +1,4 @@
-"""What people's own answers gave away: attacks with them and without, by size of their unit.
+"""Leave-one-out results by size of the unit: attacks with people's answers and without.
 
 See *leave-one-out* in docs/glossary.md.
 """
@@ -36,15 +36,15 @@ _COLUMNS = tuple(name for pair in MEASURES.items() for name in pair)
 def sum_left_out(
     rows: pl.DataFrame, place: str, sizes: Sizes, *, partition: str, resamples: int, seed: int
 ) -> Sums:
-    """Sums of one partition by size class and modal status, with resamples of geounits.
+    """Sum one partition by size class and modal status, with resamples of geounits.
 
     Args:
         rows: As from `capabilities.leave_one_out.question.leave_out`; those of which nothing
             is known are passed over.
         place: The geoid column.
         partition: Its name; its resamples depend on it alone.
-        resamples: How many (Poisson bootstrap).
-        seed: Of the resamples.
+        resamples: Number of resamples (Poisson bootstrap).
+        seed: Seed of the resamples.
     """
     known = rows.filter(pl.col("status").is_in(["complete", "partial"]))
     units = known.select(pl.col(place).unique().sort()).with_row_index("_unit")
@@ -66,10 +66,10 @@ def sum_left_out(
 
 
 def left_out_differences(sums: Sums, rules: Rules) -> pl.DataFrame:
-    """Each measure with people in the counts and without, and the difference (`DIFFERENCE`).
+    """Compare each measure with people in the counts and without (`DIFFERENCE`).
 
-    Geounits are resampled together for both, so that what makes a geounit easy for both does not
-    widen the interval: Eq. (gain) of docs/method.md. What is undecided counts as not so.
+    Geounits are resampled together for both, so that effects common to both do not widen the
+    interval: Eq. (gain) of docs/method.md. Undecided conclusions count as not drawn.
 
     Args:
         sums: As from `sum_left_out`.

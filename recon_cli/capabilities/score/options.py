@@ -1,4 +1,4 @@
-"""``score:`` how the result tables are made."""
+"""``score:`` options of the result tables."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Score(Section):
         interval: Coverage of intervals, in percent.
         bootstrap: Resamples of geounits for intervals; 0 for none. With several draws of links
             the intervals are across draws instead.
-        seed: Of the resamples; default the run's seed.
-        digits: Round counts to so many significant digits.
-        threshold: Classes with fewer people are small: they tell of few people, and with little
-            certainty; 0 for no such thing.
+        seed: Seed of the resamples; default the run's seed.
+        digits: Number of significant digits to round counts to.
+        threshold: Number of people below which a class is small, and its rates are uncertain and
+            about few people; 0 for none.
         small: ``merge`` small classes with the next, or ``withhold`` them.
     """
 
@@ -40,5 +40,5 @@ class Score(Section):
 
     @property
     def compares_with_study(self) -> bool:
-        """Whether values of a published study are put beside ours."""
+        """Report whether values of a published study are shown beside ours."""
         return self.compare is not None

@@ -53,10 +53,10 @@ class TableFamily:
 
 @dataclass(frozen=True)
 class Rules:
-    """How rates are shown.
+    """Options of the display of rates.
 
     Attributes:
-        coverage: Of intervals, in percent.
+        coverage: Coverage of intervals, in percent.
         kind: Where intervals come from.
     """
 
@@ -67,7 +67,7 @@ class Rules:
 
 
 def link_rates(collected: Collected, family: TableFamily, rules: Rules) -> pl.DataFrame:
-    """Putative, confirmed and precision rates of a family of tables (`ROW`): Eq. (rates)."""
+    """Compute putative, confirmed and precision rates of some tables (`ROW`): Eq. (rates)."""
     frames = [pl.DataFrame(schema=ROW)]
     attackers = collected.targets.keys["attacker"].unique().sort()
     for attacker in attackers:
@@ -97,11 +97,10 @@ def agreement_rates(
     rules: Rules,
     own: str | None = None,
 ) -> pl.DataFrame:
-    """Agreement by size class (`ROW`); ``against`` is the file that is agreed with.
+    """Compute agreement by size class (`ROW`); ``against`` is the file compared with.
 
-    The binned agreement of ``own`` has the study's 100% interval: no other reconstruction from
-    the same tables has less than ``least`` or more than ``most``, Eq. (feasible) of
-    docs/method.md.
+    The binned agreement of ``own`` has the study's 100% interval: no other reconstruction from the
+    same tables has less than ``least`` or more than ``most``, Eq. (feasible) of docs/method.md.
 
     Args:
         sources: Those to show; None for all.
@@ -138,7 +137,7 @@ def _feasible(rows: pl.DataFrame, differing: FloatArray) -> pl.DataFrame:
 
 
 def unique_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
-    """Table 7's unique people (`ROW`): data-defined, and alone on their keys among everybody."""
+    """Compute Table 7's unique people (`ROW`): data-defined, and unique on their keys."""
     frames = [pl.DataFrame(schema=ROW)]
     for labels in _people_classes(collected, rules):
         people = _labelled(collected.people, labels).by(*_LABELS)
@@ -149,7 +148,7 @@ def unique_rates(collected: Collected, table: str, truth: str, rules: Rules) -> 
 
 
 def attacker_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
-    """Table 3's records of attackers' files (`ROW`): of whom the truth has in their unit.
+    """Compute Table 3's records of attackers' files (`ROW`) whose person the truth has there.
 
     ``matched`` is in percent of the file's records, ``held`` of the truth's people with an id.
     """
@@ -173,7 +172,7 @@ def attacker_rates(collected: Collected, table: str, truth: str, rules: Rules) -
 
 
 def zero_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
-    """Table 7's people and units of proven zero variability (`ROW`); none where it is unknown."""
+    """Compute Table 7's people and units of proven zero variability (`ROW`), if known."""
     frames = [pl.DataFrame(schema=ROW)]
     everybody = collected.people
     if everybody.keys["zero"].null_count():
@@ -189,7 +188,7 @@ def zero_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl
 
 
 def guess_rates(collected: Collected, table: str, rules: Rules) -> pl.DataFrame:
-    """The closed forms of the guessers on their own origin: modal share, Σp² (`ROW`)."""
+    """Compute the closed forms of the guessers on their own origin: modal share, Σp² (`ROW`)."""
     forms = ("modal", "proportional", "modal_without", "proportional_without")
     frames = [pl.DataFrame(schema=ROW)]
     for labels in _people_classes(collected, rules):
@@ -214,7 +213,7 @@ def _labelled(sums: Sums, labels: pl.DataFrame) -> Sums:
 
 
 def _named(rows: pl.DataFrame, **names: str) -> pl.DataFrame:
-    """Rows of `ROW`: the columns that rows lack have one value."""
+    """Add constant columns that rows of `ROW` lack."""
     return rows.with_columns(pl.lit(v).alias(k) for k, v in names.items()).select(list(ROW))
 
 
@@ -238,14 +237,14 @@ def _link_rows(links: Sums, targets: Sums, labels: pl.DataFrame, rules: Rules) -
 
 
 def _with_expectation(links: Sums) -> pl.Series:
-    """The sources whose links have chances: proportional guessers."""
+    """Return the sources whose links have probabilities: proportional guessers."""
     return links.keys.filter(pl.Series(links.of("expected")[:, 0] > 0))["source"].unique()
 
 
 def rate_rows(
     keys: pl.DataFrame, rate: str, part: FloatArray, whole: FloatArray, rules: Rules
 ) -> pl.DataFrame:
-    """A row for each of the keys: the rate ``part / whole``, both groups × slots."""
+    """Make a row for each of the keys: the rate ``part / whole``, both groups × slots."""
     rates = ratio(part, whole)
     low, high = interval(part, whole, rules.kind, rules.coverage)
     return keys.with_columns(

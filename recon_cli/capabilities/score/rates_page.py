@@ -1,4 +1,4 @@
-"""Rates as people read them: tables, a chart's panel in words, and how sources look."""
+"""Rates for readers: tables, a chart's panel in words, and the look of sources."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LIMITS = "any reconstruction, %"
 
 
 def table_title(name: str, words: Words) -> str:
-    """The heading of a result table, with its number where the study is compared with.
+    """Return the heading of a result table, with its number if the study is compared.
 
     Args:
         name: One of `recon_cli.capabilities.score.tables.TABLES`.
@@ -72,10 +72,10 @@ def table_title(name: str, words: Words) -> str:
 
 
 def lay_out(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
-    """One table's rates as a sheet.
+    """Arrange one table's rates as a sheet.
 
-    A rate is shown with its interval, and the published value and the difference where the rows
-    have them; the counts it is made of stand before it once.
+    A rate is shown with its interval, and the published value and the difference if the rows have
+    them; the counts behind it come first.
 
     Args:
         rows: The table's rows, as from `recon_cli.capabilities.score.tables.make_rates`.
@@ -109,13 +109,13 @@ def lay_out(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
 
 
 def brief(title: str, rows: pl.DataFrame, words: Words) -> list[ResultTable]:
-    """One table's rates as narrow sheets, one for each file that is linked or agreed with.
+    """Arrange one table's rates as narrow sheets, one for each file that is linked or compared.
 
-    Of the rates with counts only the last, the one that the table is about, is shown in percent;
-    *feasible* is what no other reconstruction goes below or above.
+    Of the rates with counts only the last, which the table is about, is shown in percent;
+    *feasible* is the range of all other reconstructions.
 
     Args:
-        title: Of the sheets; the file's name is added.
+        title: Title of the sheets; the file's name is added.
         rows: As for `lay_out`.
     """
     if rows.is_empty():
@@ -152,12 +152,12 @@ def brief(title: str, rows: pl.DataFrame, words: Words) -> list[ResultTable]:
 
 
 def _is_compared(rows: pl.DataFrame) -> bool:
-    """Whether values of a study stand beside."""
+    """Test whether rows have values of a study."""
     return "published_pct" in rows.columns and rows["published_pct"].count() > 0
 
 
 def _by_rate(rows: pl.DataFrame, *place: str) -> dict[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """Place → rate → row, in the order of the rows."""
+    """Map places and rates to rows, in the order of the rows."""
     found: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
         found.setdefault(tuple(row[name] for name in place), {})[row["rate"]] = row
@@ -165,7 +165,7 @@ def _by_rate(rows: pl.DataFrame, *place: str) -> dict[tuple[str, ...], dict[str,
 
 
 def _who(panel: str, words: Words) -> str:
-    """A panel in a narrow column: the table's title says of what they are like most."""
+    """Name a panel in a narrow column, without what the table's title states."""
     if words.is_study:
         return panel.replace("_", " ")
     group, _, unique = panel.partition("_")
@@ -187,7 +187,7 @@ def _header(whole: str, rates: Sequence[str], limits: str | None, *, compared: b
 
 
 def _cells(rates: Mapping[str, Mapping[str, Any]], *, compared: bool) -> list[str]:
-    """People, then each rate with its count and interval."""
+    """Return people, then each rate with its count and interval."""
     first = next(iter(rates.values()))
     cells = [count(first.get("of"))]
     for row in rates.values():
@@ -221,7 +221,7 @@ _HEADINGS = {
 
 
 def looks_of(scores: ScoreFindings, rows: pl.DataFrame) -> list[Look]:
-    """The sources of ``rows`` that are drawn: all with records, and a guesser of each kind.
+    """Return the looks of the drawn sources: all with records, and a guesser of each kind.
 
     A source looks the same in every chart.
     """
@@ -233,13 +233,13 @@ def looks_of(scores: ScoreFindings, rows: pl.DataFrame) -> list[Look]:
 
 
 def sizes_of(rows: pl.DataFrame) -> list[str]:
-    """The size classes of ``rows``, without the row over all."""
+    """Return the size classes of ``rows``, without the row over all."""
     found = rows.filter(pl.col("block_size") != ALL)["block_size"].unique()
     return sorted(found, key=lambda name: int(name.replace(",", "").rstrip("+").split("-")[0]))
 
 
 def rate_sheet(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
-    """Rates as a table: counts, percent and interval, the study's value where there is one.
+    """Arrange rates as a table: counts, percent, interval, and the study's value if any.
 
     Args:
         rows: As from `recon_cli.capabilities.score.tables.make_rates`, against one file.
@@ -272,7 +272,7 @@ def _narrow_cells(row: dict[str, Any], *, compared: bool) -> list[str]:
 
 
 def reading(what: str, rows: pl.DataFrame, sources: Sequence[str]) -> str:
-    """One panel in words: every source's rate in the smallest and in the largest class.
+    """Describe one panel: every source's rate in the smallest and in the largest class.
 
     Args:
         rows: Its rates, by size.

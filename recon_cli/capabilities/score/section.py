@@ -1,4 +1,4 @@
-"""What linking found, beside guessing: agreement, precision, passes, zero variability.
+"""The report's sections on links beside guessing: agreement, precision, passes, variability.
 
 Table 8 of the study, Figures 3–6 with Tables 12–14 and those of alternatives, Table 10.
 """
@@ -26,7 +26,7 @@ _AGREEMENT_TABLES = ("table08_agreement", "table11_agreement_alternatives")
 
 
 def agreement_section(found: ScoreFindings, words: Words) -> ReportSection:
-    """Agreement of every pair of files, by size."""
+    """Report the agreement of every pair of files, by size."""
     rows = found.table(*_AGREEMENT_TABLES).unique(
         ["source", "against", "block_size", "rate"], keep="first", maintain_order=True
     )
@@ -100,7 +100,7 @@ _SHARES = {"putative": "Putative", "confirmed": "Confirmed"}
 
 
 def precision_section(found: ScoreFindings, words: Words) -> ReportSection:
-    """Precision of links against guessing, then the shares of people who are linked."""
+    """Report the precision of links beside guessing, then the shares of people who are linked."""
     text = [
         "A link that a guess would get right as often reveals nothing. Compare the reconstruction "
         f"with the guessers, above all for {words.nonmodal}, for whom guessing fails.",
@@ -119,7 +119,7 @@ def precision_section(found: ScoreFindings, words: Words) -> ReportSection:
 
 
 def _sentences(found: ScoreFindings, words: Words) -> list[str]:
-    """For every attacker file, the precision among nonmodal people."""
+    """State for every attacker file the precision among nonmodal people."""
     readings = []
     for attacker in found.attackers:
         rows = found.table(BY_PEOPLE["nonmodal"]).filter(
@@ -178,7 +178,7 @@ def _links_figure(panel: str, rows: pl.DataFrame, found: ScoreFindings, words: W
 def _multiples(
     by: str, labels: Mapping[str, str], rows: pl.DataFrame, found: ScoreFindings, words: Words
 ) -> tuple[str, Chart]:
-    """A panel for each value of column ``by`` and each attacker file: in words, and as a chart."""
+    """Draw a panel for each value of column ``by`` and each attacker file, with words."""
     rows = rows.filter(pl.col("block_size") != ALL)
     looks = looks_of(found, rows)
     names = [each.name for each in looks]
@@ -215,7 +215,7 @@ _PASS_HEADER: Final = (
 
 
 def passes_section(found: ScoreFindings, words: Words) -> tuple[ReportSection, ...]:
-    """What each pass of the user's finds; nothing with the study's two."""
+    """Report the results of each user-defined pass; empty with the study's two."""
     if found.passes is None:
         return ()
     source = found.reconstruction or found.truth
@@ -244,7 +244,7 @@ def passes_section(found: ScoreFindings, words: Words) -> tuple[ReportSection, .
 
 
 def _pass_bars(who: str, rows: pl.DataFrame, words: Words) -> Panel:
-    """Of each pass a bar: links in percent of the attacker's records, confirmed ones first."""
+    """Draw a bar for each pass: links in percent of the attacker's records, confirmed first."""
     drawn = []
     for name, found in _by_pass(rows).items():
         confirmed, putative = found["confirmed"]["pct"], found["putative"]["pct"]
@@ -255,7 +255,7 @@ def _pass_bars(who: str, rows: pl.DataFrame, words: Words) -> Panel:
 
 
 def _pass_precision(who: str, rows: pl.DataFrame, source: str, found: ScoreFindings) -> Panel:
-    """Of each pass how many links are right, and how many guesses of them."""
+    """Draw for each pass the share of right links, and of right guesses."""
     looks = {look.name: look for look in looks_of(found, found.rates)}
     rates = {"precision": looks[source]}
     rates |= {found.guessers[name]: looks[name] for name in found.usual_guessers}
@@ -296,7 +296,7 @@ def _pass_sheet(
 
 
 def _by_pass(rows: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Pass → rate → row, in the order of passes."""
+    """Map passes and rates to rows, in the order of passes."""
     found: dict[str, dict[str, Any]] = {}
     for row in rows.iter_rows(named=True):
         found.setdefault("all passes" if row["pass"] == ALL else row["pass"], {})[row["rate"]] = row
@@ -304,7 +304,7 @@ def _by_pass(rows: pl.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def _pass_reading(panel: Panel) -> str:
-    """A panel in words, for those who do not see the chart."""
+    """Describe a panel for readers who cannot see the chart."""
     rows = []
     for row in panel.rows:
         values = row.text or ", ".join(f"{mark.look.name} {mark.text}" for mark in row.marks)
@@ -317,7 +317,7 @@ _ZERO_GROUPS = ("nonmodal", "nonmodal_unique")
 
 
 def zero_section(found: ScoreFindings, words: Words) -> ReportSection:
-    """Precision among nonmodal people and the unique of them in zero-solvar units."""
+    """Report precision among nonmodal people and unique ones in zero-solvar units."""
     key, title = "zero-solvar", f"{words.panel('nonmodal')}, where one reconstruction is possible"
     rows = found.table(_ZERO_TABLE)
     if rows.is_empty() and _is_zero_known(found):
@@ -339,7 +339,7 @@ def zero_section(found: ScoreFindings, words: Words) -> ReportSection:
 
 
 def _is_zero_known(found: ScoreFindings) -> bool:
-    """Whether proofs of zero variability were at hand when the scores were made."""
+    """Test whether proofs of zero variability existed when the scores were made."""
     return not {"solvar/", "blocks/"}.isdisjoint(found.manifest.inputs["shared"])
 
 
@@ -385,7 +385,7 @@ def _zero_figure(found: ScoreFindings, rows: pl.DataFrame, words: Words) -> Figu
 
 
 def _render(scores: ScoreFindings, _: Findings, words: Words) -> tuple[ReportSection, ...]:
-    """One section each, or one that says what is missing for all."""
+    """Compose the sections, or one that names what is missing."""
     return (
         agreement_section(scores, words),
         precision_section(scores, words),

@@ -1,4 +1,4 @@
-"""`recon score`: the counts of links → ``score/``, the result tables."""
+"""Run `recon score`: the counts of links → ``score/``, the result tables."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ CALIBRATED = "confidence.csv"
 
 @dataclass(frozen=True)
 class Zero:
-    """Where the proofs of zero variability are from.
+    """The origin of the proofs of zero variability.
 
     Attributes:
         folder: ``solvar/``, or ``blocks/`` of the reconstruction, or None.
         condition: Which of its rows are proofs.
-        note: What a reader should know of that.
+        note: Remark for readers.
     """
 
     folder: Folder | None
@@ -64,13 +64,13 @@ class Zero:
 
     @property
     def solvar(self) -> Folder | None:
-        """``solvar/``, if the proofs are from there."""
+        """Return ``solvar/``, if the proofs come from there."""
         is_solvar = self.folder is not None and self.folder.path.name == SOLVAR.name
         return self.folder if is_solvar else None
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Make every result table.
+    """Open the stage that makes every result table.
 
     Raises:
         ConfigError: A source is unknown, or the classes are not.
@@ -128,13 +128,13 @@ def open_stage(run: Run) -> MadeStage:
 
 
 def read_rates(run: Run) -> pl.DataFrame:
-    """The published rates."""
+    """Read the published rates."""
     folder = open_folder(run.work, SCORE, "score")
     return pl.read_parquet(io.BytesIO(folder.read_extra(f"{RATES}.parquet")))
 
 
 def sheets(run: Run, rates: pl.DataFrame) -> dict[str, ResultTable]:
-    """The tables that there are, laid out."""
+    """Arrange the existing tables."""
     words = words_of_run(run)
     return {
         name: lay_out(table_title(name, words), rates.filter(pl.col("table") == name), words)
@@ -143,7 +143,7 @@ def sheets(run: Run, rates: pl.DataFrame) -> dict[str, ResultTable]:
 
 
 def result_files(run: Run, rates: pl.DataFrame) -> dict[str, bytes]:
-    """File name → bytes: all rates, and each table as Parquet, CSV and Markdown."""
+    """Write all rates, and each table as Parquet, CSV and Markdown: file name → bytes."""
     files = {
         f"{RATES}.parquet": parquet_bytes(rates),
         f"{RATES}.csv": csv_bytes(rates),
@@ -157,7 +157,7 @@ def result_files(run: Run, rates: pl.DataFrame) -> dict[str, bytes]:
 
 
 def gain_files(gains: pl.DataFrame) -> dict[str, bytes]:
-    """File name → bytes: the gains as Parquet and CSV."""
+    """Write the gains as Parquet and CSV: file name → bytes."""
     return {
         f"{GAINS}.parquet": parquet_bytes(gains),
         f"{GAINS}.csv": csv_bytes(gains, 4),
@@ -165,10 +165,10 @@ def gain_files(gains: pl.DataFrame) -> dict[str, bytes]:
 
 
 def find_zero(run: Run) -> Zero:
-    """Which folder says where the variability is zero: ``solvar/``, else ``blocks/``.
+    """Choose the folder with proofs of zero variability: ``solvar/``, else ``blocks/``.
 
-    Of protected counts it is ``blocks/``: another solution may have more people even where it lacks
-    none of ours, Eq. (loss), so variability does not say that there is one solution alone.
+    For protected counts it is ``blocks/``: another solution may have more people even if it lacks
+    none of ours, Eq. (loss), so zero variability does not mean one solution.
     """
     is_protected = (run.work / "tables" / PROTECTION).is_file()
     if (run.work / "solvar" / MANIFEST).is_file() and not is_protected:
@@ -185,10 +185,10 @@ def find_zero(run: Run) -> Zero:
 
 
 def choose_sources(notes: Mapping[str, Any], config: Score, measured: str | None = None) -> Sources:
-    """Which sources are shown where.
+    """Choose the sources to show in each table.
 
     Args:
-        notes: Of ``links/``.
+        notes: Notes of ``links/``.
         config: The section.
         measured: The source whose solution variability was measured, if one's was.
 
@@ -212,7 +212,7 @@ def choose_sources(notes: Mapping[str, Any], config: Score, measured: str | None
 
 
 def _measured_source(run: Run, links: Manifest, zero: Zero) -> str | None:
-    """The source that ``solvar/`` measured: the folder's own records, if they were linked."""
+    """Return the source that ``solvar/`` measured: the folder's own records, if linked."""
     if zero.solvar is None or not (run.work / "microdata" / MANIFEST).is_file():
         return None
     microdata = open_folder(run.work, RECONSTRUCT, "microdata")
@@ -222,7 +222,7 @@ def _measured_source(run: Run, links: Manifest, zero: Zero) -> str | None:
 def _collect(
     run: Run, config: Score, folders: Mapping[str, Folder], zero: Zero, seed: int
 ) -> Collected:
-    """Sum all partitions, one after the other: no more than one is in memory."""
+    """Sum all partitions, one at a time to save memory."""
     place, sizes = run.release.geoid_column, Sizes(config.sizes)
     truth = folders["truth"]
     draws = int(truth.manifest.config["draws"])
@@ -262,7 +262,7 @@ def _proofs(zero: Zero, partition: str, place: str) -> pl.Series | None:
 
 
 def _differing(zero: Zero, partition: str) -> pl.DataFrame | None:
-    """How many people of each geounit, at most, another reconstruction changes."""
+    """Return the most people of each geounit that another reconstruction changes."""
     if zero.solvar is None or partition not in zero.solvar.partitions:
         return None
     share = pl.col("solvar_upper_pct").fill_null(100.0) / 100
@@ -274,7 +274,7 @@ def _has_intervals(config: Score, folders: Mapping[str, Folder]) -> bool:
 
 
 def _open_confidence(run: Run) -> Folder | None:
-    """The folder ``confidence/``; None if there is none."""
+    """Return the folder ``confidence/``; None if there is none."""
     if not (run.work / "confidence" / MANIFEST).is_file():
         return None
     return open_folder(run.work, CONFIDENCE, "confidence")
@@ -283,13 +283,13 @@ def _open_confidence(run: Run) -> Folder | None:
 def _calibrate_confidence(
     run: Run, folder: Folder, rules: Rules, *, resamples: int, seed: int
 ) -> pl.DataFrame:
-    """Mean confidence beside the share that is right, for the CEF and, if there is one, the HDF.
+    """Compare mean confidence with the share that is right, for the CEF and the HDF if any.
 
     Args:
         folder: ``confidence/``.
         rules: Coverage, disclosure control.
-        resamples: Of geounits.
-        seed: Of the resamples.
+        resamples: Number of resamples of geounits.
+        seed: Seed of the resamples.
 
     Returns:
         As `recon_cli.capabilities.score.confidence.calibration`.
@@ -320,7 +320,7 @@ def _calibrate_confidence(
 def _truth_columns(
     release: Release, file: RecordFile, partition: str, key: Sequence[str]
 ) -> pl.DataFrame:
-    """The columns of ``key`` of the records of one partition, as microdata have them."""
+    """Return the columns ``key`` of the records of one partition, as in microdata."""
     place, *columns = key
     needed = [place]
     for column in columns:

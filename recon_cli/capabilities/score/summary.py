@@ -37,7 +37,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
 
 
 def print_tables(run: Run, rates: pl.DataFrame, asked: tuple[str, ...]) -> None:
-    """Print the tables that were asked for; without any, the totals of the first ones."""
+    """Print the requested tables; without any, the totals of the first ones."""
     words = words_of_run(run)
     for name in TABLES if "all" in asked else (asked or _SHOWN):
         rows = rates.filter(pl.col("table") == name)
@@ -48,7 +48,7 @@ def print_tables(run: Run, rates: pl.DataFrame, asked: tuple[str, ...]) -> None:
 
 
 def print_facts(run: Run, outcome: StageOutcome, page: Path | None) -> None:
-    """Print what the tables were made from."""
+    """Print the inputs of the tables."""
     notes, links = outcome.manifest.notes, open_folder(run.work, LINK, "links").manifest
     show(
         title_of(outcome),

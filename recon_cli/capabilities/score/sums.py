@@ -32,11 +32,11 @@ class Sums:
             raise ValueError(f"{shape} groups and measures expected, found {self.values.shape}")
 
     def of(self, measure: str) -> FloatArray:
-        """Groups × slots of one measure."""
+        """Return groups × slots of one measure."""
         return self.values[:, :, self.measures.index(measure)]
 
     def where(self, condition: pl.Expr) -> Sums:
-        """The groups that meet a condition on the keys; null does not."""
+        """Select the groups that meet a condition on the keys; null does not."""
         rows = self.keys.with_row_index("_at").filter(condition)["_at"]
         return Sums(self.keys[rows], self.measures, self.values[rows.to_numpy()])
 
@@ -51,9 +51,9 @@ class Sums:
         return Sums(keys, self.measures, values)
 
     def aligned(self, keys: pl.DataFrame) -> Sums:
-        """One group for every row of ``keys``, which has at least the columns of our own.
+        """Return one group for every row of ``keys``, which has at least our own columns.
 
-        Groups that are not there are zero.
+        Missing groups are zero.
         """
         columns = self.keys.columns
         places = keys.select(columns).join(
@@ -69,7 +69,7 @@ class Sums:
 
 
 def concat(parts: Sequence[Sums]) -> Sums:
-    """Sums of disjoint parts of the data as one; equal groups are added."""
+    """Combine sums of disjoint parts of the data; equal groups are added."""
     keys = pl.concat([part.keys for part in parts])
     values = np.concatenate([part.values for part in parts])
     return Sums(keys, parts[0].measures, values).by(*keys.columns)
@@ -78,7 +78,7 @@ def concat(parts: Sequence[Sums]) -> Sums:
 def group_rows(
     frame: pl.DataFrame, columns: Sequence[str]
 ) -> tuple[npt.NDArray[np.int64], pl.DataFrame]:
-    """The number of every row's group, and the groups, sorted."""
+    """Return the number of every row's group, and the groups, sorted."""
     keys = frame.select(columns).unique().sort(columns, nulls_last=True)
     numbers = frame.select(columns).join(
         keys.with_row_index("_group"),
@@ -98,7 +98,7 @@ def weighted(
     Args:
         frame: ``_unit`` (row of ``weights``), the columns ``by`` and ``measures``.
         by: The groups.
-        measures: What is summed; null counts as 0.
+        measures: Measures to sum; null counts as 0.
         weights: Units × slots.
     """
     from scipy import sparse  # slow to load; `recon status` asks for nothing here
@@ -114,7 +114,7 @@ def weighted(
 
 
 def resample(units: int, resamples: int, *, seed: int, partition: str) -> FloatArray:
-    """Weights of geounits, (units × slots): 1, then Poisson(1) for each resample (bootstrap).
+    """Draw weights of geounits, (units × slots): 1, then Poisson(1) for each resample.
 
     Args:
         partition: Its name: its resamples depend on it alone.
@@ -125,7 +125,7 @@ def resample(units: int, resamples: int, *, seed: int, partition: str) -> FloatA
 
 
 def stack(draws: Sequence[Sums]) -> Sums:
-    """Draws of the same counts as slots: their mean first, then each.
+    """Stack draws of the same counts as slots: their mean first, then each.
 
     Args:
         draws: With one slot each; groups may lack in some.

@@ -2,8 +2,8 @@
 
 Writes solvar/ (one row per unit), intervals/ (least and most people in every histogram cell),
 certainty/ (which records of microdata/ are in every solution) and regions/. Solvar is the largest
-share of a unit's records that differ in another solution of the same tables; zero is said only with
-a proof, and what the budget does not prove is an interval.
+share of a unit's records that differ in another solution of the same tables; zero is reported
+only with a proof, and values that the budget does not prove are intervals.
 
 Example:
   recon solvar -c al.yaml
@@ -30,12 +30,12 @@ class Solvar(Section):
         diameter: Measure the largest distance between any two solutions, too.
         intervals: ``exact``: the true least and most of every histogram cell; ``propagation``:
             valid bounds without solving for them, several times faster. Solvar is the same.
-        engine: Who looks for the farthest solution: ``cp-sat``, or beside it ``highs`` or ``scip``,
-            as a check: two maxima that differ are refused. CP-SAT proves that none is farther.
+        engine: Engine that searches for the farthest solution: ``cp-sat``, or beside it ``highs``
+            or ``scip`` as a check: differing maxima are refused. CP-SAT proves the maximum.
         unit_seconds: Budget of each question about a unit, or about all units of a region at
             once, in deterministic seconds.
         total_seconds: Budget of the whole stage, shared out by people; default none.
-        seed: For the solver's own choices; default the run's seed.
+        seed: Seed of the solver; default the run's seed.
     """
 
     mode: Literal["relaxed", "exact"] = "relaxed"
