@@ -8,6 +8,7 @@ from typing import Any
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.reconstruct.options import Reconstruct
 from recon_cli.coverage import Coverage, select
+from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.schema import Table
@@ -20,13 +21,19 @@ def open_stage(run: Run) -> MadeStage:
     """Open the stage that reconstructs the person records of every partition.
 
     Raises:
-        ConfigError: A table is unknown or not published.
+        ConfigError: A table is unknown or not published, or an engine is named for counts that
+            are not exact.
     """
     config = run.config.section(Reconstruct)
     seed = run.seed_of(config)
     tables, geounits = open_published(run.work, run.release)
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)
+    if config.engine != "auto" and has_statements(tables):
+        raise ConfigError(
+            f"reconstruct.engine: {config.engine} solves exact counts; some of these are "
+            "suppressed, rounded, perturbed or noisy: leave out `reconstruct.engine`"
+        )
     if selection.unpublished:
         run.reporter.note(f"reconstruct: not published: {', '.join(selection.unpublished)}")
     settings = {
@@ -49,6 +56,7 @@ def open_stage(run: Run) -> MadeStage:
         "tables": [table.name for table in selection.tables],
         "unpublished_tables": list(selection.unpublished),
         "assumptions": config.assumptions,
+        "engine": config.engine,
         "columns": _columns(run, selection.tables, coverage),
     }
 

@@ -29,6 +29,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     counted = 0 if totals["uncounted"] else totals["people"]
     certain = share(totals["certain"], counted)
     verified = f"{totals['cells_compared']:,} cells, {agreement_of(totals)}"
+    engine = manifest.notes.get("engine", "auto")
     is_fitted = manifest.notes["is_fitted"]
     unverified = "nothing to verify: noise bounds no count" if is_fitted else "no"
     assumes_zeros = release_of_records(run.release, manifest).has_assumptions
@@ -44,6 +45,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             ("proven unique", share(unique, inhabited)),
             (f"  {people} in them", share(totals["people_in_unique"], counted)),
             ("not proven", share(inhabited - unique, inhabited)),
+            *([] if engine == "auto" else [("solution by", f"{engine}, alone")]),
             ("certain, at least", f"{certain}, with {columns}"),
             ("proven by", proven_by(WorkFolder(run.work))),
             *(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import get_args
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +18,7 @@ from recon_cli.capabilities.reconstruct import study_program
 from recon_cli.capabilities.reconstruct.person_records import Within
 from recon_cli.capabilities.reconstruct.question import Reconstruction, reconstruct
 from recon_cli.capabilities.solvar.question import measure_variability
+from recon_cli.cli import main
 from recon_cli.errors import ConfigError, ContradictionError
 from recon_cli.schema import Release
 from recon_cli.solve.engines import Engine
@@ -160,3 +163,16 @@ def test_without_effort_people_are_missing_and_nothing_is_claimed(
     found = api.reconstruct(release, published, seed=1, engine="cp-sat")
     assert set(inhabited(found)["status"]) == {"undecided"}
     assert found.microdata.height < found.blocks["population"].sum()
+
+
+def test_the_command_says_who_found_the_solution(tmp_path: Path) -> None:
+    given = ["-c", str(ROOT / "configs" / "toy.yaml"), "--set", f"work={tmp_path / 'work'}"]
+    run = CliRunner().invoke(main, ["ingest", *given, "-q"])
+    assert run.exit_code == 0, run.output
+    made = CliRunner().invoke(main, ["reconstruct", *given, "--engine", "highs"])
+    assert made.exit_code == 0, made.output
+    assert "highs, alone" in made.output
+    assert "84,304 cells, all equal" in made.output
+    auto = CliRunner().invoke(main, ["reconstruct", *given])
+    assert "alone\n" not in auto.output.replace("this program alone", "")
+    assert "certain, at least  1,935 (96.0%)" in auto.output
