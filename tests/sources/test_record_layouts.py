@@ -101,7 +101,7 @@ def test_a_real_file_has_its_published_tables(tmp_path: Path) -> None:
         pl.col("hispanic").str.to_lowercase() == "true",
     )
     with gzip.open(SAMPLE / "pl_counts_tidy.csv.gz", "rb") as packed_counts:
-        counts = pl.read_csv(packed_counts, schema_overrides={"geoid": pl.String})
+        counts = pl.read_csv(packed_counts.read(), schema_overrides={"geoid": pl.String})
     key = ["geoid", "table", "cell"]
     made = tabulate(release, ages).select(*key, "count").sort(key)
     assert made.rows() == counts.select(*key, "count").sort(key).rows()
