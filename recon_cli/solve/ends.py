@@ -71,6 +71,7 @@ class EndSearch:
             ledger: Ledger of the functionals.
             effort: Its limit is for everything together.
             parts: Parts in which solutions and proofs are sought separately; each functional
+                is over one. Default the whole program.
             relaxation: Relaxation of the program, if it was used before.
         """
         program = ledger.program

@@ -151,6 +151,7 @@ def pump(
         values: A value for each variable, within its bounds; the rows may be broken.
         limit: Deterministic seconds.
         random: Random costs that vary more and more: rounding may cycle, from which little
+            noise is no way out. None: all cost the same.
     """
     none = np.empty(0, dtype=np.int64)
     if program.is_feasible(values):
