@@ -146,7 +146,7 @@ def solve(folder: Path, truth: Path, tables: str, way: str) -> dict[str, Any]:
 
 
 def _proven(found: Mapping[str, Any]) -> Mapping[str, int]:
-    """Of how blocks were solved, what no engine may change."""
+    """Select the columns of blocks/ that no engine may change."""
     names = (
         "unique",
         "people_in_unique",

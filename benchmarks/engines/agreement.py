@@ -1,4 +1,4 @@
-"""How many records agree: ``python -m benchmarks.engines.agreement RECORDS TRUTH OUT``."""
+"""Count the records that agree: ``python -m benchmarks.engines.agreement RECORDS TRUTH OUT``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages say of the engines, from ``benchmarks/reference/engines.json``.
+"""Tables of the engines for the docs, from ``benchmarks/reference/engines.json``.
 
 ``python -m benchmarks.engines.tables`` writes the section *By each engine* into the notes of
 docs/scores.md and into that page; `benchmarks.page` has the costs.
@@ -25,7 +25,7 @@ _YEARS = ("auto", "auto, random year", "auto, middle year")
 
 
 def agreement_section(result: Result) -> str:
-    """How many records agree by each engine, beside what is printed."""
+    """Tabulate agreement by engine, beside the printed figures."""
     cases = result["cases"]
     nation = next(name for name, case in cases.items() if case["kind"] == "nation")
     header = [

@@ -29,7 +29,8 @@ class Reconstruct(Section):
         objective: Kind of solution: ``any``, or a ``likely`` one, whose true counts make the
             published ones likeliest. Default: ``likely`` where some law makes one likelier.
         engine: ``auto``, or an engine that finds the solution by itself for the study's program,
-            Eq. 4.4 and 4.5. Proofs stay the same.
+            Eq. 4.4 and 4.5. Where it finds one, proofs are those of ``auto``; where it does not in
+            time, its units are undecided.
         within: Single value where the tables only determine a group of values: ``lowest``,
             ``middle`` or ``random``; a named engine chooses by itself.
         verify: Tabulate the result again and compare before it is published.
