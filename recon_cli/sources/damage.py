@@ -7,6 +7,7 @@ polars quote up to a thousand lines.
 from __future__ import annotations
 
 import csv
+import gzip
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -19,6 +20,16 @@ from recon_cli.frames import UNREADABLE
 _QUOTE = '"'
 #: Possible separators of a CSV file; the first is the default.
 _SEPARATORS = ",;\t|"
+
+
+def kind_of(path: Path) -> str:
+    """Return the ending that names a file's kind: of a compressed text, the one before ``.gz``.
+
+    >>> kind_of(Path("persons.CSV.gz")), kind_of(Path("persons.parquet")), kind_of(Path("a.gz"))
+    ('.csv', '.parquet', '.gz')
+    """
+    suffix, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return inner if suffix == ".gz" and inner in {".csv", ".txt"} else suffix
 
 
 def separator_of(path: Path) -> str:
@@ -34,7 +45,7 @@ def remarks_of(path: Path) -> int:
 
 def _first_line(path: Path) -> tuple[int, bytes]:
     """Return the number, from 0, and the text of the first line that is no remark."""
-    with path.open("rb") as file:
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
         number = 0
         while (line := file.readline(100_000)).startswith(b"#"):
             number += 1

@@ -1,13 +1,15 @@
 """Packaged layouts of record files: the publisher's names of columns and codes.
 
 A layout is a YAML file in ``record_layouts/``. ``place`` names the columns that form a unit's
-geoid, with the digits of each; ``columns`` and ``values`` are those of a `Translation`;
-``numbered`` has the number of a feature's first value if its values are numbered in order; and
-``highest`` the number up to which a file goes beyond the release's last value.
+geoid, with the digits of each; ``columns``, ``values``, ``joined`` and ``only`` are those of a
+`Translation`; ``numbered`` has the number of a feature's first value if its values are numbered
+in order; and ``highest`` the number up to which a file goes beyond the release's last value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -23,10 +25,40 @@ def layout_names() -> tuple[str, ...]:
     """Return the names of the packaged layouts.
 
     >>> layout_names()
-    ('mdf_2010', 'ppmf_pl')
+    ('mdf_2010', 'mdf_units', 'ppmf_pl')
     """
     names = (entry.name for entry in _FOLDER.iterdir())
     return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
+
+
+def given_translation(
+    release: Release,
+    *,
+    layout: str | None,
+    columns: Mapping[str, str],
+    values: Mapping[str, Mapping[str, Value | None]],
+    sheet: str | None,
+    others: Collection[str] = (),
+) -> Translation:
+    """Return the names and codes that a config gives a file, over those of its layout.
+
+    Args:
+        layout: A packaged layout; None for the release's own names and codes.
+        columns: See `Translation`, as ``values`` and ``sheet``.
+        others: Columns beyond the release's that the file may have.
+
+    Raises:
+        ConfigError: There is no such layout, column or value; the message begins with the key.
+    """
+    packaged = Translation() if layout is None else record_layout(layout, release)
+    given = replace(
+        packaged,
+        columns={**packaged.columns, **columns},
+        values={**packaged.values, **values},
+        sheet=sheet,
+    )
+    given.check(release, others)
+    return given
 
 
 def record_layout(name: str, release: Release) -> Translation:
@@ -51,14 +83,15 @@ def record_layout(name: str, release: Release) -> Translation:
         last = release.features[release.feature_index[column]].values[-1]
         beyond = range(int(last) + 1, highest + 1)
         values.setdefault(column, {}).update({str(number): last for number in beyond})
-    return Translation(columns, values, joined={release.geoid_column: found["place"]})
+    joined = {column: parts for column, parts in found.get("joined", {}).items() if column in known}
+    joined[release.geoid_column] = found["place"]
+    return Translation(columns, values, joined=joined, only=found.get("only", {}))
 
 
 def _numbered(release: Release, column: str, first: int) -> dict[str, Value | None]:
-    """Map numbers, with and without leading zeros, to a feature's values in order."""
+    """Map numbers, with and without a leading zero, to a feature's values in order."""
     values = release.features[release.feature_index[column]].values
-    width = len(str(first + len(values) - 1))
     codes: dict[str, Value | None] = {}
     for number, value in enumerate(values, first):
-        codes |= {str(number): value, f"{number:0{width}}": value}
+        codes |= {str(number): value, f"{number:02}": value}
     return codes

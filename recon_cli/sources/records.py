@@ -18,7 +18,13 @@ import polars as pl
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.frames import UNREADABLE
 from recon_cli.schema import Level, Release, Value
-from recon_cli.sources.damage import columns_found, remarks_of, separator_of, unreadable
+from recon_cli.sources.damage import (
+    columns_found,
+    kind_of,
+    remarks_of,
+    separator_of,
+    unreadable,
+)
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW
@@ -27,6 +33,8 @@ from recon_cli.store.files import file_digest, key_of
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
 
+#: Endings of files of records; a text may be compressed, ``.csv.gz``.
+FILE_KINDS: Final = frozenset({".csv", ".txt", ".parquet", ".xlsx"})
 #: Names that a message lists.
 _SHOWN: Final = 12
 
@@ -41,12 +49,14 @@ class Translation:
         sheet: Name of a workbook's sheet.
         joined: Column of the release → headers whose texts make it one after the other, with the
             digits of each.
+        only: Header → codes of the records that are read; a file may have others.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, Value | None]] = field(default_factory=dict)
     sheet: str | None = None
     joined: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    only: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def check(self, release: Release, others: Collection[str]) -> None:
         """Refuse names that the release does not have.
@@ -90,10 +100,12 @@ class Translation:
                 raise ConfigError(f"columns: no column {header!r} ({found})")
             if column in headers and column not in self.columns:
                 raise ConfigError(f"columns.{header}: the file has a column {column!r}, too")
-        for column, parts in self.joined.items():
+        for column, parts in {**self.joined, "what is a record": self.only}.items():
             if absent := [header for header in parts if header not in headers]:
                 found = columns_found(headers, parts)
                 raise ConfigError(f"layout: no column {absent[0]!r}, a part of {column} ({found})")
+        for header, codes in self.only.items():
+            frame = frame.filter(pl.col(header).cast(pl.String).str.strip_chars().is_in([*codes]))
         whole = frame.with_columns(
             pl.concat_str(
                 pl.col(header).cast(pl.String).str.strip_chars().str.zfill(digits)
@@ -158,7 +170,7 @@ class RecordFile:
             return {row.partition: Slice(row.rows, row.digest) for row in rows}
         if self.layout == "folder":
             return {name: self._slice(files) for name, files in self._parts().items()}
-        if self.path.suffix.lower() in {".csv", ".txt"}:
+        if kind_of(self.path) in {".csv", ".txt"}:
             # where few columns are asked for, lines of another width pass
             self._collect(_scan(self.path, None).select(pl.all().null_count()))
         prefix = self.level.enclosing(pl.col(self.place).cast(pl.String))
@@ -222,7 +234,7 @@ class RecordFile:
         return Slice(rows, key_of({path.name: file_digest(path) for path in files}))
 
     def _scan(self, path: Path) -> pl.LazyFrame:
-        return self.translation.apply(_scan(path, self.translation.sheet))
+        return scan_records(path, self.translation)
 
     def _collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
         try:
@@ -237,8 +249,8 @@ def open_records(
     """Recognise the kind of ``path``.
 
     Args:
-        path: A Parquet, CSV or xlsx file, a folder of partitions, a stage folder, or a work
-            folder, which stands for its ``microdata/``.
+        path: A Parquet, CSV or xlsx file (CSV as ``.csv.gz``, too), a folder of partitions, a
+            stage folder, or a work folder, which stands for its ``microdata/``.
         release: Names the geoid column and the partitions.
         translation: Names and codes of the file; the folder of a stage has the release's own.
 
@@ -257,12 +269,12 @@ def open_records(
         file = found(path / "microdata", "stage")
     elif path.is_dir() and any(path.glob(f"{level.name}=*/*.parquet")):
         file = found(path, "folder")
-    elif path.is_file() and path.suffix.lower() in {".csv", ".txt", ".parquet", ".xlsx"}:
+    elif path.is_file() and kind_of(path) in FILE_KINDS:
         file = found(path, "file")
     elif path.exists():
         raise ConfigError(
             f"{name}: {path}: a .parquet, .csv, .txt or .xlsx file, or a folder of "
-            f"{level.name}=…/*.parquet is expected"
+            f"{level.name}=…/*.parquet is expected (a text may end in .gz)"
         )
     else:
         raise ConfigError(f"{name}: no such file or folder: {path}")
@@ -275,6 +287,15 @@ def open_records(
     return file
 
 
+def scan_records(path: Path, translation: Translation = AS_IT_IS) -> pl.LazyFrame:
+    """Scan the records of one file, translated; of a text, every column is text.
+
+    Raises:
+        ConfigError: It lacks a column; the message begins with the key.
+    """
+    return translation.apply(_scan(path, translation.sheet))
+
+
 def known_columns(release: Release) -> tuple[str, ...]:
     """Return the columns that records of a release may have."""
     options = [option for feature in release.features for option in feature.options]
@@ -283,7 +304,7 @@ def known_columns(release: Release) -> tuple[str, ...]:
 
 
 def _scan(path: Path, sheet: str | None) -> pl.LazyFrame:
-    match path.suffix.lower():
+    match kind_of(path):
         case ".csv" | ".txt":
             separator, remarks = separator_of(path), remarks_of(path)
             return pl.scan_csv(path, infer_schema=False, separator=separator, skip_lines=remarks)

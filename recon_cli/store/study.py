@@ -39,8 +39,11 @@ def has_study_name(path: Path) -> bool:
 
     >>> has_study_name(Path("counts.study.csv")), has_study_name(Path("study.csv"))
     (True, False)
+    >>> has_study_name(Path("people.study.csv.gz"))
+    True
     """
-    return Path(path.stem).suffix.lower() == STUDY
+    whole = Path(path.stem) if path.suffix.lower() == ".gz" else path
+    return Path(whole.stem).suffix.lower() == STUDY
 
 
 def require_study_name(key: str, to: Path | None) -> None:

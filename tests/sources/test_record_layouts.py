@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,35 +13,16 @@ from click.testing import CliRunner
 
 from recon_cli.cli import main
 from recon_cli.errors import ConfigError
-from recon_cli.schema import Release, load_release
+from recon_cli.schema import load_release
 from recon_cli.sources.record_layout import layout_names, record_layout
 from recon_cli.sources.records import open_records
 from recon_cli.tabulation import tabulate
 from tests.support.attacks import people, swapped
+from tests.support.demonstration import persons_as_published
 from tests.support.paths import SHARED
 
 SF1 = load_release("sf1_2010")
 SAMPLE = SHARED / "data" / "sources" / "ppmf_2010_perry_al"
-
-
-def as_published(release: Release, records: pl.DataFrame) -> pl.DataFrame:
-    """The headers and codes of a persons' file of the 2010 demonstration."""
-    races = release.features[release.feature_index["race"]].values
-    code = {value: f"{number:02}" for number, value in enumerate(races, 1)}
-    place = pl.col("geoid_block")
-    return records.select(
-        VINTAGE=pl.lit("20230403"),
-        TABBLKST=place.str.slice(0, 2),
-        TABBLKCOU=place.str.slice(2, 3),
-        TABTRACTCE=place.str.slice(5, 6),
-        TABBLKGRPCE=place.str.slice(11, 1),
-        TABBLK=place.str.slice(11, 4),
-        RTYPE=pl.lit("3"),
-        QSEX=pl.col("sex").replace_strict({"male": "1", "female": "2"}),
-        QAGE=pl.col("age"),
-        CENHISP=pl.when("hispanic").then(pl.lit("2")).otherwise(pl.lit("1")),
-        CENRACE=pl.col("race").replace_strict(code, return_dtype=pl.String),
-    )
 
 
 @pytest.mark.parametrize("separator", [",", "|"])
@@ -52,7 +32,7 @@ def test_what_is_published_is_linked_as_ours(tmp_path: Path, separator: str) -> 
     truth.write_parquet(tmp_path / "truth.parquet")
     found.write_parquet(tmp_path / "ours.parquet")
     name = "persons.csv" if separator == "," else "persons.txt"
-    as_published(SF1, found).write_csv(tmp_path / name, separator=separator)
+    persons_as_published(found).write_csv(tmp_path / name, separator=separator)
     if separator == "|":
         text = (tmp_path / name).read_text()
         (tmp_path / name).write_text(f"# a remark, with commas, before the headers\n{text}")
@@ -85,12 +65,10 @@ def test_what_is_published_is_linked_as_ours(tmp_path: Path, separator: str) -> 
 
 
 @pytest.mark.skipif(not SAMPLE.exists(), reason="needs ../shared")
-def test_a_real_file_has_its_published_tables(tmp_path: Path) -> None:
+def test_a_real_file_has_its_published_tables() -> None:
     release = load_release("pl_2020")
     packed = SAMPLE / "ppmf_20210428_eps12-2_P_01105.csv.gz"
-    with gzip.open(packed, "rb") as source, (tmp_path / "persons.csv").open("wb") as target:
-        shutil.copyfileobj(source, target)
-    file = open_records("MDF", tmp_path / "persons.csv", release, record_layout("ppmf_pl", release))
+    file = open_records("MDF", packed, release, record_layout("ppmf_pl", release))
     (partition,) = file.slices()
     names = ["geoid_block", *(feature.name for feature in release.features)]
     records = file.read(partition, names)
@@ -115,6 +93,8 @@ def test_ages_beyond_the_last_are_of_the_last() -> None:
 
 
 def test_a_layout_that_is_not_there() -> None:
-    with pytest.raises(ConfigError, match=r"no layout 'mdf' \(there is mdf_2010, ppmf_pl\)"):
+    with pytest.raises(
+        ConfigError, match=r"no layout 'mdf' \(there is mdf_2010, mdf_units, ppmf_pl\)"
+    ):
         record_layout("mdf", SF1)
-    assert layout_names() == ("mdf_2010", "ppmf_pl")
+    assert layout_names() == ("mdf_2010", "mdf_units", "ppmf_pl")

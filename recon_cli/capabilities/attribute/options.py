@@ -18,11 +18,7 @@ from pydantic import BeforeValidator, Field
 
 from recon_cli.capabilities.link.options import AttackerFile
 from recon_cli.config.model import Section
-
-
-def _file(value: object) -> object:
-    """Convert a path alone to a file with the release's own columns and values."""
-    return value if isinstance(value, dict) else {"path": value}
+from recon_cli.config.records_file import as_records_file
 
 
 class Attribute(Section):
@@ -36,7 +32,7 @@ class Attribute(Section):
         seed: Seed of the solver; default the run's seed.
     """
 
-    attackers: dict[str, Annotated[AttackerFile, BeforeValidator(_file)]]
+    attackers: dict[str, Annotated[AttackerFile, BeforeValidator(as_records_file)]]
     id: str = "name"
     reasons: Annotated[int, Field(ge=0)] = 100
     seed: Annotated[int, Field(ge=0)] | None = None

@@ -36,7 +36,8 @@ from recon_cli.page.missing import Missing
 from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.sources.records import RecordFile, Slice, Translation, open_records
+from recon_cli.sources.record_layout import given_translation
+from recon_cli.sources.records import RecordFile, Slice, open_records
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Manifest, Transaction
 from recon_cli.store.files import key_of, parquet_bytes
@@ -98,10 +99,10 @@ def _files(run: Run, config: Attribute) -> Iterator[tuple[str, RecordFile]]:
         columns = dict(given.columns)
         if given.id is not None and given.id != config.id:
             columns[given.id] = config.id
-        translation = Translation(columns, given.values, given.sheet)
         where = f"attribute.attackers.{name}"
+        terms = {**given.terms, "columns": columns}
         try:
-            translation.check(run.release, (config.id,))
+            translation = given_translation(run.release, **terms, others=(config.id,))
             file = open_records(name, given.path, run.release, translation)
             columns_there = file.columns()
         except (ConfigError, SourceError) as error:

@@ -39,6 +39,7 @@ from recon_cli.config.model import (
     TableChoice,
     check_levels,
 )
+from recon_cli.config.records_file import Records
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.stages import PROTECTIONS
@@ -69,8 +70,10 @@ def _bare(value: object) -> object:
     return {} if value is None else value
 
 
-#: What protects records, which tables are made of them, and what protects counts; in this order.
+#: What a publisher protected, what protects records, which tables are made of them, and what
+#: protects counts; in this order.
 _ORDER: Final = (
+    "published",
     *(name for name, each in PROTECTIONS.items() if each.publishes == "records"),
     "coarser",
     *(name for name, each in PROTECTIONS.items() if each.publishes != "records"),
@@ -111,6 +114,7 @@ def _in_order(kinds: Iterable[str]) -> list[str]:
 class AnyProtection(ConfigModel):
     """A protection: one of these, several in sequence, or none for exact counts."""
 
+    published: Records | None = None
     coarser: Coarser | None = None
 
     @property
@@ -134,6 +138,10 @@ class AnyProtection(ConfigModel):
         Raises:
             ConfigError: The message begins with the key.
         """
+        if self.published is not None and self.sections:
+            raise ConfigError(
+                f"protections.{name}: published records are protected; only coarser may follow"
+            )
         for kind, section in self.sections.items():
             section.check(release)
             for key in _SET:
@@ -174,6 +182,8 @@ else:
             (
                 f"{AnyProtection.__doc__}\n\nAttributes:",
                 *(f"    {name}: {said}" for name, said in _SAID.items()),
+                "    published: Publish microdata that somebody else protected: a path, or a file",
+                "        with ``layout``, as a demonstration product; only coarser may follow.",
                 "    coarser: Publish fewer tables or levels.",
             )
         ),
@@ -376,7 +386,7 @@ class Compare(Section):
         self.reconstruct.check(release)
         if self.sweep is not None and not self.points:
             every = (kind for each in self.protections.values() for kind in each.kinds)
-            kinds = sorted({*every} - {"coarser"})
+            kinds = sorted({*every} - {"coarser", "published"})
             raise ConfigError(
                 f"sweep.over: no protection is made by {self.sweep.kind!r} "
                 f"(there are: {', '.join(kinds)})"
@@ -396,5 +406,7 @@ class Compare(Section):
                 raise ConfigError(f"weights: no table {name!r} in release {release.name!r}")
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """Return the truth, if the section names it."""
-        return () if self.truth is None else (self.truth,)
+        """Return the truth and the published records that the section names."""
+        published = (each.published for each in self.protections.values())
+        paths = (self.truth, *(file.path for file in published if file is not None))
+        return tuple(path for path in paths if path is not None)

@@ -17,6 +17,7 @@ from recon_cli.capabilities.score.options import Score
 from recon_cli.capabilities.tabulate.options import Tabulate
 from recon_cli.config import RunConfig
 from recon_cli.config.model import Section, TableChoice, Top
+from recon_cli.config.records_file import RecordsFile
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
@@ -57,7 +58,8 @@ def published_by(protection: Protected) -> Publishes:
 
 def is_of_people(protection: Protected) -> bool:
     """Test whether proofs about its publication are about people, that is, about true counts."""
-    return all(method.publishes == "counts" for method in methods_of(protection))
+    is_of_counts = all(method.publishes == "counts" for method in methods_of(protection))
+    return is_of_counts and protection.published is None
 
 
 def truth_of(run: Run, config: Compare) -> Path:
@@ -141,11 +143,12 @@ def _protection_config(run: Run, name: str, protection: Protected) -> RunConfig:
     if publishes != "records":
         published = made
     else:
-        is_study = bool(methods) or is_for_study(truth)
+        file = protection.published or RecordsFile(path=made)
+        is_study = bool(methods) or is_for_study(file.path)
         published = work / f"published{STUDY if is_study else ''}.parquet"
         levels = None if protection.coarser is None else protection.coarser.levels
         sections["tabulate"] = Tabulate(
-            records=made,
+            records=file,
             to=published,
             tables=tables,
             levels=levels,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from recon_cli.capabilities.link.files import FLAGS
-from recon_cli.capabilities.link.options import AttackerFile, Link, SourceFile
+from recon_cli.capabilities.link.options import AttackerFile, Link
 from recon_cli.capabilities.link.passes import Agreement, Pass, passes_by_weight
 from recon_cli.capabilities.link.published_margins import PublishedMargins
 from recon_cli.capabilities.link.specification import (
@@ -22,11 +22,12 @@ from recon_cli.capabilities.link.specification import (
     default_guessers,
     guesser_tables,
 )
+from recon_cli.config.records_file import RecordsFile
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
-from recon_cli.sources.record_layout import record_layout
-from recon_cli.sources.records import RecordFile, Translation, open_records
+from recon_cli.sources.record_layout import given_translation
+from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.store import INGEST
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span
@@ -185,31 +186,13 @@ def _origins(run: Run, config: Link) -> dict[str, RecordFile]:
     return files
 
 
-def _source_file(release: Release, name: str, given: SourceFile) -> RecordFile:
+def _source_file(release: Release, name: str, given: RecordsFile) -> RecordFile:
     """Open a source with headers and codes of its own."""
-    key = f"link.sources.{name}"
-    translation = _translation(release, given, given.columns, key)
     try:
-        translation.check(release, ())
+        translation = given_translation(release, **given.terms)
     except ConfigError as error:
-        raise ConfigError(f"{key}.{error}") from error
+        raise ConfigError(f"link.sources.{name}.{error}") from error
     return open_records(name, given.path, release, translation)
-
-
-def _translation(
-    release: Release, given: SourceFile, columns: Mapping[str, str], key: str
-) -> Translation:
-    """Return the names of a file's columns and codes: its layout's, and those of the config."""
-    if given.layout is None:
-        return Translation(columns, given.values, given.sheet)
-    try:
-        packaged = record_layout(given.layout, release)
-    except ConfigError as error:
-        raise ConfigError(f"{key}.{error}") from error
-    values = {**packaged.values, **given.values}
-    return replace(
-        packaged, columns={**packaged.columns, **columns}, values=values, sheet=given.sheet
-    )
 
 
 def _own_name(run: Run) -> str:
@@ -264,9 +247,9 @@ def _attacker_file(release: Release, id_column: str, name: str, given: AttackerF
     columns = dict(given.columns)
     if given.id is not None and given.id != id_column:
         columns[given.id] = id_column
-    translation = _translation(release, given, columns, f"link.attackers.{name}")
+    terms = {**given.terms, "columns": columns}
     try:
-        translation.check(release, (id_column, *FLAGS))
+        translation = given_translation(release, **terms, others=(id_column, *FLAGS))
     except ConfigError as error:
         raise ConfigError(f"link.attackers.{name}.{error}") from error
     try:

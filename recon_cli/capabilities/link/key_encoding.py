@@ -99,6 +99,10 @@ class KeyEncoder:
             if each.key not in sets:
                 packed |= self._encode_pass(each, records, packed["unit"], name)
         numbers = pl.DataFrame([column.alias(key) for key, column in packed.items()])
+        if taken := [column for column in keep if column in packed]:
+            raise SourceError(
+                f"{name}: column {taken[0]!r} has a name that linking uses itself; rename it"
+            )
         whole = numbers.hstack(records.select(keep)) if keep else numbers
         inside = whole.filter(pl.col("unit").is_not_null())
         known = inside.drop_nulls(needed)

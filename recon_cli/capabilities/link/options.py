@@ -18,43 +18,15 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from recon_cli.config.model import (
-    AnyNames,
-    ConfigModel,
-    ConfigPath,
-    Names,
-    Section,
-    as_list,
-    keys_as_text,
-)
+from recon_cli.config.model import AnyNames, ConfigModel, ConfigPath, Names, Section, as_list
+from recon_cli.config.records_file import RecordsFile, as_records_file
 
 #: What stands for a file in ``sources`` and ``attackers``.
 OWN_MICRODATA = "microdata"
 FROM_CEF = "cef"
 
 
-class SourceFile(ConfigModel):
-    """A file of records as it is.
-
-    Attributes:
-        path: A CSV, Parquet or xlsx file, or a folder of partitions.
-        layout: A packaged layout, such as ``mdf_2010``: headers and codes of a publication.
-        columns: Header in the file → column of the release, where they differ.
-        values: Column of the release → code in the file → value of the release, or null for one
-            that says nothing.
-        sheet: Name of a workbook's sheet.
-    """
-
-    path: ConfigPath
-    layout: str | None = None
-    columns: dict[str, str] = Field(default_factory=dict)
-    values: dict[
-        str, Annotated[dict[str, str | int | bool | None], BeforeValidator(keys_as_text)]
-    ] = Field(default_factory=dict)
-    sheet: str | None = None
-
-
-class AttackerFile(SourceFile):
+class AttackerFile(RecordsFile):
     """An attacker's file as it is.
 
     Attributes:
@@ -75,20 +47,16 @@ class AttackerFile(SourceFile):
 
 def _attacker(value: object) -> object:
     """Treat a path alone as a file with the release's own columns; ``cef`` is no file."""
-    if value == FROM_CEF:
-        return None
-    return value if isinstance(value, dict) else {"path": value}
+    return None if value == FROM_CEF else as_records_file(value)
 
 
 def _source(value: object) -> object:
     """Treat a path alone as a file with the release's own columns; ``microdata`` is no file."""
-    if value == OWN_MICRODATA:
-        return None
-    return value if isinstance(value, dict) else {"path": value}
+    return None if value == OWN_MICRODATA else as_records_file(value)
 
 
 #: A file, or None where the config says ``microdata``: this run's own.
-Source = Annotated[SourceFile | None, BeforeValidator(_source)]
+Source = Annotated[RecordsFile | None, BeforeValidator(_source)]
 #: A file, or None where the config says ``cef``: the CEF's own columns.
 Attacker = Annotated[AttackerFile | None, BeforeValidator(_attacker)]
 

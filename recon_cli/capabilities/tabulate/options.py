@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from recon_cli.config.model import ConfigPath, Names, Section, TableChoice, check_levels
+from recon_cli.config.records_file import Records
 from recon_cli.schema import Release
 
 
@@ -13,7 +14,8 @@ class Tabulate(Section):
     """The section ``tabulate``.
 
     Attributes:
-        records: Parquet or CSV file of records; default the run's ``microdata/``.
+        records: Parquet or CSV file of records, with ``layout``, or ``columns`` and ``values``, if
+            it has other headers and codes; default the run's ``microdata/``.
         to: The file to write: ``.csv`` or ``.parquet`` is tidy, ``.zip`` is legacy: the
             release's own layout of state files.
         format: Format of the file, where its name does not tell.
@@ -21,7 +23,7 @@ class Tabulate(Section):
         levels: Names of levels; default all that a table has.
     """
 
-    records: ConfigPath | None = None
+    records: Records | None = None
     to: ConfigPath | None = None
     format: Literal["tidy", "legacy"] | None = None
     tables: TableChoice | None = None
@@ -36,7 +38,7 @@ class Tabulate(Section):
         """Return the records: the run's own microdata, unless the section names others."""
         if self.records is None:
             return work / "microdata", work / "geounits"
-        return (self.records,)
+        return (self.records.path,)
 
     def outputs(self) -> tuple[Path, ...]:
         return () if self.to is None else (self.to,)

@@ -16,14 +16,23 @@ from recon_cli import sources, tabulation
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.tabulate import TABULATE
 from recon_cli.capabilities.tabulate.options import Tabulate
+from recon_cli.config.records_file import RecordsFile
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.frames import UNREADABLE
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Task
 from recon_cli.schema import Release, Table, column_dtype
-from recon_cli.sources.damage import columns_found, why_unreadable
-from recon_cli.sources.records import RecordFile, open_records
+from recon_cli.sources.damage import columns_found, kind_of, why_unreadable
+from recon_cli.sources.record_layout import given_translation
+from recon_cli.sources.records import (
+    AS_IT_IS,
+    FILE_KINDS,
+    RecordFile,
+    Translation,
+    open_records,
+    scan_records,
+)
 from recon_cli.store import INGEST, InputFile, Manifest, Piece, Recipe, Transaction, open_folder
 from recon_cli.store.files import file_digest, remove_unfinished, written_whole
 from recon_cli.store.study import is_for_study, require_study_name
@@ -106,33 +115,35 @@ def _request(run: Run) -> _Request:
     if target is None:
         raise ConfigError("tabulate.to: missing: which file to write (or give --to FILE)")
     form = config.format or ("legacy" if target.suffix.lower() == ".zip" else "tidy")
-    if config.records is not None and config.records.resolve() == target.resolve():
+    given = None if config.records is None else config.records.path
+    if given is not None and given.resolve() == target.resolve():
         raise ConfigError(f"tabulate.to: {target} is the file of records itself")
     if form == "tidy" and target.suffix.lower() not in {".csv", ".parquet"}:
         raise ConfigError(f"tabulate.to: {target}: a .csv, .parquet or .zip file is expected")
-    if is_for_study(config.records or run.work / "microdata"):
+    if is_for_study(given or run.work / "microdata"):
         require_study_name("tabulate.to", target)
     return _Request(config, target, form, release.select_tables(config.tables))
 
 
 def _recipe(run: Run, request: _Request) -> Recipe:
-    records, shared = request.config.records, {}
+    given, shared = request.config.records, {}
     files: tuple[InputFile, ...] = ()
-    if records is None:
+    if given is None:
         for stage, name in ((RECONSTRUCT, "microdata"), (INGEST, "geounits")):
             shared[name] = open_folder(run.work, stage, name).manifest.key
-    elif records.is_dir():
-        slices = open_records("tabulate.records", records, run.release).slices()
+    elif (records := given.path).is_dir():
+        slices = _folder(given, run.release).slices()
         shared = {f"{records.name}/{name}": each.digest for name, each in slices.items()}
     elif records.is_file():
         files = (InputFile(records.name, records.stat().st_size, file_digest(records)),)
     else:
         raise SourceError(f"{records}: cannot be read: no such file or folder")
-    settings = {
+    settings: dict[str, object] = {
         "to": request.to.name,
         "format": request.format,
         "tables": [table.name for table in request.tables],
         "levels": None if request.config.levels is None else list(request.config.levels),
+        "terms": None if given is None else given.terms,
     }
     recipe = run.recipe(TABULATE, settings, files=files, shared=shared)
     return replace(recipe, outside={request.to.name: request.to})
@@ -188,21 +199,25 @@ def _note_violations(run: Run, violations: list[int]) -> None:
             )
 
 
-def read_records(path: Path, release: Release) -> pl.DataFrame:
-    """Read the unit's geoid and the features of every record in a Parquet or CSV file.
+def read_records(path: Path, release: Release, translation: Translation = AS_IT_IS) -> pl.DataFrame:
+    """Read the unit's geoid and the features of every record in one file.
+
+    Args:
+        path: A Parquet, CSV or xlsx file.
+        translation: Its names and codes.
 
     Raises:
-        ConfigError: The file's name ends otherwise.
+        ConfigError: The file's name ends otherwise, or it lacks a column that the translation has.
         SourceError: It cannot be read, or lacks a column.
     """
-    suffix = path.suffix.lower()
-    if suffix not in {".csv", ".parquet"}:
+    if kind_of(path) not in FILE_KINDS:
         raise ConfigError(f"tabulate.records: {path}: a .csv or .parquet file is expected")
     try:
-        # as text first: a geoid keeps its zeros, and a bad value is named below
-        frame = pl.read_csv(path, infer_schema=False) if suffix == ".csv" else pl.read_parquet(path)
+        frame = scan_records(path, translation).collect()
     except UNREADABLE as error:
         raise SourceError(f"{path}: {why_unreadable(path, error)}") from None
+    except ConfigError as error:
+        raise ConfigError(f"tabulate.records.{error}") from error
     return typed_records(frame, path, release)
 
 
@@ -253,21 +268,30 @@ def _records(run: Run, config: Tabulate) -> Iterator[pl.DataFrame]:
         for partition in microdata.partitions:
             yield microdata.read(partition)
         return
-    if config.records.is_dir():
-        yield from _from_folder(config.records, run.release)
+    path, release = config.records.path, run.release
+    if path.is_dir():
+        folder = _folder(config.records, release)
+        for partition in folder.slices():
+            records = folder.read(partition, list(record_columns(release)))
+            yield typed_records(records, path, release)
         return
-    records = read_records(config.records, run.release)
+    records = read_records(path, release, _translation(config.records, release))
     if records.is_empty():
         yield records
-    level = run.release.geography.partition_level
-    of_record = level.enclosing(pl.col(run.release.geoid_column)).alias("_partition")
+    level = release.geography.partition_level
+    of_record = level.enclosing(pl.col(release.geoid_column)).alias("_partition")
     yield from records.with_columns(of_record).partition_by("_partition", include_key=False)
 
 
-def _from_folder(path: Path, release: Release) -> Iterator[pl.DataFrame]:
-    folder = open_records("tabulate.records", path, release)
-    for partition in folder.slices():
-        yield typed_records(folder.read(partition, list(record_columns(release))), path, release)
+def _folder(given: RecordsFile, release: Release) -> RecordFile:
+    return open_records("tabulate.records", given.path, release, _translation(given, release))
+
+
+def _translation(given: RecordsFile, release: Release) -> Translation:
+    try:
+        return given_translation(release, **given.terms)
+    except ConfigError as error:
+        raise ConfigError(f"tabulate.records.{error}") from error
 
 
 def _geounits(run: Run, config: Tabulate, units: pl.DataFrame) -> pl.DataFrame:
