@@ -3,20 +3,21 @@
 A fault swaps a comparison or an operator, moves a whole number by one, turns a sign, drops a
 statement, and so on, in one place of one file of the core. The command works in a temporary copy of
 the tree. It runs the tests of the core once to learn which of them execute which line, then each
-fault's tests, the quickest first, until one fails. Same seed, same faults. Exits with 1 where
-more faults survive than `_SURVIVORS` in 60, those judged to change nothing apart, or pytest itself
-fails.
+fault's tests, the quickest first, until one fails. Same seed, same faults, whatever else changed in
+the core. Exits with 1 where more faults survive than `_SURVIVORS` in 60, those judged to change
+nothing apart, or pytest itself fails.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import itertools
 import json
 import os
-import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,9 +49,16 @@ _TESTS: Final = (
     *("model", "solve", "statement", "explain", *_CAPABILITIES, "capabilities/check"),
     *("test_verification.py", "test_tabulation.py"),
 )
+_HOMES: Final = ("tests/", "recon_cli/")
 _COPIED: Final = ("recon_cli", "tests", "benchmarks", "configs", "fixtures", "docs")
-#: Seconds for the tests of one fault; one that makes them take longer is endless, counted apart.
-_SECONDS: Final = 240.0
+#: CPU seconds for the tests of one fault, or `_TIMES` those they need without it if that is more. A
+#: fault that makes them need more is endless. Other work of the machine costs no CPU seconds.
+_SECONDS: Final = 120.0
+_TIMES: Final = 3
+#: Seconds by the clock for each of CPU, for tests that wait for what never comes.
+_WAITING: Final = 10
+#: Tests of other folders come as late as if they took so many times longer.
+_ELSEWHERE: Final = 5
 #: Survivors allowed in 60.
 _SURVIVORS: Final = 3
 _JUDGED: Final = Path(__file__).with_name("faults_judged.json")
@@ -231,7 +239,7 @@ class Reach:
         timed = ("--durations=0", "-vv", f"-n{workers}", "--dist=loadfile")
         given = [name for name in there if (tree / name).exists()]
         environment = _environment(tree, COVERAGE_FILE=str(data_file))
-        ran = _pytest(tree, (*covered, *timed, *given), environment, None)
+        ran = _pytest(tree, (*covered, *timed, *given), environment)
         if ran.returncode:
             sys.exit(f"the tests fail without a fault:\n{ran.stdout[-2000:]}")
         return cls(_lines(tree, data_file), _seconds(ran.stdout))
@@ -245,24 +253,22 @@ class Reach:
         """Write all, for further seeds."""
         path.write_text(json.dumps({"lines": self.lines, "seconds": self.seconds}))
 
-    def tests_of(self, fault: Fault) -> tuple[list[str], int]:
-        """List the tests that execute a fault's line, the quickest first.
-
-        Slow ones are left out where all together would take longer than `_SECONDS` / 4.
-
-        Returns:
-            The tests, and how many are left out.
-        """
+    def tests_of(self, fault: Fault) -> list[str]:
+        """List the tests that execute a fault's line, quick ones and those of its folder first."""
         reached = self.lines.get(fault.path, {}).get(str(fault.line), ())
-        took = self.seconds
-        ordered = sorted(set(reached), key=lambda test: (took.get(test, 0.0), test))
-        chosen, left = [], _SECONDS / 4
-        for test in ordered:
-            left -= took.get(test, 0.0)
-            if left >= 0:
-                chosen.append(test)
-        chosen = chosen or ordered[:1]
-        return chosen, len(ordered) - len(chosen)
+        own = tuple(
+            f"{at}{fault.path.removeprefix('recon_cli/').rpartition('/')[0]}/" for at in _HOMES
+        )
+
+        def late(test: str) -> tuple[float, str]:
+            times = 1 if test.startswith(own) else _ELSEWHERE
+            return times * self.seconds.get(test, 0.0), test
+
+        return sorted(set(reached), key=late)
+
+    def limit(self, tests: Sequence[str]) -> float:
+        """Return the CPU seconds after which tests are endless."""
+        return max(_SECONDS, _TIMES * sum(self.seconds.get(test, 0.0) for test in tests))
 
 
 def _lines(tree: Path, data_file: Path) -> dict[str, dict[str, list[str]]]:
@@ -303,22 +309,31 @@ def _environment(tree: Path, **more: str) -> dict[str, str]:
 
 
 def _pytest(
-    tree: Path, arguments: Sequence[str], environment: Mapping[str, str], limit: float | None
+    tree: Path,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    limit: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a copy of the tree, behind all other work of the machine."""
+    """Run pytest in a copy of the tree, behind all other work of the machine.
+
+    Args:
+        limit: CPU seconds for it and for each process that it starts.
+    """
     command = ["nice", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    if limit is not None:
+        command = ["sh", "-c", f'ulimit -t {limit:.0f} && exec "$0" "$@"', *command]
     return subprocess.run(
         command,
         cwd=tree,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=limit,
+        timeout=None if limit is None else _WAITING * limit,
         check=False,
     )
 
 
-def outcome(tree: Path, fault: Fault, tests: Sequence[str]) -> str:
+def outcome(tree: Path, fault: Fault, tests: Sequence[str], limit: float = _SECONDS) -> str:
     """Put a fault into a copy of the tree, run tests until one fails, and take it out again.
 
     Returns:
@@ -334,24 +349,31 @@ def outcome(tree: Path, fault: Fault, tests: Sequence[str]) -> str:
     path.write_bytes(fault.put_into(source))
     try:
         environment = _environment(tree, PYTHONDONTWRITEBYTECODE="1")
-        ran = _pytest(tree, ("-x", "-n0", *tests), environment, _SECONDS)
+        ran = _pytest(tree, ("-x", "-n0", *tests), environment, limit)
     except subprocess.TimeoutExpired:
         return "endless"
     finally:
         path.write_bytes(source)
-    return {0: "SURVIVES", 1: "noticed"}.get(ran.returncode, "ERROR")
+    ended = {0: "SURVIVES", 1: "noticed", -signal.SIGXCPU: "endless", -signal.SIGKILL: "endless"}
+    return ended.get(ran.returncode, "ERROR")
 
 
 def draw(seed: int, judged: Mapping[str, str]) -> Iterator[Fault]:
-    """Yield the faults of the core in the order of a seed, without those judged equivalent."""
-    faults = [
-        fault
-        for name in CORE
-        for path in sorted((ROOT / "recon_cli" / name).rglob("*.py"))
-        for fault in faults_of(path.relative_to(ROOT).as_posix(), path.read_bytes())
-    ]
-    random.Random(seed).shuffle(faults)  # noqa: S311 - to repeat a failure, not to hide
-    return (fault for fault in faults if _key(fault) not in judged)
+    """Yield the faults of the core in the order of a seed, without those judged equivalent.
+
+    A digest of each fault orders them, so that an edit changes no draw but of what it edits.
+    """
+    keyed: list[tuple[bytes, Fault]] = []
+    seen: Counter[str] = Counter()
+    for name in CORE:
+        for path in sorted((ROOT / "recon_cli" / name).rglob("*.py")):
+            for fault in faults_of(path.relative_to(ROOT).as_posix(), path.read_bytes()):
+                key = _key(fault)
+                drawn = hashlib.sha256(f"{seed}, {seen[key]}: {key}".encode()).digest()
+                seen[key] += 1
+                if key not in judged:
+                    keyed.append((drawn, fault))
+    return (fault for _, fault in sorted(keyed, key=lambda each: each[0]))
 
 
 def _key(fault: Fault) -> str:
@@ -400,24 +422,22 @@ def main() -> int:
         for number in range(1, options.workers):
             trees.put(_copy(first, Path(scratch).resolve() / str(number)))
 
-        def ask(drawn: tuple[int, Fault]) -> tuple[int, Fault, int, int, str, float]:
+        def ask(drawn: tuple[int, Fault]) -> tuple[int, Fault, int, str, float]:
             seed, fault = drawn
-            (tests, slow), started = reach.tests_of(fault), time.monotonic()
-            tree = trees.get()
+            tests, tree, started = reach.tests_of(fault), trees.get(), time.monotonic()
             try:
-                came = outcome(tree, fault, tests)
+                came = outcome(tree, fault, tests, reach.limit(tests))
             finally:
                 trees.put(tree)
-            return seed, fault, len(tests), slow, came, time.monotonic() - started
+            return seed, fault, len(tests), came, time.monotonic() - started
 
         came_of: dict[int, Counter[str]] = defaultdict(Counter)
         with ThreadPoolExecutor(options.workers) as pool:
             asked = enumerate(pool.map(ask, faults), 1)
-            for at, (seed, fault, tests, slow, came, took) in asked:
-                came_of[seed].update([came, *(["untried"] if came == "SURVIVES" and slow else [])])
+            for at, (seed, fault, tests, came, took) in asked:
+                came_of[seed].update([came])
                 line = (
-                    f"{at}/{len(faults)} seed {seed}: {came} ({tests} tests, {slow} slow ones left "
-                    f"out, {took:.0f} s): {fault}"
+                    f"{at}/{len(faults)} seed {seed}: {came} ({tests} tests, {took:.0f} s): {fault}"
                 )
                 print(line, flush=True)  # noqa: T201
                 if came == "SURVIVES":
@@ -431,12 +451,12 @@ def main() -> int:
 def _said(came: Mapping[str, int]) -> str:
     """Say what became of all faults of a seed.
 
-    >>> _said(Counter(noticed=50, SURVIVES=3, untried=1, endless=7))
-    '50 noticed, 3 survive (1 with slow tests untried), 7 endless, 0 errors of the run'
+    >>> _said(Counter(noticed=50, SURVIVES=3, endless=7))
+    '50 noticed, 3 survive, 7 endless, 0 errors of the run'
     """
     return (
-        f"{came['noticed']} noticed, {came['SURVIVES']} survive ({came['untried']} with slow tests "
-        f"untried), {came['endless']} endless, {came['ERROR']} errors of the run"
+        f"{came['noticed']} noticed, {came['SURVIVES']} survive, {came['endless']} endless, "
+        f"{came['ERROR']} errors of the run"
     )
 
 
