@@ -25,11 +25,43 @@ Unpublished is no failure: a shard did its share, and there is no result yet to 
 
 from __future__ import annotations
 
+import re
+
+#: Characters that a message repeats of a value.
+_REPEATED = 120
+#: A value in the quotes of `repr` (an apostrophe follows a letter), or a word that is longer than a
+#: file's name can be.
+_VALUE = re.compile(r"""(?<!\w)(['"])(?:\\.|(?!\1)[^\\\n])*\1|\w{256,}""")
+
+
+def shorten_values(message: str) -> str:
+    """Shorten the values that a message repeats.
+
+    >>> label = "9" * 4301
+    >>> shorten_values(f"P1: no label {label!r}").replace("9" * 120, "99…")
+    "P1: no label '99……' (4,301 characters)"
+    """
+
+    def shortened(match: re.Match[str]) -> str:
+        quote = match[1] or ""
+        value = match[0].removeprefix(quote).removesuffix(quote)
+        if len(value) <= _REPEATED:
+            return match[0]
+        return f"{quote}{value[:_REPEATED]}…{quote} ({len(value):,} characters)"
+
+    return _VALUE.sub(shortened, message)
+
 
 class ReconError(Exception):
-    """Base of every expected failure. ``exit_code`` is what the process returns."""
+    """Base of every expected failure. ``exit_code`` is what the process returns.
+
+    Further arguments travel between processes with the error; its text is the first one.
+    """
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return shorten_values(str(self.args[0])) if self.args else ""
 
 
 class ConfigError(ReconError):
@@ -61,9 +93,6 @@ class UnknownValueError(SourceError):
         super().__init__(message, column, values)  # so that the error travels between processes
         self.column, self.values = column, values
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 class StageError(ReconError):
     """A stage folder is missing, damaged, or was made from other inputs."""
@@ -89,9 +118,6 @@ class ContradictionError(ReconError):
         super().__init__(message, region, page)  # all, so that the error travels between processes
         self.region, self.page = region, page
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 class VerificationError(ReconError):
     """Reconstructed records do not reproduce a published count."""
@@ -115,9 +141,6 @@ class DisagreementError(SolverError):
     def __init__(self, message: str, model: str = "") -> None:
         super().__init__(message, model)  # both, so that the error travels between processes
         self.model = model
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class WorkerError(SolverError):

@@ -185,6 +185,19 @@ def _api_refusal(release: Release, path: Path) -> SourceError:
     return refused.value
 
 
+@pytest.mark.parametrize(
+    ("old", "name"), [("P99_001N", "column 'Y9"), (BLOCK, "row 2, column geoid: 'Y9")]
+)
+def test_a_label_of_thousands_of_digits_is_told_in_short(
+    old: str, name: str, release: Release, tmp_path: Path
+) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(ROWS.replace(old, "Y" + "9" * 4300))
+    message = refusal(release, "wide", path)
+    assert name in message
+    assert len(message) < 700
+
+
 @pytest.mark.parametrize(("text", "count"), [("5.0", 5), ("5.00", 5), ("5.0000", 5), ("12.0", 12)])
 @pytest.mark.parametrize("form", ["tidy", "wide"])
 def test_a_fraction_of_zeros_is_none(
