@@ -7,6 +7,6 @@ CENSUS1980 = ProtectionMethod(
     "counts",
     ("census1980",),
     "Suppress counts by the rules of the 1980 census.",
-    kept=("rates",),
+    kept=("rates", "groups"),
     options=("to",),
 )

@@ -1,17 +1,19 @@
 """The suppression rules of the 1980 census, as Appendix D of NBER WP 31995 applies them.
 
 Counts of 1 or 2 in P1 and P2 are published as zero, unmarked. P3 and P4, the same tables of people
-of voting age, are withheld as a whole if the smallest group with anybody of any age has 1 to 14
-people. There is no complementary suppression, so no count is provably protected.
+of voting age, are withheld as a whole if the smallest group with anybody has 1 to 14 people: of any
+age, as the study's code counts them, or of voting age. Every other table of a release is withheld
+where 1 to 14 people live. There is no complementary suppression, so no count is provably protected.
 
-The rules are those of the schema ``pl94_1980``: race in seven groups, no totals.
+The rules are those of the schema ``pl94_1980``: race in seven groups, no totals; a schema of one's
+own may have further tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import resources
-from typing import Final
+from typing import Final, Literal
 
 import polars as pl
 
@@ -25,8 +27,15 @@ from recon_cli.statement.suppression import Suppressed, Zeroed
 #: Tables whose counts under `BELOW` become zero.
 ZEROED: Final = ("P1", "P2")
 BELOW: Final = 3
-#: Table that may be withheld → the one of all ages whose smallest group decides.
-WITHHELD: Final = {"P3": "P1", "P4": "P2"}
+#: Whose smallest group decides.
+Decides = Literal["all_ages", "voting_age"]
+#: Table that may be withheld → the one whose smallest group decides.
+WITHHELD: Final[Mapping[Decides, Mapping[str, str]]] = {
+    "all_ages": {"P3": "P1", "P4": "P2"},
+    "voting_age": {"P3": "P3", "P4": "P4"},
+}
+#: Tables about race and ethnicity only.
+_OF_RACE: Final = ("P1", "P2", "P3", "P4")
 #: The greatest size of a smallest group for which a table is withheld.
 SMALLEST: Final = 14
 
@@ -42,6 +51,13 @@ RATES: Final = pl.Schema(
     }
 )
 
+#: Counts of a partition's largest geounits, from which those of states and the nation follow.
+GROUPS: Final = pl.Schema(
+    {"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "count": pl.Int64}
+)
+#: Level above the partitions → how many digits of their geoids it has.
+_ABOVE: Final = {"state": 2, "nation": 0}
+
 #: Line of Table 18 → the table of which the cells are counted.
 _CELL_PANELS: Final = {"A": "P1", "B": "P2", "C": "P3", "D": "P4"}
 #: Line of Table 19 → the table that is withheld.
@@ -54,26 +70,30 @@ def protection_of_1980(release: Release) -> Protection:
     Raises:
         ConfigError: The release lacks their tables.
     """
-    missing = [name for name in (*ZEROED, *WITHHELD) if name not in release.table_by_name]
+    missing = [name for name in _OF_RACE if name not in release.table_by_name]
     if missing:
         raise ConfigError(
             f"the rules of 1980 need the tables P1 to P4, and {release.name!r} has no "
             f"{missing[0]}: use `release: pl94_1980`"
         )
+    withheld = tuple(table.name for table in release.tables if table.name not in ZEROED)
     return Protection(
         (
             Statement(Zeroed(below=BELOW), tables=ZEROED),
-            Statement(Suppressed(flagged="may-be-zero"), tables=tuple(WITHHELD)),
+            Statement(Suppressed(flagged="may-be-zero"), tables=withheld),
         )
     )
 
 
-def suppress_as_in_1980(release: Release, truth: Publication) -> pl.DataFrame:
+def suppress_as_in_1980(
+    release: Release, truth: Publication, decides: Decides = "all_ages"
+) -> pl.DataFrame:
     """Apply the rules.
 
     Args:
         release: Has the tables P1 to P4.
         truth: Exact counts.
+        decides: Whose smallest group decides about P3 and P4.
 
     Returns:
         Columns of `SUPPRESSED`: a row a true count above zero, and a row a cell of each table that
@@ -84,7 +104,7 @@ def suppress_as_in_1980(release: Release, truth: Publication) -> pl.DataFrame:
     """
     protection_of_1980(release)
     level = release.geography.level_names(pl.col("geoid"))
-    withheld = _withheld_cells(release, truth)
+    withheld = _withheld_cells(release, truth.counts, decides)
     counts = truth.counts.join(withheld, on=["geoid", "table", "cell"], how="anti")
     zeroed = pl.col("table").is_in(ZEROED) & (pl.col("count") < BELOW)
     shown = counts.with_columns(
@@ -104,25 +124,46 @@ def suppress_as_in_1980(release: Release, truth: Publication) -> pl.DataFrame:
     )
 
 
-def _withheld(truth: Publication) -> pl.DataFrame:
+def _withheld(release: Release, counts: pl.DataFrame, decides: Decides) -> pl.DataFrame:
     """Return ``geoid, table`` of the tables that are withheld."""
-    smallest = truth.counts.group_by("geoid", "table").agg(pl.col("count").min())
+    smallest = counts.group_by("geoid", "table").agg(pl.col("count").min())
     small = smallest.filter(pl.col("count") <= SMALLEST)
     frames = [
-        small.filter(pl.col("table") == decides).select("geoid", table=pl.lit(table))
-        for table, decides in WITHHELD.items()
+        small.filter(pl.col("table") == of).select("geoid", table=pl.lit(table))
+        for table, of in WITHHELD[decides].items()
+    ]
+    few = _people(counts).filter(pl.col("count") <= SMALLEST)
+    frames += [
+        few.select("geoid", table=pl.lit(table.name))
+        for table in release.tables
+        if table.name not in _OF_RACE
     ]
     return pl.concat(frames)
 
 
-def _withheld_cells(release: Release, truth: Publication) -> pl.DataFrame:
+def _people(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return ``geoid, count``: everybody where anybody lives."""
+    return counts.filter(pl.col("table") == "P1").group_by("geoid").agg(pl.col("count").sum())
+
+
+def _withheld_cells(release: Release, counts: pl.DataFrame, decides: Decides) -> pl.DataFrame:
     """Return ``geoid, table, cell`` of the tables that are withheld."""
-    rows = [(name, cell.number) for name in WITHHELD for cell in release.table_by_name[name].cells]
-    cells = pl.DataFrame(rows, schema={"table": pl.String, "cell": pl.Int16}, orient="row")
-    return _withheld(truth).join(cells, on="table")
+    level = release.geography.level_names(pl.col("geoid"))
+    rows = [
+        (table.name, cell.number, name)
+        for table in release.tables
+        for cell in table.cells
+        for name in table.levels
+    ]
+    schema = {"table": pl.String, "cell": pl.Int16, "level": pl.String}
+    cells = pl.DataFrame(rows, schema=schema, orient="row")
+    withheld = _withheld(release, counts, decides).with_columns(level=level)
+    return withheld.join(cells, on=["table", "level"]).drop("level")
 
 
-def rates_of_1980(release: Release, truth: Publication) -> pl.DataFrame:
+def rates_of_1980(
+    release: Release, truth: Publication, decides: Decides = "all_ages"
+) -> pl.DataFrame:
     """Count what the rules change, as Tables 18 and 19 do: before any other rule is applied.
 
     Only geounits with people count, for tables of people of voting age those with any.
@@ -130,12 +171,52 @@ def rates_of_1980(release: Release, truth: Publication) -> pl.DataFrame:
     Args:
         release: Has the tables P1 to P4.
         truth: Exact counts.
+        decides: Whose smallest group decides about P3 and P4.
 
     Returns:
         Columns of `RATES`. Panel C of Table 18 is of the cells of P3, as its title says.
     """
     level = release.geography.level_names(pl.col("geoid"))
-    counts = truth.counts.with_columns(level=level, count=pl.col("count").cast(int))
+    return _rates(release, truth.counts.with_columns(level=level), decides)
+
+
+def groups_of_1980(release: Release, truth: Publication) -> pl.DataFrame:
+    """Return what the rates of states and of the nation follow from.
+
+    Returns:
+        Columns of `GROUPS`: the counts by race and ethnicity of the partition's largest geounits.
+    """
+    level = release.geography.level_names(pl.col("geoid"))
+    largest = level == release.geography.partition_level.name
+    counts = truth.counts.filter(largest & pl.col("table").is_in(_OF_RACE))
+    return counts.select(GROUPS.names()).cast(GROUPS).sort("geoid", "table", "cell")
+
+
+def rates_above(
+    release: Release, groups: Iterable[pl.DataFrame], decides: Decides = "all_ages"
+) -> pl.DataFrame:
+    """Count what the rules change in states and in the nation.
+
+    Args:
+        release: Has the tables P1 to P4.
+        groups: Columns of `GROUPS`, of every partition.
+        decides: Whose smallest group decides about P3 and P4.
+
+    Returns:
+        Columns of `RATES`.
+    """
+    every = pl.concat([GROUPS.to_frame(), *groups])
+    frames = [RATES.to_frame()]
+    for level, digits in _ABOVE.items():
+        geoid = pl.col("geoid").str.head(digits)
+        counts = every.group_by(geoid, "table", "cell").agg(pl.col("count").sum())
+        frames.append(_rates(release, counts.with_columns(level=pl.lit(level)), decides))
+    return pl.concat(frames)
+
+
+def _rates(release: Release, counts: pl.DataFrame, decides: Decides) -> pl.DataFrame:
+    """Count the lines of both tables; ``counts`` has ``geoid, table, cell, count, level``."""
+    counts = counts.with_columns(count=pl.col("count").cast(int))
     frames = [RATES.to_frame()]
     for panel, table in _CELL_PANELS.items():
         width = len(release.table_by_name[table].cells)
@@ -145,17 +226,18 @@ def rates_of_1980(release: Release, truth: Publication) -> pl.DataFrame:
             affected=(pl.col("count") < BELOW).sum(),
         )
         frames.append(_lines("18", panel, sums))
-    withheld = _withheld(truth).with_columns(is_withheld=pl.lit(value=True))
+    withheld = _withheld(release, counts, decides).with_columns(is_withheld=pl.lit(value=True))
     for panel, table in _TABLE_PANELS.items():
         here = counts.filter(pl.col("table") == table).select("geoid", "table", "level").unique()
         joined = here.join(withheld, on=["geoid", "table"], how="left")
         sums = joined.group_by("level").agg(total=pl.len(), affected=pl.col("is_withheld").sum())
         frames.append(_lines("19", panel, sums))
-    people = (
-        counts.filter(pl.col("table") == "P1").group_by("geoid", "level").agg(pl.col("count").sum())
-    )
-    sums = people.group_by("level").agg(
-        total=pl.len(), affected=(pl.col("count") <= SMALLEST).sum()
+    levels = counts.select("geoid", "level").unique()
+    sums = (
+        _people(counts)
+        .join(levels, on="geoid")
+        .group_by("level")
+        .agg(total=pl.len(), affected=(pl.col("count") <= SMALLEST).sum())
     )
     frames.append(_lines("19", "C", sums))
     return pl.concat(frames).sort("table", "panel", "level")
@@ -169,12 +251,17 @@ def _lines(table: str, panel: str, sums: pl.DataFrame) -> pl.DataFrame:
 def compare_rates(release: Release, rates: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Compare Tables 18 and 19 of all partitions together with the study's.
 
+    Args:
+        release: Has the tables P1 to P4.
+        rates: Columns of `RATES`, of every partition and of `rates_above`.
+
     Returns:
         Columns of `RATES`, ``pct``, and ``published_pct``, the study's. Panel C of the study's
         Table 18 shows the tables of Panel A of its Table 19 and no cells: beside our cells of P3
         nothing is put.
     """
-    order = {level.name: at for at, level in enumerate(release.geography.levels)}
+    levels = [*(level.name for level in release.geography.levels), *_ABOVE]
+    order = {name: at for at, name in enumerate(levels)}
     total = (
         pl.concat([RATES.to_frame(), *rates])
         .group_by("table", "panel", "level")
@@ -195,7 +282,10 @@ def _published() -> pl.DataFrame:
             frame.select(
                 table=pl.lit(number),
                 panel=pl.col("panel").str.slice(6, 1),
-                level=pl.col("geography").str.to_lowercase().str.replace(" ", "_"),
+                level=pl.col("geography")
+                .str.to_lowercase()
+                .str.replace(" ", "_")
+                .replace({"national": "nation"}),
                 published_pct=pl.col("pct").cast(pl.Float64),
             )
         )

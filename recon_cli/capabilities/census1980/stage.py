@@ -11,7 +11,9 @@ import polars as pl
 from recon_cli.capabilities.census1980.options import Census1980
 from recon_cli.capabilities.census1980.rules import (
     compare_rates,
+    groups_of_1980,
     protection_of_1980,
+    rates_above,
     rates_of_1980,
     suppress_as_in_1980,
 )
@@ -36,7 +38,7 @@ class Census1980Stage(CountsStage[Census1980, None]):
 
     def settings(self) -> Mapping[str, Any]:
         _ = self.statements  # refuses another release
-        return {}
+        return {"decides": self.config.decides}
 
     def share(self, draw: Callable[[], KeyedChance]) -> None: ...
 
@@ -48,7 +50,7 @@ class Census1980Stage(CountsStage[Census1980, None]):
         on_progress: OnProgress,  # noqa: ARG002
     ) -> pl.DataFrame:
         """Apply the rules; see `recon_cli.capabilities.census1980.rules.suppress_as_in_1980`."""
-        return suppress_as_in_1980(self.release, truth)
+        return suppress_as_in_1980(self.release, truth, self.config.decides)
 
     def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
         """Protect like other counts; no table of the rules has the number of people.
@@ -61,8 +63,9 @@ class Census1980Stage(CountsStage[Census1980, None]):
             yield replace(made, totals=totals, done=(made.done[0], piece.people))
 
     def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:
-        """Return the lines of Tables 18 and 19."""
-        return (rates_of_1980(self.release, truth),)
+        """Return the lines of Tables 18 and 19, and what those of states and the nation need."""
+        rates = rates_of_1980(self.release, truth, self.config.decides)
+        return rates, groups_of_1980(self.release, truth)
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
         """Count the counts that the rules change."""
@@ -73,14 +76,20 @@ class Census1980Stage(CountsStage[Census1980, None]):
         }
 
     def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:  # noqa: ARG002
-        """Compare Tables 18 and 19 with the study's; see `compare_rates` of the rules.
+        """Compare Tables 18 and 19, of states and the nation too, with the study's.
 
         Raises:
             StageError: The rates are missing or damaged.
         """
-        folder = open_folder(self.run.work, self.stage, self.stage.folders[2])
-        rates = compare_rates(self.release, [folder.read(name) for name in folder.partitions])
-        return rates, ["table", "panel", "level", "of", "affected", "%", "study"]
+        rates, groups = (
+            [folder.read(name) for name in folder.partitions]
+            for folder in (
+                open_folder(self.run.work, self.stage, name) for name in self.stage.folders[2:4]
+            )
+        )
+        above = rates_above(self.release, groups, self.config.decides)
+        header = ["table", "panel", "level", "of", "affected", "%", "study"]
+        return compare_rates(self.release, [*rates, above]), header
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
         """Report what the rules changed."""

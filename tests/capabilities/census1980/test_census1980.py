@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 import recon_cli as recon
 from recon_cli.capabilities.census1980.rules import (
     compare_rates,
+    groups_of_1980,
     protection_of_1980,
+    rates_above,
     rates_of_1980,
     suppress_as_in_1980,
 )
@@ -82,6 +86,53 @@ def test_panel_c_of_table_18_is_not_compared() -> None:
     assert (row["total"], row["affected"], row["pct"], row["published_pct"]) == (4, 2, 50.0, 87.7)
     cells_of_p3 = compared.filter(table="18", panel="C")
     assert cells_of_p3["published_pct"].null_count() == cells_of_p3.height == 4
+
+
+def test_the_smallest_group_may_be_one_of_voting_age() -> None:
+    nine = records(person(ONE, 1, 40, 20), person(ONE, 2, 40, 9), person(ONE, 2, 7, 9))
+    truth = count_records(RULES, nine)
+    assert cells(suppress_as_in_1980(RULES, truth), ONE, "P3") == [20, 9, 0, 0, 0, 0, 0]
+    by_age = suppress_as_in_1980(RULES, truth, "voting_age")
+    assert cells(by_age, ONE, "P3") == cells(by_age, ONE, "P4")[:7] == [None] * 7
+    lines = rates_of_1980(RULES, truth, "voting_age").filter(table="19", level="block")
+    assert dict(lines.select("panel", "affected").iter_rows()) == {"A": 1, "B": 1, "C": 0}
+
+
+def test_states_and_the_nation_are_sums_of_counties() -> None:
+    county = count_records(RULES, PEOPLE)
+    groups = [
+        groups_of_1980(RULES, county).with_columns(geoid=pl.lit(geoid))
+        for geoid in ("01001", "01003", "05001")
+    ]
+    above = rates_above(RULES, groups)
+    shown = compare_rates(RULES, [above]).filter(table="18", panel="A")
+    assert shown.select("level", "total", "affected", "published_pct").rows() == [
+        ("state", 14, 0, 0.0),
+        ("nation", 7, 0, 0.0),
+    ]
+    adults = above.filter(table="18", panel="C", level="state")["affected"].item()
+    assert adults == 2, "two adults of Black and White in one state, one in the other"
+    withheld = above.filter(table="19", panel="A")
+    assert dict(withheld.select("level", "affected").iter_rows()) == {"state": 2, "nation": 1}
+
+
+def test_other_tables_are_withheld_where_one_to_fourteen_people_live(tmp_path: Path) -> None:
+    packaged = Path(recon.__file__).parent / "schema" / "releases" / "pl94_1980.yaml"
+    more = (
+        "  - levels: [block, tract]\n    cells: [{by: voting_age}]\n    tables: {X: {code: X###}}\n"
+    )
+    text = packaged.read_text().replace("release: pl94_1980", "release: own")
+    (tmp_path / "own.yaml").write_text(text + more)
+    own = recon.load_release(str(tmp_path / "own.yaml"))
+    few = records(person(ONE, 1, 40, 13), person(ONE, 1, 3), person(OTHER, 1, 50, 15))
+    frame = suppress_as_in_1980(own, count_records(own, few)).filter(table="X")
+    assert frame.select("geoid", "cell", "count").rows() == [
+        (ONE[:11], 1, 1),
+        (ONE[:11], 2, 28),
+        (ONE, 1, None),
+        (ONE, 2, None),
+        (OTHER, 2, 15),
+    ]
 
 
 def test_another_release_is_refused() -> None:
