@@ -147,11 +147,16 @@ def faults_of(path: str, source: bytes) -> list[Fault]:
 
 
 def _places(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
-    """Yield what functions do: no annotation, docstring, message of an error or f-string."""
+    """Yield what functions do: no annotation, docstring, message of an error, f-string, assertion.
+
+    The ``strict`` of a `zip` is one.
+    """
     waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
     while waiting:
         node, is_inside = waiting.pop()
         if isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert | ast.arg):
+            continue
+        if isinstance(node, ast.keyword) and node.arg == "strict":
             continue
         if is_inside and isinstance(node, ast.expr | ast.stmt):
             yield node

@@ -93,3 +93,8 @@ def test_judged_faults_are_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "recon_cli/model/small.py").write_bytes(SOURCE)
     judged = "recon_cli/model/small.py: return n < 3: `n < 3` → `(n <= 3)`"
     assert [fault.after for fault in draw(1, {judged: "a reason"})] == ["4"]
+
+
+def test_assertions_are_left_alone() -> None:
+    source = b"def f(a, b):\n    assert a == 1, b\n    return list(zip(a, b, strict=True))\n"
+    assert not faults_of("a.py", source)

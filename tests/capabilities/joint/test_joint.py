@@ -89,3 +89,12 @@ def test_a_contradiction_names_the_link_and_tables_of_both() -> None:
     assert "links[" in str(error.value)
     assert "persons' table" in str(error.value)
     assert "homes' table" in str(error.value)
+
+
+def test_a_contradiction_names_no_table_of_other_columns() -> None:
+    """Of a child without minors at home, H3 alone tells minors; H1 and H2 do not."""
+    people, _ = published([(UNIT, (("holder", "adult"), ("child", "young")))])
+    _, homes = published([(UNIT, (("holder", "adult"), ("child", "adult")))])
+    with pytest.raises(ContradictionError) as error:
+        ask(people, homes)
+    assert "between persons' table P1 cell 2 (P1-2) and homes' table H3;" in str(error.value)

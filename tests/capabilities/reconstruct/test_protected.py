@@ -282,9 +282,10 @@ def test_records_out_of_an_interval_are_mismatches() -> None:
         schema=["geoid_plot", "sex", "old"],
         orient="row",
     )
-    found = recon.verify(WARDS, published, records).mismatches
-    wrong = found.filter(pl.col("cell") == 1).select("geoid", "expected", "found").rows()
-    assert wrong == [("A101", 4, 3), ("A102", 5, 6)]
+    found = recon.verify(WARDS, published, records)
+    wrong = found.mismatches.filter(pl.col("cell") == 1).select("geoid", "expected", "found")
+    assert wrong.rows() == [("A101", 4, 3), ("A102", 5, 6)]
+    assert found.cells_within == 0, "all else is equal"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from recon_cli.capabilities.score.collect import Collected, Partition, add_up, c
 from recon_cli.capabilities.score.control import Control, label_classes, rounded
 from recon_cli.capabilities.score.leave_one_out import sum_left_out
 from recon_cli.capabilities.score.rates import Rules
-from recon_cli.capabilities.score.rates_page import brief, lay_out, table_title
+from recon_cli.capabilities.score.rates_page import brief, lay_out, reading, table_title
 from recon_cli.capabilities.score.sums import Sums, concat, stack, weighted
 from recon_cli.capabilities.score.tables import KEYS, TABLES, Sources, make_rates, published
 from recon_cli.errors import ConfigError
@@ -478,3 +478,16 @@ def test_people_of_whom_nothing_is_decided_are_counted_as_undecided() -> None:
     }
     assert found == {(0, True): 3, (1, False): 4}
     assert not sums.of("undecided_settled").any()
+
+
+def test_a_panel_is_read_out_by_its_smallest_and_its_largest_places() -> None:
+    rates: dict[str, dict[str, float | None]] = {
+        "a": {"1-9": 5.04, "10-49": 50.0, "1000+": 25.0},
+        "b": {"1-9": None, "10-49": 1.0, "1000+": 12.5},
+        "c": {"10-49": 99.0},
+    }
+    cells = [(source, size, pct) for source, by in rates.items() for size, pct in by.items()]
+    rows = pl.DataFrame(cells, ["source", "block_size", "pct"], orient="row")
+    said = reading("Confirmed", rows, ["b", "a", "c"])
+    assert said == "Confirmed, from size 1–9 to 1000+: b 12.5%, a 5.0% to 25.0%."
+    assert reading("Confirmed", rows.clear(), ["a"]) == "Confirmed: no rates."
