@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,8 @@ from recon_cli.capabilities.link.published_margins import PublishedMargins
 from recon_cli.capabilities.link.specification import TABLES, LinkageSpecification
 from recon_cli.schema import Level
 
+#: Whose mode the modal guess of a unit can be.
+MODES_OF: Final = ("unit", "parent", "everybody")
 #: Origin → packed gained value → people who have it.
 GainCounts = Mapping[str, Mapping[int, int]]
 
@@ -91,17 +94,30 @@ class ValueCounts:
         """Return the number of parents."""
         return int(self.parent.max(initial=-1)) + 1
 
-    @cached_property
+    @property
     def modes(self) -> IntArray:
         """Return the modal guess (MDG) of each unit.
 
         The unit's mode; where two values tie or one person lives alone, the mode of the parent,
         which must have no tie and count two or more; failing that the national one.
         """
+        return self._modes[0]
+
+    @property
+    def units_by_mode(self) -> dict[str, int]:
+        """Count the units with people whose modal guess is their own, their parent's, or all's."""
+        inhabited = self._modes[1][self.counts["unit"].unique().to_numpy()]
+        return {name: int((inhabited == at).sum()) for at, name in enumerate(MODES_OF)}
+
+    @cached_property
+    def _modes(self) -> tuple[IntArray, IntArray]:
+        """Return the modal guess of each unit, and the place in `MODES_OF` of whose it is."""
         own, _, ties, total = _mode_of(self.counts, len(self.geoids))
         above, above_top, above_ties, _ = _mode_of(self.above, self.parents)
-        lent = np.where((above_ties == 1) & (above_top > 1), above, self.mode)[self.parent]
-        return np.where((ties == 1) & (total > 1), own, lent)
+        is_lent, has_own = (above_ties == 1) & (above_top > 1), (ties == 1) & (total > 1)
+        lent = np.where(is_lent, above, self.mode)[self.parent]
+        whose = np.where(is_lent, 1, 2)[self.parent]
+        return np.where(has_own, own, lent), np.where(has_own, 0, whose)
 
 
 def is_modal(values: ValueCounts, people: pl.DataFrame) -> pl.Series:

@@ -78,6 +78,7 @@ class LinkageCounts:
             unique_nonmodal, unique_defined``, and for how many people the guessers are right on
             average about their own origin.
         left_out: ``file: reason`` → records that take no part.
+        modes: Whose mode the modal guess is → units of the baseline.
     """
 
     targets: pl.DataFrame
@@ -85,6 +86,7 @@ class LinkageCounts:
     agreement: pl.DataFrame
     truth: pl.DataFrame
     left_out: Mapping[str, int]
+    modes: Mapping[str, int]
 
 
 @dataclass
@@ -143,6 +145,7 @@ class PartitionLinkage:
             self._by_geoid(agreements, AGREEMENT),
             self._units(),
             dict(self.left_out),
+            self._value_counts(self.spec.baseline).units_by_mode,
         )
 
     @property

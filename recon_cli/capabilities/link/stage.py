@@ -235,6 +235,7 @@ def _totals(counted: LinkageCounts) -> dict[str, int]:
         "putative": int(counted.tallies["putative"].sum()),
         "confirmed": int(counted.tallies["confirmed"].sum()),
         **_matched(counted.targets),
+        **{f"mode of {name}": units for name, units in counted.modes.items()},
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -10,18 +12,23 @@ import polars as pl
 from recon_cli.capabilities.findings.stages import SOLVAR
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.link import LINK
+from recon_cli.capabilities.link.baselines import MODES_OF
+from recon_cli.capabilities.link.specification import parent_level
 from recon_cli.capabilities.score import SCORE
 from recon_cli.capabilities.score.options import Score
 from recon_cli.capabilities.score.rates_page import lay_out, table_title
 from recon_cli.capabilities.score.tables import study_folder
 from recon_cli.errors import ConfigError
 from recon_cli.markdown import markdown_table, markdown_text
+from recon_cli.page.words import Words
 from recon_cli.pipeline.run import Run
 from recon_cli.store import open_folder
 from recon_cli.store.files import write_named
 from recon_cli.store.manifest import MANIFEST
 
 _TABLE_6 = "table06_solvar_percentiles.csv"
+#: Own, of the block group, of the nation, in percent of blocks.
+_PRINTED_MODES: Final = "95.58, 4.42, 0"
 #: Differences of this many points are listed, for somebody to explain.
 LARGE = 5.0
 
@@ -62,6 +69,7 @@ def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
         f"- Sources: {markdown_text(', '.join(linked.notes['sources']))}.",
         f"- Attacker files: {markdown_text(', '.join(linked.notes['attackers'])) or 'none'}.",
         f"- Intervals: {found['intervals']}. Zero variability: {found['zero_variability']}.",
+        *_modes(run, linked.totals),
         "",
         "A cell is the rate in percent, its interval, and the count that it is of the "
         f"{words.people} or, for precision, of the putative links.",
@@ -71,12 +79,73 @@ def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
     if notes:
         parts += [notes]
     parts += _percentiles(run)
+    parts += _gains(rates, linked.notes, words)
     for name in rates["table"].unique(maintain_order=True):
         rows = rates.filter(pl.col("table") == name)
         for against in rows["against"].unique(maintain_order=True):
             here = rows.filter(pl.col("against") == against)
             parts.append(lay_out(f"{table_title(name, words)}: {against}", here, words).markdown())
     return "\n".join(parts)
+
+
+def _modes(run: Run, totals: Mapping[str, int]) -> list[str]:
+    """Whose mode the modal guess is, beside the study's shares where it is compared with."""
+    counts = [totals[f"mode of {name}"] for name in MODES_OF]
+    units, parent = words_of_run(run).units, parent_level(run.release).name.replace("_", " ")
+    own, above, national = (f"{100 * each / max(sum(counts), 1):.2f}" for each in counts)
+    shares = f"of {own}% of {units}, of the {parent} for {above}%, of everybody for {national}%"
+    compare = run.config.section(Score).compare
+    printed = "" if compare is None else f" (the study's footnote 25: {_PRINTED_MODES})"
+    return [f"- The modal guess is the own mode {shares}{printed}."]
+
+
+def _gains(rates: pl.DataFrame, notes: Mapping[str, Any], words: Words) -> list[str]:
+    """How much more often links are right than the proportional guess, by size, in points."""
+    guesser = next(
+        (
+            name
+            for name, kind in notes["guessers"].items()
+            if kind == "proportional" and name not in notes["leave_one_out"]
+        ),
+        None,
+    )
+    known = {notes["truth"], notes["baseline"], *notes["guessers"]}
+    tables = {"everybody": "table12_all", words.nonmodal: "table13_nonmodal"}
+    here = rates.filter(pl.col("table").is_in(list(tables.values())), rate="precision")
+    sources = [name for name in here["source"].unique(maintain_order=True) if name not in known]
+    if guesser is None or not sources:
+        return []
+    compared = "published_pct" in here.columns
+    value = ["pct", *(["published_pct"] if compared else [])]
+    keys = ["table", "against", "block_size"]
+    guess = here.filter(source=guesser).select(*keys, pl.col(value).name.prefix("guess_"))
+    gains = here.join(guess, on=keys, how="left", maintain_order="left").with_columns(
+        (pl.col(name) - pl.col(f"guess_{name}")).alias(f"gain_{name}") for name in value
+    )
+    found = {
+        tuple(row[key] for key in (*keys, "source")): [row[f"gain_{name}"] for name in value]
+        for row in gains.iter_rows(named=True)
+    }
+    heads = [head for who in tables for head in (who, *(["published"] if compared else []))]
+    lines = [
+        f"## Gain over guessing, by {words.unit} size",
+        "",
+        f"Precision less that of {guesser}, in points, of Tables 12 and 13.",
+        "",
+    ]
+    for against in here["against"].unique(maintain_order=True):
+        rows = []
+        for size in here["block_size"].unique(maintain_order=True):
+            for source in sources:
+                cells = [
+                    "" if points is None else f"{points:+.1f}"
+                    for table in tables.values()
+                    for points in found.get((table, against, size, source), [None] * len(value))
+                ]
+                rows.append([size, source, *cells])
+        header = [f"{words.unit} size", f"source, {against}", *heads]
+        lines.append(markdown_table(header, rows, 2))
+    return lines
 
 
 def _percentiles(run: Run) -> list[str]:

@@ -85,7 +85,13 @@ def lay_out(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     rates = [rate for rate in _RATES if rate in rows["rate"].unique()]
     panels = rows["panel"].n_unique() > 1
     index = _by_rate(rows, "panel", "block_size", "source", "against")
-    names = [*([words.people] if panels else []), f"{words.unit} size", "source"]
+    # Tables 8 and 11 name both files: rHDF_bt-CEF
+    pairs = words.is_study and "agree_binned" in rates and len(against) == 1
+    names = [
+        *([words.people] if panels else []),
+        f"{words.unit} size",
+        "comparison" if pairs else "source",
+    ]
     limits = _LIMITS if rows["least"].count() else None
     header = [
         *names,
@@ -97,7 +103,8 @@ def lay_out(title: str, rows: pl.DataFrame, words: Words) -> ResultTable:
     ]
     body = []
     for panel, block_size, source in dict.fromkeys(place[:3] for place in index):
-        cells = [*([_who(panel, words)] if panels else []), block_size, source]
+        name = f"{source}-{against[0]}" if pairs else source
+        cells = [*([_who(panel, words)] if panels else []), block_size, name]
         for name in against:
             by_rate = index.get((panel, block_size, source, name), {})
             found = {rate: by_rate.get(rate, {}) for rate in rates}

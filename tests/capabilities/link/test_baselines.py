@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recon_cli.capabilities.link.baselines import (
+    MODES_OF,
     ValueCounts,
     expected_correct,
     modal_guess,
@@ -61,6 +62,21 @@ def guess_of(unit: Sequence[int], parent: Sequence[int]) -> int:
         return value
     value, often, single = mode(parent)
     return value if single and often > 1 else NATIONAL
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=SEEDS, count=st.integers(1, 30))
+def test_whose_mode_the_modal_guess_is(seed: int, count: int) -> None:
+    records, values = population(seed, count)
+    whose: Counter[str] = Counter()
+    for unit in records["unit"].unique():
+        own = records.filter(pl.col("unit") == unit)["gain"].to_list()
+        above = records.filter(pl.col("unit") // 2 == unit // 2)["gain"].to_list()
+        if mode(own)[2] and len(own) > 1:
+            whose["unit"] += 1
+        else:
+            whose["parent" if mode(above)[2] and mode(above)[1] > 1 else "everybody"] += 1
+    assert values.units_by_mode == {name: whose[name] for name in MODES_OF}
 
 
 @settings(max_examples=150, deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -223,7 +224,7 @@ def test_parts_of_the_data_add_up() -> None:
             name: getattr(counted, name).filter(here)
             for name in ("truth", "targets", "tallies", "agreement")
         }
-        halves.append(collected(type(counted)(**frames, left_out={}), resamples=0))
+        halves.append(collected(replace(counted, **frames), resamples=0))
     both = add_up(halves)
     rules = Rules(SIZES, Control(), 95.0)
     assert_frame_equal(
@@ -423,6 +424,9 @@ def test_sheets() -> None:
     assert text.startswith("## Title\n\n| block size | source | CEF_atkr: people |")
     widths = {line.count("|") for line in text.splitlines()[2:]}
     assert widths == {len(sheet.header) + 1}
+    pairs = lay_out("", rates.filter(table="table08_agreement", against="HDF"), words)
+    assert pairs.header[:2] == ("block size", "comparison")
+    assert {row[1] for row in pairs.rows} == {"rHDF_bt-HDF"}
     narrow = brief("Title", rates.filter(table="table13_nonmodal"), words)
     assert [each.title for each in narrow] == ["Title: CEF_atkr", "Title: COMRCL"]
     assert all(len(row) == len(each.header) for each in narrow for row in each.rows)
