@@ -1,28 +1,44 @@
-"""Each command of the page of tables and figures is there, and those that are cheap make theirs."""
+"""Each command of the page of tables and figures is there, and makes its own on small data."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
+import json
 import re
 import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
+from benchmarks.engines.__main__ import Case, try_case
+from benchmarks.households.__main__ import RESULT
+from benchmarks.households.page import render
+from benchmarks.nation_attack import Attack, costs
+from recon_cli.capabilities.dinur_nissim import presets
 from recon_cli.cli import main
+from tests.support.command_line import recon
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "tables_and_figures.md").read_text()
 ROWS = [
     tuple(cell.strip() for cell in line.split("|")[1:-1])
     for line in PAGE.splitlines()
-    if line.startswith(("| Table", "| Figure"))
+    if line.startswith(("| Table", "| Figure", "| footnote"))
 ]
 COMMANDS = list(
     dict.fromkeys(text for *_, by in ROWS for text in re.findall(r"`((?:recon|python) [^`]*)`", by))
 )
+SYNTHETIC, ATTACK = "recon score -c configs/synthetic.yaml", "recon score -c configs/attack.yaml"
+
+
+def _of(beginning: str) -> list[str]:
+    return [line for line in COMMANDS if line.startswith(beginning)]
 
 
 def test_what_is_made_has_a_command_and_what_is_not_has_a_reason() -> None:
@@ -34,52 +50,138 @@ def test_what_is_made_has_a_command_and_what_is_not_has_a_reason() -> None:
         assert word != "in part" or reason, name
 
 
-@pytest.mark.parametrize("line", COMMANDS)
-def test_the_command_is_there(line: str) -> None:
-    words = shlex.split(line)
-    if words[0] == "python":
-        assert words[1] == "-m"
-        assert importlib.util.find_spec(words[2]) is not None
-        return
-    command: click.Command = main
-    context = click.Context(main, info_name="recon")
-    rest = words[1:]
-    while isinstance(command, click.Group):
-        found = command.get_command(context, rest[0])
-        assert found is not None, line
-        context = click.Context(found, info_name=rest[0], parent=context)
-        command, rest = found, rest[1:]
-    command.parse_args(context, rest)
-    for config in (word for word in words if word.endswith(".yaml")):
-        assert (ROOT / config).exists()
+def test_every_command_is_run_below() -> None:
+    run = {*_of("recon plan risk"), *_of("recon lab"), *_of(SYNTHETIC), *_of(ATTACK), *SMALL}
+    assert set(COMMANDS) == run, "one is added, or gone"
 
 
-@pytest.mark.parametrize(
-    "line", [line for line in COMMANDS if line.startswith("recon plan risk") and "--table" in line]
-)
-def test_cheap_tables_are_made(line: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, [*shlex.split(line)[1:], "--to", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    assert list(tmp_path.glob("table_*.csv"))
+@pytest.mark.parametrize("line", _of("recon plan risk"))
+def test_risk_is_made(line: str, tmp_path: Path) -> None:
+    recon(*shlex.split(line)[1:], "--to", tmp_path)
+    assert list(tmp_path.glob("table_*.csv" if "--table" in line else "figure_*.csv"))
 
 
-def test_the_attack_makes_its_tables(tmp_path: Path) -> None:
-    work, tables = tmp_path / "work", tmp_path / "published.study.parquet"
-    given = ["-c", str(ROOT / "configs" / "synthetic.yaml"), "--set", f"work={work}"]
-    few = [
-        *("--set", "synth.people=1500", "--set", f"tabulate.records={work / 'hdf'}"),
-        *("--set", f"tabulate.to={tables}", "--set", f"ingest.paths=[{tables}]", "-q"),
+@pytest.mark.parametrize("line", _of("recon lab"))
+def test_sums_of_bits_are_made(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fewest(experiment: presets.Experiment) -> presets.Experiment:
+        settings = sorted(experiment.settings, key=lambda each: (each.bits, each.queries))[:2]
+        return replace(
+            experiment, settings=tuple(replace(s, bits=min(s.bits, 60)) for s in settings)
+        )
+
+    small = {name: fewest(each) for name, each in presets.FIGURES.items()}
+    monkeypatch.setattr(presets, "FIGURES", small)
+    recon(*shlex.split(line)[1:], "--trials", 1, "--to", tmp_path)
+    assert (tmp_path / "results.csv").stat().st_size > 0
+
+
+@pytest.fixture(scope="module")
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
+    """The options of a run of configs/synthetic.yaml with 1,500 people, which has run."""
+    folder = tmp_path_factory.mktemp("synthetic")
+    work, tables = folder / "work", folder / "published.study.parquet"
+    options: list[object] = [
+        *("--set", f"work={work}", "--set", "synth.people=1500"),
+        *("--set", f"tabulate.records={work / 'hdf'}", "--set", f"tabulate.to={tables}"),
+        *("--set", f"ingest.paths=[{tables}]", "-q"),
     ]
-    run = CliRunner().invoke(main, ["run", *given, *few])
-    assert run.exit_code == 0, run.output
-    for name in ("percentiles.csv", "by_size.csv"):
-        assert (work / "solvar" / name).exists()
-    assert (work / "report" / "report.html").exists()
-    asked = [line for line in COMMANDS if line.startswith("recon score -c configs/synthetic.yaml")]
-    asked = [line for line in asked if "--table" in line]
+    recon("run", "-c", ROOT / "configs" / "synthetic.yaml", *options)
+    return [work, *options]
+
+
+def test_the_attack_makes_its_tables(synthetic: list[object]) -> None:
+    work, *options = synthetic
+    for name in ("solvar/percentiles.csv", "solvar/by_size.csv", "report/report.html"):
+        assert Path(f"{work}/{name}").exists()
+    asked = [line for line in _of(SYNTHETIC) if "--table" in line]
     assert len(asked) == 7
     for line in asked:
-        table = line.split("--table ")[1]
-        shown = CliRunner().invoke(main, ["score", *given, *few, "--table", table])
-        assert shown.exit_code == 0, shown.output
-        assert (work / "score" / f"{table}.csv").exists(), sorted((work / "score").iterdir())
+        recon(*_at(line), *options)
+        assert Path(f"{work}/score/{line.split('--table ')[1]}.csv").exists()
+
+
+def test_the_page_of_scores_is_made(synthetic: list[object], tmp_path: Path) -> None:
+    (line,) = (line for line in _of(SYNTHETIC) if "--page" in line)
+    page = tmp_path / "scores.md"
+    recon(*_at(line.replace("scores.md", str(page))), *synthetic[1:])
+    text = page.read_text()
+    for part in ("## Table 6", "## Gain over guessing", "footnote 25: 95.58, 4.42, 0"):
+        assert part in text
+
+
+def test_alternatives_are_attacked(tmp_path: Path) -> None:
+    attack = Attack(tmp_path, seed=1, people=800, workers=1, alternatives=True, notes=None)
+    costs(attack, tmp_path / "scores.md", Console(file=sys.stderr, quiet=True))
+    for line in _of(ATTACK):
+        assert (attack.nation / "score" / f"{line.split('--table ')[1]}.csv").exists()
+
+
+def _at(line: str) -> list[str]:
+    """The words of a command, its config that of this checkout."""
+    return [str(ROOT / word) if word.endswith(".yaml") else word for word in shlex.split(line)[1:]]
+
+
+def _synthetic_stage(line: str, synthetic: list[object], folder: Path) -> None:
+    assert CliRunner().invoke(main, [*_at(line), *map(str, synthetic[1:])]).exit_code == 0
+
+
+def _census1980(line: str, synthetic: list[object], folder: Path) -> None:
+    given = ("--work", folder, "--set", f"census1980.records={synthetic[0]}/persons")
+    assert "nation" in recon(*_at(line), *given).stdout
+
+
+def _claims(line: str, synthetic: list[object], folder: Path) -> None:
+    toy = ("-c", ROOT / "configs" / "toy.yaml", "--work", folder, "-q")
+    for command in ("ingest", "reconstruct"):
+        recon(command, *toy)
+    recon(*_at(line), *toy)
+    assert list((folder / "claims").rglob("*.parquet"))
+
+
+def _tabulate(line: str, synthetic: list[object], folder: Path) -> None:
+    records = Path(f"{synthetic[0]}/households")
+    given = (records, "--release", "dhc_2020_households", "--tables", "P20")
+    recon(*_at(line), *given, "--to", folder / "counts.csv")
+    assert "P20" in (folder / "counts.csv").read_text()
+
+
+def _sweep(line: str, synthetic: list[object], folder: Path) -> None:
+    few = ("synth.people=300", "compare.sweep.values=[1, 64]", "compare.sweep.draws=1")
+    options = [word for each in few for word in ("--set", each)]
+    recon(*_at(line), "--work", folder, "--workers", 1, "-q", *options)
+    assert (folder / "comparison" / "sweep.csv").exists()
+
+
+def _engines(line: str, synthetic: list[object], folder: Path) -> None:
+    found: dict[str, Any] = {**try_case(Case("a tract of 60 people", "tract", 60), folder)}
+    assert all(way["solved"] for ways in found.values() for way in ways.values())
+
+
+def _households(line: str, synthetic: list[object], folder: Path) -> None:
+    assert (ROOT / "docs" / "households.md").read_text() == render(json.loads(RESULT.read_text()))
+
+
+def _page(line: str, synthetic: list[object], folder: Path) -> None:
+    words = shlex.split(line)
+    module = importlib.import_module(words[2])
+    assert Path(ROOT / words[-1]).read_text() == module.page()
+
+
+#: Command → how it is run on little.
+SMALL: Mapping[str, Callable[[str, list[object], Path], None]] = {
+    "recon link -c configs/synthetic.yaml": _synthetic_stage,
+    "recon solvar -c configs/synthetic.yaml": _synthetic_stage,
+    "recon report -c configs/synthetic.yaml": _synthetic_stage,
+    "recon protect census1980 --set release=pl94_1980": _census1980,
+    "recon claims": _claims,
+    "recon data tabulate": _tabulate,
+    "recon run -c configs/sweep.yaml": _sweep,
+    "python -m benchmarks.engines": _engines,
+    "python -m benchmarks.households --page": _households,
+    "python -m benchmarks.jason --page docs/jason.md": _page,
+}
+
+
+@pytest.mark.parametrize("line", list(SMALL))
+def test_the_others_run(line: str, synthetic: list[object], tmp_path: Path) -> None:
+    SMALL[line](line, synthetic, tmp_path)
