@@ -37,6 +37,7 @@ def summarise(release: Release, sample: Sample, measured: Measured) -> dict[str,
         "published": [nonzero, ones],
         "complete": measured.units.filter(status="complete").height,
         "undecided": int(measured.units["undecided"].sum()),
+        "determined": _determined(exact, truth),
         "claims": measured.claims.height,
         "false": count_false(release, measured, truth),
         "seconds": [float(np.median(seconds)), float(seconds.mean()), float(seconds.max())],
@@ -49,6 +50,15 @@ def summarise(release: Release, sample: Sample, measured: Measured) -> dict[str,
         "blocks_with_any": {k: exact.filter(k=k)["geoid_block"].n_unique() for k in range(1, 11)},
         "guessing_any": _surprise(release, sample, measured, exact),
     }
+
+
+def _determined(exact: pl.DataFrame, truth: pl.DataFrame) -> int:
+    """Count the blocks whose households all are in claims about every column: one solution."""
+    whole = exact.filter(k=LONG[-1]).group_by("geoid_block").agg(pl.col("count").sum())
+    sizes = truth.group_by("geoid_block").len("households")
+    return (
+        whole.join(sizes, on="geoid_block").filter(pl.col("count") == pl.col("households")).height
+    )
 
 
 def _surprise(

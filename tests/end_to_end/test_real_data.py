@@ -9,7 +9,7 @@ import pytest
 
 from recon_cli.schema import load_release
 from tests.support.command_line import recon
-from tests.support.paths import DATA, needs_shared
+from tests.support.paths import DATA, ROOT, needs_shared
 
 HISTOGRAM = ["geoid_block", "sex", "agebin", "race", "hispanic"]
 
@@ -95,3 +95,22 @@ def test_a_release_with_fewer_tables(tmp_path: Path) -> None:
         "291650303071018": 7,
         "291650303071141": 4,
     }
+
+
+def test_the_study_s_program_by_cp_sat_on_a_real_tract(tmp_path: Path) -> None:
+    given = ("-c", ROOT / "configs" / "study_tract.yaml", "--work", tmp_path)
+    paths = ("--set", f"ingest.paths=[{DATA / 'sf1' / 'ca2010.sf1.zip'}]")
+    recon("run", "-q", *given, *paths, "--workers", "1")
+    shown = recon("reconstruct", *given, *paths).output
+    assert "all equal" in shown
+    made = pl.read_parquet(tmp_path / "microdata" / "**" / "*.parquet", hive_partitioning=False)
+    expected = truth().filter(pl.col("geoid_block").str.starts_with("06"))
+    assert made.height == expected.height == 112
+    assert (
+        made.group_by(HISTOGRAM)
+        .len()
+        .join(expected.group_by(HISTOGRAM).len(), on=[*HISTOGRAM, "len"], how="anti")
+        .is_empty()
+    )
+    units = pl.read_parquet(tmp_path / "solvar" / "**" / "*.parquet", hive_partitioning=False)
+    assert units["solvar_upper_pct"].max() == 0
