@@ -46,7 +46,7 @@ CORE: Final = (
 )
 #: Tests of the core, and copied files beside the package.
 _TESTS: Final = (
-    *("model", "solve", "statement", "explain", *_CAPABILITIES, "capabilities/check"),
+    *("model", "solve", "statement", "ask", "explain", *_CAPABILITIES, "capabilities/check"),
     *("test_verification.py", "test_tabulation.py"),
 )
 _HOMES: Final = ("tests/", "recon_cli/")

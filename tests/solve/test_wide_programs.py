@@ -82,6 +82,16 @@ def test_cases_prove_the_least_value_or_refute_more(seed: int) -> None:
     assert int(functional @ beyond.solution) <= least
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_without_time_cases_prove_and_refute_nothing(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    program, _ = random_program(random)
+    functional = random.integers(0, 3, 8)
+    for bound in (0, 1, 100):
+        found = prove_by_cases(program, functional, bound, 0.0)
+        assert (found.why, len(found.solution), found.deterministic_time) == (None, 0, 0.0)
+
+
 def test_a_gap_that_duals_leave_is_closed_by_cases_and_checked() -> None:
     row = sparse.csr_array(np.array([[2, 2, 2, 1]]))
     odd = LinearConstraints(row, np.array([3]), np.array([3]))

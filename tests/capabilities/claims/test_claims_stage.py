@@ -164,7 +164,8 @@ def test_sums_that_prove_claims_are_shown(tmp_path: Path) -> None:
         "release: stays.yaml\nwork: work\ningest: {source: tidy, paths: [counts.csv]}\n"
         "reconstruct:\nclaims:\nprove:\n"
     )
-    recon("run", "-q", "-c", tmp_path / "recon.yaml")
+    said = " ".join(recon("run", "-c", tmp_path / "recon.yaml").stdout.split())
+    assert "people 40 wards 7 claims" in said
     proofs, claims = (read(tmp_path / "work" / name) for name in ("proofs", "claims"))
     assert proofs.filter(source="claims").height == claims.height
     assert set(proofs.filter(source="claims")["status"]) == {"certified"}
