@@ -61,6 +61,7 @@ CAPABILITIES: Final = (
     "init",
     "calibrate",
     "dinur_nissim",
+    "noisy_file",
     "protect",
     "show",
     "verify",

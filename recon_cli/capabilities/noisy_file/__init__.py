@@ -1,0 +1,7 @@
+"""Noisy measurement files as the Census Bureau publishes them, read into a publication."""
+
+from recon_cli.stage import Command
+
+COMMAND = Command(
+    "data noisy", __name__, "Read published noisy measurement files into a publication."
+)

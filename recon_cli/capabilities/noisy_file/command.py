@@ -1,0 +1,53 @@
+"""``recon data noisy``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import polars as pl
+
+from recon_cli.capabilities.noisy_file.noisy_files import read_product, write_publication
+from recon_cli.console.options import GivenPath
+from recon_cli.console.output import show, show_table
+from recon_cli.schema import load_release
+
+
+@click.command()
+@click.argument("folder", type=GivenPath())
+@click.option("--to", type=GivenPath(file_okay=False), required=True, help="Folder to write.")
+@click.option(
+    "--strategy",
+    default="pl94_2020",
+    help="Packaged strategy that names the queries, or a .yaml file.  [pl94_2020]",
+)
+@click.option("--release", default="pl_2020", help="Packaged schema of the records.  [pl_2020]")
+def command(*, folder: Path, to: Path, strategy: str, release: str) -> None:
+    """Read published noisy measurement files into a publication.
+
+    FOLDER is a product as published: County.parquet, Tract.parquet, Block_Group.parquet and
+    Block.parquet, each with DPQuery/ and a row for each geounit and query. Writes the counts by
+    county, the law of each query's noise, and a schema of the queries, as `recon protect noise`
+    does; geoids are the codes of the noise's own geography.
+
+    Example:
+      recon data noisy US_Person_PL_PROD --to noisy
+    """
+    product = read_product(folder, load_release(release), strategy)
+    written = write_publication(product, to)
+    rows = [
+        (each.level, each.query.name, each.query.size, each.geounits, each.variance**0.5)
+        for each in product.queries
+    ]
+    header = ["level", "query", "cells", "geounits", "σ"]
+    show_table(pl.DataFrame(rows, schema=header, orient="row"), header)
+    show(
+        f"data noisy: wrote {to}",
+        [
+            ("counties", f"{written.partitions:,}"),
+            ("measurements", f"{written.counts:,}"),
+            ("  below zero", f"{written.negative:,}"),
+            ("left out", ", ".join(product.left_out) or "nothing"),
+        ],
+    )
+    click.echo(f"next: release: {to}/release.yaml, ingest: {{source: tidy, paths: [{to}]}}")
