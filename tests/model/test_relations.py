@@ -62,3 +62,15 @@ def test_a_contradiction_leaves_other_groups_alone() -> None:
     least, most = relations.tighten(low, high, np.array([0, 0, 0, 1, 1, 1]))
     assert (least[:3] > most[:3]).any()
     assert (least[4], most[4]) == (3, 3)
+
+
+def test_a_count_is_implied_where_both_its_ends_are_those_of_a_sum() -> None:
+    """Counts 0 and 3 to 5 are sums of 1 and 2; count 4 is one of 1 alone, too."""
+    whole, part = np.array([0, 3, 4, 4, 5]), np.array([1, 2, 1, 2, 1, 2, 1, 1, 2])
+    relations = Relations(whole, part, np.array([0, 2, 4, 6, 7]))
+    low, high = np.array([3, 1, 2, 2, 1, 3]), np.array([9, 4, 5, 9, 4, OPEN])
+    assert relations.implied(low, high).tolist() == [True, False, False, False, True, False]
+    high[2] = OPEN  # so is the sum
+    assert relations.implied(low, high).tolist() == [False, False, False, False, True, True]
+    nothing = Relations(whole[:0], part[:0], whole[:0])
+    assert not nothing.implied(low, high).any()

@@ -135,6 +135,19 @@ def test_equally_small_corrections_are_seen(
     assert (correction.total, correction.has_alternative) == (total, has_alternative)
 
 
+@pytest.mark.parametrize("counts", [[1, 1, 1], [3, 3, 1], [5, 3, 3], [5, 5, 5], [1, 3, 5]])
+def test_a_correction_that_no_vertex_has_is_least(counts: list[int]) -> None:
+    """Of three kinds any two have an odd number: halves fit, and whole numbers miss one row."""
+    cycle = [[1, 1, 0], [0, 1, 1], [1, 0, 1]]
+    correction = min_l1_correction(equalities(sparse.csr_array(np.array(cycle)), counts))
+    people = itertools.product(range(8), repeat=3)
+    changes = [np.array(cycle) @ each - counts for each in people]
+    least = min(int(np.abs(change).sum()) for change in changes)
+    equal = {tuple(change != 0) for change in changes if np.abs(change).sum() == least}
+    assert (correction.total, correction.is_least) == (least, True)
+    assert correction.has_alternative == (len(equal) > 1)
+
+
 def test_propagation_names_a_conflict_and_is_exact_on_a_chain() -> None:
     A = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=np.int64))
     bounds = propagate(equalities(A, [3, 3, 2]))

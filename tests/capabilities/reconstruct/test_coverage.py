@@ -218,6 +218,29 @@ def test_a_coarse_geounit_with_people_needs_units() -> None:
         reconstruct(release, lost, release.tables, seed=1)
 
 
+def test_a_ward_counts_for_the_plot_that_publishes_nothing() -> None:
+    """Of a ward of three people the one plot counts one, so the other has the other two."""
+    release = plots("  - {levels: [plot, ward], cells: [total, {by: sex}], tables: {T: {}}}\n")
+    records = people(("0101", 0, "m"), ("0102", 1, "m"), ("0102", 2, "f"))
+    whole = publish(release, records)
+    silent = pl.col("geoid") == "0102"
+    pattern = pl.when(silent).then(pl.lit(len(whole.coverage))).otherwise("pattern")
+    published = Publication(
+        whole.geounits.with_columns(
+            pattern.cast(whole.geounits.schema["pattern"]).alias("pattern"),
+            pl.when(~silent).then("population").alias("population"),
+        ),
+        whole.counts.filter(~silent),
+        (*whole.coverage, CoveragePattern("plot", {})),
+    )
+    for make in (make_plan, make_fine_plan):
+        plan = make(release, release.tables, published.coverage)
+        assert sum(len(each.masks) for each in plan.patterns if each.level == "ward") > 0
+    result = reconstruct(release, published, release.tables, seed=1)
+    found = Counter(result.microdata.select("geoid_plot", "sex").rows())
+    assert found == Counter(records.select("geoid_plot", "sex").rows())
+
+
 def test_only_what_is_least_is_called_the_least_change() -> None:
     release = plots(
         "  - {levels: [plot], cells: [total], tables: {A: {}}}\n"

@@ -71,6 +71,29 @@ def test_draws_of_ties_have_a_t_interval_and_what_no_draw_changes_has_none() -> 
     assert np.isnan([low[1], high[1]]).all()
 
 
+@pytest.mark.parametrize(
+    ("others", "reach"),
+    [
+        ([48.0, 52.0, 50.0], 0.0),  # both move together
+        ([52.0, 48.0, 50.0], 2.0),  # and against each other
+        ([49.0, 49.0, 52.0], None),  # and independently
+    ],
+)
+def test_the_gain_over_another_rate_is_as_sure_as_they_move_together(
+    others: list[float], reach: float | None
+) -> None:
+    """Draws of 48, 52 and 50 beside others; the draws' own rates come first."""
+    whole = np.full((1, 4), 100.0)
+    ours, theirs = (np.array([[50.0, *draws]]) for draws in ([48.0, 52.0, 50.0], others))
+    (low, high), (other_low, other_high) = (
+        interval(part, whole, "draws", 95) for part in (ours, theirs)
+    )
+    one, other = (high - low)[0] / 2, (other_high - other_low)[0] / 2
+    expected = np.hypot(one, other) if reach is None else reach * one
+    least, most = gain_interval((ours, whole), (theirs, whole), "draws", 95)
+    assert (least[0], most[0]) == pytest.approx((-expected, expected), abs=1e-6)
+
+
 def test_no_rate_and_one_resample_have_no_interval() -> None:
     assert np.isnan(ratio(np.array([1.0]), np.array([0.0]))).all()
     empty = np.zeros((1, 5))
