@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import random
 import re
@@ -21,7 +22,7 @@ from recon_cli.frames import COUNTS, GEOUNITS
 from recon_cli.schema import Release, load_release
 from recon_cli.sources.legacy import legacy_layout, open_legacy, write_legacy
 from tests.support.command_line import recon
-from tests.support.paths import DATA, ROOT, needs_shared
+from tests.support.paths import DATA, FACTS, ROOT, needs_shared
 
 KEY = ["geoid", "table", "cell"]
 Members = dict[str, bytes]
@@ -581,6 +582,59 @@ def test_ingest_warns_of_tables_without_a_place(small: Path, tmp_path: Path) -> 
     shown = recon("ingest", "-c", config, width=200).output
     assert "the layout does not say where files keep 1 table: not read (P1)" in shown
     assert "warning" not in recon("ingest", "-c", config, "--set", "ingest.tables=[P6]").output
+
+
+#: Releases of SF1 beyond the study's tables, and how many tables have no known place.
+FURTHER = {
+    "sf1_2010_relationships": 0,
+    "sf1_2010_persons_in_households": 0,
+    "sf1_2010_household_members": 11,
+    "sf1_2010_households": 32,
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_further_tables_of_sf1_come_back_from_a_zip(name: str, tmp_path: Path) -> None:
+    whole = load_release(name)
+    layout = legacy_layout(whole)
+    assert len(layout.unplaced) == FURTHER[name]
+    placed = dataclasses.replace(
+        whole, tables=tuple(each for each in whole.tables if each.name not in layout.unplaced)
+    )
+    geounits, counts = invented(placed)
+    counts = counts.with_columns(pl.col("count").clip(upper_bound=999))  # of everybody, too
+    write_legacy(placed, geounits, counts, tmp_path / "al2010.sf1.zip")
+    chosen = [table.name for table in placed.tables]
+    found, back = read(whole, [tmp_path / "al2010.sf1.zip"], tables=chosen)
+    assert found.equals(geounits.sort("geoid"))
+    assert back.equals(counts.sort(KEY))
+
+
+@needs_shared
+@pytest.mark.parametrize("name", FURTHER)
+def test_further_tables_of_sf1_are_where_the_bureau_keeps_them(name: str) -> None:
+    with (FACTS / "cells" / "cells_2010_household.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["cell"] == "1"]
+    described = {row["table"]: (int(row["segment"]), int(row["column"])) for row in rows}
+    places = {
+        placement.table.name: (segment.number, placement.first)
+        for segment in legacy_layout(load_release(name)).segments
+        for placement in segment.placements
+    }
+    both = described.keys() & places.keys()
+    assert both
+    assert {table: places[table] for table in both} == {t: described[t] for t in both}
+
+
+def test_relationship_tables_fill_what_described_ones_leave() -> None:
+    layout = legacy_layout(load_release("sf1_2010_persons_in_households"))
+    placements = {each.number: each.placements for each in layout.segments}
+    six = placements[6]
+    assert [each.table.name for each in six[:4]] == ["P31", "P32", "P33", "P34"]
+    assert [each.first for each in six[:4]] == [5, *(each.stop for each in six[:3])]
+    assert six[3].stop == 95  # of P35, which follows
+    assert placements[11][-1].stop == 259
+    assert placements[12][-1].stop == 93  # of P35A
 
 
 @needs_shared
