@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +85,13 @@ notes of the report.
 ORDERED = """One hundred sums, each of ten people more than the one before, ε = 1 in all, Laplace
 noise: root mean squared error of a sum, exact but for the monotone ones, of 400 simulations.
 """
+
+THREE = """Table A-4: the databases of three bits, and two sums of each.
+
+{table}
+Table A-5: the law of both sums together, 2.75 bits.
+
+{law}"""
 
 Row = tuple[str, str, str, str]
 
@@ -181,6 +190,18 @@ def carried() -> list[Row]:
             f"n/{1 / saturating():.0f}",
         ),
     ]
+
+
+def three_bits() -> list[tuple[int, ...]]:
+    """Table A-4: each database of three bits, and its sums of the first and of the last two."""
+    return [(a, b, c, a + b, b + c) for a, b, c in itertools.product((0, 1), repeat=3)]
+
+
+def joint_law() -> list[tuple[int, int, str]]:
+    """Table A-5: the probability of each pair of sums."""
+    counted = Counter(row[3:] for row in three_bits())
+    pairs = itertools.product(range(3), repeat=2)
+    return [(left, right, f"{counted[left, right]}/8") for left, right in pairs]
 
 
 def entropies(bits: int) -> str:
@@ -308,10 +329,18 @@ def page() -> str:
         "Claims": CLAIMS,
         "Recommendations": ADVICE,
         "Figures": markdown_table(["where", "what", "printed", "derived"], figures, 2),
+        "Three bits": THREE.format(
+            table=markdown_table(["b₁", "b₂", "b₃", "b₁ + b₂", "b₂ + b₃"], _texts(three_bits()), 0),
+            law=markdown_table(["b₁ + b₂", "b₂ + b₃", "probability"], _texts(joint_law()), 0),
+        ),
         "Ordered counts": f"{ORDERED}\n{monotone()}",
         "Misprints": markdown_table(["where", "printed", "should be", "shown by"], wrong, 4),
     }
     return "\n".join([HEADER, *(f"## {name}\n\n{text}" for name, text in parts.items())])
+
+
+def _texts(rows: Iterable[tuple[object, ...]]) -> list[list[str]]:
+    return [[str(cell) for cell in row] for row in rows]
 
 
 def main() -> None:
