@@ -9,9 +9,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli.schema import load_release
 from tests.support.command_line import recon
 from tests.support.demonstration import persons_as_published, units_as_published
 from tests.support.paths import ROOT
+from tests.support.populations import random_records, random_units
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,22 @@ def test_what_a_layout_says_of_a_unit_is_what_its_tables_count(home: Path) -> No
         made.append(pl.read_parquet(home / "counts.parquet").sort("geoid", "table", "cell"))
     assert made[0].equals(made[1])
     assert made[0]["count"].sum() > truth.height
+
+
+def test_persons_of_the_detailed_product_are_those_of_their_tables(home: Path) -> None:
+    release = load_release("dhc_2020")
+    people = random_records(release, 3, 60, random_units(release, 3, 4))
+    people.write_parquet(home / "people.parquet")
+    persons_as_published(people).write_csv(home / "persons.csv")
+    made = []
+    for records in ("people.parquet", "{path: persons.csv, layout: mdf_2010}"):
+        (home / "tabulate.yaml").write_text(
+            f"release: dhc_2020\ntabulate: {{records: {records}, to: counts.parquet}}\n"
+        )
+        recon("data", "tabulate", "-q", "-c", home / "tabulate.yaml")
+        made.append(pl.read_parquet(home / "counts.parquet").sort("geoid", "table", "cell"))
+    assert made[0].equals(made[1])
+    assert made[0].filter(table="P18")["count"].sum() > 0
 
 
 def test_an_id_cannot_have_a_name_of_our_own(home: Path) -> None:

@@ -8,12 +8,27 @@ import polars as pl
 
 from recon_cli.schema import Release, load_release
 
+#: Of each major type of group quarters one code.
+QUARTERS = {
+    "none": "000",
+    "correctional": "104",
+    "juvenile": "202",
+    "nursing": "301",
+    "other_institution": "405",
+    "college": "501",
+    "military": "601",
+    "other": "997",
+}
+
 
 def persons_as_published(records: pl.DataFrame) -> pl.DataFrame:
-    """Write records of `sf1_2010` as a persons' file."""
+    """Write records of `sf1_2010` or `dhc_2020` as a persons' file."""
     code = _codes(load_release("sf1_2010"), "race", 1)
+    named = "group_quarters" in records.columns
+    quarters = pl.col("group_quarters") if named else pl.lit("none")
     return records.select(
         *_place("3"),
+        GQTYPE=quarters.replace_strict(QUARTERS, return_dtype=pl.String),
         QSEX=pl.col("sex").replace_strict({"male": "1", "female": "2"}),
         QAGE=pl.col("age"),
         CENHISP=pl.when("hispanic").then(pl.lit("2")).otherwise(pl.lit("1")),
