@@ -22,18 +22,26 @@ from recon_cli.schema import load_release
     help="Packaged strategy that names the queries, or a .yaml file.  [pl94_2020]",
 )
 @click.option("--release", default="pl_2020", help="Packaged schema of the records.  [pl_2020]")
-def command(*, folder: Path, to: Path, strategy: str, release: str) -> None:
-    """Read published noisy measurement files into a publication.
+@click.option(
+    "--without", multiple=True, help="Feature of the strategy that the schema lacks. Repeatable."
+)
+def command(
+    *, folder: Path, to: Path, strategy: str, release: str, without: tuple[str, ...]
+) -> None:
+    r"""Read published noisy measurement files into a publication.
 
     FOLDER is a product as published: County.parquet, Tract.parquet, Block_Group.parquet and
     Block.parquet, each with DPQuery/ and a row for each geounit and query. Writes the counts by
     county, the law of each query's noise, and a schema of the queries, as `recon protect noise`
-    does; geoids are the codes of the noise's own geography.
+    does; geoids are the codes of the noise's own geography. Queries that the strategy lacks, and
+    those of more than 32,767 counts, are left out and named.
 
     Example:
       recon data noisy US_Person_PL_PROD --to noisy
+      recon data noisy US_DHCP_PROD --to noisy \
+        --strategy dhc_2020 --release dhc_2020 --without relationship
     """
-    product = read_product(folder, load_release(release), strategy)
+    product = read_product(folder, load_release(release), strategy, without)
     written = write_publication(product, to)
     rows = [
         (each.level, each.query.name, each.query.size, each.geounits, each.variance**0.5)

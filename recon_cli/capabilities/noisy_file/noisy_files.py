@@ -11,13 +11,14 @@ The layout is that of public readers of these files; see docs/noise.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 import yaml
 
@@ -43,11 +44,18 @@ LEVELS: Final = {
 }
 _ABOVE: Final = {"state": "State.parquet", "nation": "US.parquet"}
 _QUERIES, _SUFFIX = "DPQuery", "_dpq"
-#: Axis of the files → column of the strategies.
+#: Axis of the files → column of the strategies, in the order of the histograms: the last axis of a
+#: query's counts changes fastest.
 _AXES: Final = {
     "hhgq": "group_quarters",
     "hhinstlevels": "institution",
+    "sex": "sex",
     "votingage": "voting_age",
+    "age_18_64_116": "age3",
+    "age_10_groups": "age10",
+    "age_38_groups": "age38",
+    "age_40_groups": "age40",
+    "age": "age",
     "hispanic": "hispanic",
     "cenrace": "race",
 }
@@ -66,11 +74,13 @@ class MeasuredQuery:
     Attributes:
         published: Its name in the files.
         query: The same of the strategy.
+        numbers: For each count of a row, in its order, the number of the query's cell.
     """
 
     level: str
     published: str
     query: Query
+    numbers: tuple[int, ...]
     variance: float
     geounits: int
 
@@ -111,26 +121,33 @@ class Written:
     negative: int
 
 
-def read_product(folder: Path, release: Release, strategy: str = "pl94_2020") -> Product:
+def read_product(
+    folder: Path,
+    release: Release,
+    strategy: str = "pl94_2020",
+    without: Sequence[str] = (),
+) -> Product:
     """Read what a product measures: levels, queries, variances and lengths of geocodes.
 
     Args:
         folder: See the module.
         release: Schema of the records that were measured.
-        strategy: Names the queries; its budgets are not used.
+        strategy: Names the queries; its budgets are not used. Other queries are left out.
+        without: Features of the strategy that the release does not have.
 
     Raises:
         ConfigError: There is no such strategy.
-        SourceError: It is no such folder, a query is unknown or of another size, a query's
+        SourceError: It is no such folder, no query is known or one is of another size, a query's
             variance differs between geounits of a level, or geocodes are not within each other.
     """
-    known = load_strategy(strategy, release)
+    known = load_strategy(strategy, release, without)
     levels = [name for name, part in LEVELS.items() if (folder / part / _QUERIES).is_dir()]
     if not levels:
         listed = ", ".join(f"{part}/{_QUERIES}" for part in LEVELS.values())
         raise SourceError(f"{folder}: no noisy measurements (one of {listed} is expected)")
     queries: list[MeasuredQuery] = []
     digits: dict[str, int] = {}
+    lost: set[str] = set()
     for level in levels:
         about = _collect(
             _scan(folder, level)
@@ -151,12 +168,21 @@ def read_product(folder: Path, release: Release, strategy: str = "pl94_2020") ->
             folder / LEVELS[level],
         )
         rows = about.iter_rows(named=True)
-        queries += [_query(known, folder / LEVELS[level], level, row) for row in rows]
+        found = [(row, _read(known, folder / LEVELS[level], level, row)) for row in rows]
+        queries += [query for _, query in found if query is not None]
+        lost |= {row["query_name"] for row, query in found if query is None}
+        if all(query is None for _, query in found):
+            names = ", ".join(known.queries)
+            raise SourceError(
+                f"{folder / LEVELS[level]}: no query of {known.name} ({names}) among "
+                f"{', '.join(sorted(lost))}"
+            )
         digits[level] = _length(folder / LEVELS[level], about)
     _check_nested(folder, digits)
     measured = replace(known, levels={level: _measurements(queries, level) for level in levels})
     text = _schema(measured, release, digits)
     left = [f"{name}/" for name in (*_ABOVE.values(), "Constraint") if list(folder.rglob(name))]
+    left += sorted(lost)
     return Product(
         folder, parse_release(text, source=SCHEMA), text, measured, digits, tuple(queries),
         tuple(left),
@@ -208,38 +234,51 @@ def _collect(frame: pl.LazyFrame, path: Path) -> pl.DataFrame:
         raise unreadable(path, error) from None
 
 
-def _query(known: Strategy, path: Path, level: str, row: Mapping[str, Any]) -> MeasuredQuery:
-    """Find the strategy's query for one of the files."""
-    name = row["query_name"]
-    query = _named(known, name)
-    if query is None:
-        names = ", ".join(known.queries)
-        raise SourceError(f"{path}: query {name!r} is none of {known.name} (queries: {names})")
-    if row["cells_min"] != query.size or row["cells_max"] != query.size:
+def _read(known: Strategy, path: Path, level: str, row: Mapping[str, Any]) -> MeasuredQuery | None:
+    """Find the strategy's query for one of the files; None if it has none, or too many counts."""
+    name, cells = row["query_name"], (row["cells_min"], row["cells_max"])
+    found = _named(known, name)
+    if found is None or cells[1] > MOST_CELLS:
+        return None
+    query, columns = found
+    if cells != (query.size, query.size):
         raise SourceError(
-            f"{path}: query {name!r} has {row['cells_min']:,} to {row['cells_max']:,} counts; "
+            f"{path}: query {name!r} has {cells[0]:,} to {cells[1]:,} counts; "
             f"{query.name} of {known.name} has {query.size:,}"
         )
-    if query.size > MOST_CELLS:
-        raise SourceError(f"{path}: query {name!r}: at most {MOST_CELLS:,} counts can be read")
     if row["variance_min"] != row["variance_max"] or not row["variance_min"] > 0:
         raise SourceError(
             f"{path}: query {name!r} has variances from {row['variance_min']} to "
             f"{row['variance_max']}; one variance for a query of a level can be read"
         )
-    return MeasuredQuery(level, name, query, float(row["variance_min"]), row["len"])
+    numbers = tuple(_numbers(query, columns))
+    return MeasuredQuery(level, name, query, numbers, float(row["variance_min"]), row["len"])
 
 
-def _named(known: Strategy, published: str) -> Query | None:
-    """Return the query about the axes of ``hispanic * cenrace_dpq``; of ``detailed_dpq``, all."""
+def _named(known: Strategy, published: str) -> tuple[Query, list[str]] | None:
+    """Return the query about the axes of ``hispanic * cenrace_dpq``, and their columns in order.
+
+    Of ``detailed_dpq``, it is the one with most cells.
+    """
     axes = published.removesuffix(_SUFFIX).split(" * ")
-    queries = known.queries.values()
+    queries, order = known.queries.values(), list(_AXES.values())
     if axes == ["detailed"]:
-        return max(queries, key=lambda each: each.size)
+        widest = max(queries, key=lambda each: each.size)
+        columns = [column.name for column in widest.columns]
+        return (widest, sorted(columns, key=order.index)) if set(columns) <= set(order) else None
     wanted = [column for axis, column in _AXES.items() if axis in axes]
     if axes != ["total"] and len(wanted) < len(axes):
         return None
-    return next((q for q in queries if [c.name for c in q.columns] == wanted), None)
+    query = next((q for q in queries if {c.name for c in q.columns} == set(wanted)), None)
+    return None if query is None else (query, wanted)
+
+
+def _numbers(query: Query, columns: Sequence[str]) -> Iterator[int]:
+    """Yield for each count, its last column changing fastest, the number of the query's cell."""
+    sizes = {column.name: len(column.masks) for column in query.columns}
+    number = np.arange(1, query.size + 1).reshape([sizes[c.name] for c in query.columns] or [1])
+    own = [column.name for column in query.columns]
+    yield from number.transpose([own.index(name) for name in columns] or [0]).ravel().tolist()
 
 
 def _length(path: Path, about: pl.DataFrame) -> int:
@@ -284,19 +323,27 @@ def _schema(strategy: Strategy, release: Release, digits: Mapping[str, int]) -> 
 
 def _counts(product: Product, place: str) -> Iterator[pl.DataFrame]:
     """Yield the counts of one partition, level by level."""
-    names = {each.published: each.query.name for each in product.queries}
     for level in product.digits:
-        rows = _scan(product.folder, level).filter(pl.col("geocode").str.starts_with(place))
-        found = _collect(rows, product.folder / LEVELS[level])
-        cells = pl.int_ranges(1, pl.col("value").list.len() + 1, dtype=pl.Int16)
-        yield (
-            found.select(
-                geoid="geocode",
-                table=pl.col("query_name").replace_strict(names, return_dtype=pl.String),
-                cell=cells,
-                count=pl.col("value").list.eval(pl.element().cast(pl.Int32)),
-            ).explode("cell", "count")
+        cells = pl.concat(
+            pl.DataFrame(
+                {"at": range(each.query.size), "cell": each.numbers},
+                schema={"at": pl.Int64, "cell": pl.Int16},
+            ).with_columns(query_name=pl.lit(each.published), table=pl.lit(each.query.name))
+            for each in product.queries
+            if each.level == level
         )
+        rows = _scan(product.folder, level).filter(
+            pl.col("geocode").str.starts_with(place),
+            pl.col("query_name").is_in(cells["query_name"].unique().implode()),
+        )
+        found = _collect(rows, product.folder / LEVELS[level])
+        long = found.select(
+            "query_name",
+            geoid="geocode",
+            at=pl.int_ranges(pl.col("value").list.len()),
+            count=pl.col("value").list.eval(pl.element().cast(pl.Int32)),
+        ).explode("at", "count")
+        yield long.join(cells, on=["query_name", "at"]).select("geoid", "table", "cell", "count")
 
 
 def _geoids(product: Product) -> pl.DataFrame:

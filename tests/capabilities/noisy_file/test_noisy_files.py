@@ -150,7 +150,7 @@ first = pl.int_range(pl.len()) == 0
     ("columns", "said"),
     [
         ({"variance": pl.when(first).then(9.0).otherwise("variance")}, "variances from 4.0 to 9"),
-        ({"query_name": pl.lit("sex_dpq")}, "query 'sex_dpq' is none of pl94_2020"),
+        ({"query_name": pl.lit("sex_dpq")}, r"no query of pl94_2020 \(.*\) among sex_dpq"),
         ({"query_name": pl.lit("hispanic_dpq")}, "hispanic of pl94_2020 has 2"),
         ({"geocode": pl.lit("9") + pl.col("geocode").str.slice(1)}, "is no geocode of Block_Group"),
         ({"geocode": pl.when(first).then(pl.lit("0501")).otherwise("geocode")}, "of one length"),
@@ -161,6 +161,44 @@ def test_another_layout_is_refused(tmp_path: Path, columns: dict[str, pl.Expr], 
     _changed(root, "Block", **columns)
     with pytest.raises(SourceError, match=said):
         read_product(root, PL)
+
+
+def test_queries_of_the_detailed_product_are_turned_and_others_named(tmp_path: Path) -> None:
+    """In the files sex comes before age and ethnicity, in the strategy after them."""
+    county, block = "050100011", "0501000110115000101000011000"
+    queries = {
+        "hispanic * sex_dpq": [1, 2, 3, 4],  # men, then women, each by ethnicity
+        "age_18_64_116 * sex_dpq": [10, 20, 30, 40, 50, 60],
+        "popSehsdTargetsRelship_dpq": list(range(19)),
+        "detailed_dpq": [0] * 40_000,
+    }
+    for level, code in (("County", county), ("Block", block)):
+        rows = [(code, name, values, 2.0) for name, values in queries.items()]
+        folder = tmp_path / "US_DHCP_PROD" / f"{level}.parquet" / "DPQuery"
+        folder.mkdir(parents=True)
+        schema = ["geocode", "query_name", "value", "variance"]
+        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(folder / "part.parquet")
+    words = ("--strategy", "dhc_2020", "--release", "dhc_2020", "--without", "relationship")
+    said = recon(
+        "data", "noisy", tmp_path / "US_DHCP_PROD", "--to", tmp_path / "noisy", *words, width=200
+    ).stdout
+    assert "detailed_dpq, popSehsdTargetsRelship_dpq" in said
+    release = load_release(str(tmp_path / "noisy" / "release.yaml"))
+    counts = pl.read_parquet(tmp_path / "noisy" / "**" / "*.parquet", hive_partitioning=False)
+    found = {
+        (table, cell): count
+        for table, cell, count in counts.filter(geoid=block)
+        .select("table", "cell", "count")
+        .iter_rows()
+    }
+    sex, age = release.feature_index["sex"], release.feature_index["age"]
+    origin = release.feature_index["hispanic"]
+    for cell in release.table_by_name["hispanic_sex"].cells:
+        man, hispanic = cell.masks[sex] == 1, cell.masks[origin] == 2
+        assert found["hispanic_sex", cell.number] == (1 if man else 3) + hispanic
+    for cell in release.table_by_name["age_sex"].cells:
+        at = [cell.masks[age] >> lower & 1 for lower in (0, 18, 65)].index(1)
+        assert found["age_sex", cell.number] == 10 * (1 + at) + (30 if cell.masks[sex] == 2 else 0)
 
 
 def test_no_such_folder(tmp_path: Path) -> None:
