@@ -121,6 +121,15 @@ def test_report_and_show_tell_what_the_releases_prove_together(folder: Path) -> 
     assert f"**{members}** of {homes} households" in page
     assert f"A division was looked for in {asked} blocks" in page
     assert "made from the same records" in page, "on what it rests is said beside it"
+    by_size = page.partition("**Certain people by size**")[2].partition("**")[0]
+    cells = [re.sub("[|,]", " ", line).split() for line in by_size.splitlines()]
+    (whole,), sizes = (
+        [row for row in cells if row and row[0] in names]
+        for names in ({"All"}, {"1–9", "10–49", "50–99", "100–249"})
+    )
+    assert [int(whole[at]) for at in (2, 3, 5)] == [people, alone, together]
+    assert float(whole[6]) == pytest.approx(100 * together / people, abs=0.05)
+    assert [sum(int(row[at]) for row in sizes) for at in (2, 3, 5)] == [people, alone, together]
     most = units.filter(pl.col("person_joint") > pl.col("person_alone")).row(0, named=True)
     shown = recon("show", most["geoid_block"], "-c", folder / "persons.yaml", width=160).stdout
     certain = read(folder / "persons", "joint").filter(geoid_block=most["geoid_block"])
