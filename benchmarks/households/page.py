@@ -37,7 +37,11 @@ PRINTED_ABLATIONS = {
     "zeros": (90.88, 460, 246, 85, 7, 0),
     "ones and zeros": (94.28, 47, 20, 9, 0, 0),
 }
-NAMES = {"ten": "ten households", "median": "the median size"}
+NAMES = {
+    "ten": "ten households",
+    "median": "the median size",
+    "states": "their state's median size",
+}
 
 HEAD = """# Claims about households
 

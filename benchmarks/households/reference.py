@@ -18,6 +18,8 @@ from recon_cli.api.reconstruction import inside
 from recon_cli.schema import Release
 
 PEOPLE, SEED = 500_000, 7
+#: Households of the blocks of a sample; None for the median, of everybody or of each state.
+SIZES = {"ten": TEN, "median": None, "states": None}
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ def measure_samples(blocks: int) -> dict[str, Any]:
     nation = make_nation(PEOPLE, SEED)
     result: dict[str, Any] = {}
     for mode, described in _modes().items():
-        for size, name in ((TEN, "ten"), (None, "median")):
-            sample = draw_blocks(described, nation, size, blocks, seed=1)
+        for name, size in SIZES.items():
+            by_state = name == "states"
+            sample = draw_blocks(described, nation, size, blocks, seed=1, by_state=by_state)
             result[f"{name} {mode}"] = summarise(described, sample, measure(described, sample))
     return result
 

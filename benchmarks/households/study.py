@@ -90,13 +90,27 @@ def make_nation(people: int, seed: int) -> pl.DataFrame:
 
 
 def draw_blocks(
-    release: Release, nation: pl.DataFrame, size: int | None, count: int, seed: int
+    release: Release,
+    nation: pl.DataFrame,
+    size: int | None,
+    count: int,
+    seed: int,
+    *,
+    by_state: bool = False,
 ) -> Sample:
-    """So many blocks of a size, or of the median one, and what is published of them."""
+    """So many blocks of a size, or of the median one, and what is published of them.
+
+    Args:
+        by_state: As many of each state, of its own median.
+    """
     sizes = nation.group_by("geoid_block").len("size").sort("geoid_block")
-    wanted = size or int(np.median(sizes["size"].to_numpy()))
-    blocks = sizes.filter(size=wanted)["geoid_block"].to_list()
-    rng = np.random.default_rng([seed, wanted])
-    drawn = sorted(rng.permutation(blocks)[:count].tolist())
+    state = pl.col("geoid_block").str.head(2) if by_state else pl.lit("")
+    groups = sizes.with_columns(_state=state).partition_by("_state")
+    drawn: list[str] = []
+    for group in groups:
+        wanted = size or int(np.median(group["size"].to_numpy()))
+        blocks = group.filter(size=wanted)["geoid_block"].to_list()
+        rng = np.random.default_rng([seed, wanted])
+        drawn += sorted(rng.permutation(blocks)[: count // len(groups)].tolist())
     chosen = nation.filter(pl.col("geoid_block").is_in(drawn))
     return Sample(nation, chosen, recon.publish(release, recon.tabulate(release, chosen)))
