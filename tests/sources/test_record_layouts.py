@@ -64,6 +64,29 @@ def test_what_is_published_is_linked_as_ours(tmp_path: Path, separator: str) -> 
     )
 
 
+def test_other_codes_of_a_source_link_it_anew(tmp_path: Path) -> None:
+    truth = people(60, 1)
+    truth.write_parquet(tmp_path / "truth.parquet")
+    coded = truth.with_columns(pl.col("sex").replace({"male": "m", "female": "f"}))
+    coded.drop("pik").write_csv(tmp_path / "coded.csv")
+
+    def link(**values: str) -> str:
+        source = {"path": "coded.csv", "values": {"sex": values}}
+        config = {
+            "release": "sf1_2010",
+            "work": "work",
+            "link": {"cef": "truth.parquet", "sources": {"R": source}, "guessers": {}},
+        }
+        (tmp_path / "c.yaml").write_text(yaml.safe_dump(config))
+        result = CliRunner().invoke(main, ["link", "-c", str(tmp_path / "c.yaml")])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    assert "up to date" not in link(m="male", f="female")
+    assert "up to date" in link(m="male", f="female")
+    assert "up to date" not in link(m="female", f="male")
+
+
 @pytest.mark.skipif(not SAMPLE.exists(), reason="needs ../shared")
 def test_a_real_file_has_its_published_tables() -> None:
     release = load_release("pl_2020")

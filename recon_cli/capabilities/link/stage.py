@@ -24,7 +24,7 @@ from recon_cli.execute import OnProgress
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.seeding import digest_seed
-from recon_cli.sources.records import Slice
+from recon_cli.sources.records import AS_IT_IS, Slice
 from recon_cli.store import Manifest, Piece, Staging, Transaction
 from recon_cli.store.files import key_of
 from recon_cli.store.pieces import PIECE_PEOPLE, cut
@@ -264,9 +264,9 @@ def _settings(inputs: LinkageInputs, config: Link) -> dict[str, object]:
         "attackers": list(spec.attackers),
         "from_truth": list(spec.from_truth),
         "translations": {
-            name: asdict(inputs.files[name].translation)
-            for name in spec.attackers
-            if name not in spec.from_truth
+            name: asdict(file.translation)
+            for name, file in inputs.files.items()
+            if file.translation != AS_IT_IS
         },
         "tables": [table.name for table in inputs.tables] if TABLES in spec.used else [],
         "id": spec.id,
