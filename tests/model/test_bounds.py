@@ -131,3 +131,17 @@ def test_rows_of_either_sign_cut_no_solution_off(seed: int) -> None:
             assert not bounds.conflict.any()
             assert (values >= bounds.lower).all()
             assert (values <= bounds.upper).all()
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "conflict"),
+    [(0, 0, False), (-3, OPEN, False), (-3, -1, True), (1, 2, True), (1, OPEN, True)],
+)
+@pytest.mark.parametrize("columns", [0, 2])
+def test_a_row_that_no_column_is_in_holds_or_contradicts(
+    columns: int, least: int, most: int, *, conflict: bool
+) -> None:
+    A = sparse.csr_array((1, columns), dtype=np.int64)
+    rows = LinearConstraints(A, np.array([least]), np.array([most]))
+    bounds = propagate_signed(rows, np.full(columns, 5))
+    assert bounds.conflict.tolist() == [conflict]
