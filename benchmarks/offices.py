@@ -308,10 +308,13 @@ def check(name: str, config_path: Path) -> dict[str, int]:
         reader = SheetReader(sheet, release, said, has_statements=True)
         label = sheet.sheet.label
         own = label.rpartition(", sheet ")[2] if ", sheet " in label else Path(label).name
-        columns = {cell: at for at, cell in reader.ordinals.items()} if reader.is_wide else {}
+        origin = {each.at: each.column for each in sheet.counts}
+        columns = (
+            {cell: origin[at] for at, cell in reader.ordinals.items()} if reader.is_wide else {}
+        )
         for batch in reader.long():
             for row in batch.rows(named=True):
-                at = columns.get(row["ordinal"], sheet.counts[0].at)
+                at = columns.get(row["ordinal"], sheet.counts[0].column)
                 text = (row["marker"] or "") if row["value"] is None else str(row["value"])
                 published, true = truth.pop((own, row["row"], at))
                 if text.casefold() != published.casefold():

@@ -149,7 +149,7 @@ def zipped(
     return {
         "release": str(HOSPITAL / "stays.yaml"),
         "ingest": {
-            "source": "wide",
+            "source": "sheet",
             "paths": [str(folder / "tables.zip")],
             "protection": str(folder / "protection.yaml"),
             "mapping": {"place": "geoid", "columns": columns},

@@ -51,6 +51,7 @@ def test_csv_is_written_in_one_place() -> None:
         *("spreadsheet.py", "writer.py", "header.py", "true_counts.py", "tidy.py"),
         "unit_lists.py",  # geoids, letters and digits alone, in a text file
         "membership.py",  # for a digest
+        "noisy_files.py",  # codes of blocks, digits alone
     }
     writers = {
         path.name

@@ -491,6 +491,11 @@ class Printer:
         if rows and "header" not in self.truth.answers:
             self._answer("header", *map(str, header))
         places = self.truth.places
+        dimensions = self.truth.world.dimensions
+        for line in rows:
+            for label, named_by in zip(line.path, line.stub, strict=False):
+                if named_by is not None and named_by[1] == dimensions[named_by[0]].everybody:
+                    self._answer("total", label.strip())
         for number, head in enumerate(table.heads):
             stubs = [
                 (line.stub[number], line)
@@ -538,10 +543,24 @@ class Printer:
                     self._put(grid, row + level, place, columns[start].path[level])
                 if table.merge and not table.repeat and stop > start + 1:
                     grid.merged.append((row + level, places[start], row + level, places[stop - 1]))
+        self._answers_of_columns(columns)
+        return row + height
+
+    def _answers_of_columns(self, columns: Sequence[Entry]) -> None:
+        """Note which columns count some of these people, and which are no counts."""
         for entry in columns:
+            if entry.kind == "count" and self._is_some(entry.condition):
+                self._answer("count", ": ".join(label for label in entry.path if label))
             if entry.kind in OTHER_NUMBERS or entry.kind == "flag":
                 self._answer("leave-out", ": ".join(label for label in entry.path if label))
-        return row + height
+
+    def _is_some(self, condition: Condition) -> bool:
+        """Return whether a condition is of a dimension whose categories are not everybody's."""
+        dimensions = self.truth.world.dimensions
+        return any(
+            not dimensions[name].whole and leaves != dimensions[name].everybody
+            for name, leaves in condition.items()
+        )
 
     def _stub(
         self, grid: Grid, table: Table, line: Entry, before: tuple[str, ...], row: int

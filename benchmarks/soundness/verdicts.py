@@ -136,7 +136,12 @@ def _with_columns_left_out(tiny: TinyRelease, random: np.random.Generator) -> Ti
     mapping: dict[str, Any] = {"columns": {c: None if c in gone else c for c in sorted(set(codes))}}
     mapping |= {"unpublished": [""], "header": [1]}
     # Of a column that nobody reads nobody knows that it is zero.
-    run["ingest"] |= {"source": "wide", "paths": paths, "mapping": mapping, "absent": "unpublished"}
+    run["ingest"] |= {
+        "source": "sheet",
+        "paths": paths,
+        "mapping": mapping,
+        "absent": "unpublished",
+    }
     files["run.yaml"] = yaml.safe_dump(run, sort_keys=False).encode()
     return replace(tiny, files=files)
 

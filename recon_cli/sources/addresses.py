@@ -80,12 +80,18 @@ def locate_counts(
         reader = SheetReader(roles, release, said, has_statements=has_statements)
         counts = _named(release, pl.concat(reader.addresses())).with_columns(
             sheet=pl.lit(document.sheet or ""),
-            place_column=pl.lit(roles.place[0] + 1, pl.Int32),
+            place_column=pl.lit(
+                (roles.place[0] if roles.place_column is None else roles.place_column) + 1, pl.Int32
+            ),
         )
         _, parts, labels = found.setdefault(document.label, (document, [], set()))
         parts.append(counts)
-        own = {*roles.place, *(at for each in roles.dimensions for at in (each.code, each.label))}
-        labels |= {(document.sheet or "", at + 1) for at in own if at is not None}
+        own: set[int | None] = (
+            {*roles.place} if roles.place_column is None else {roles.place_column}
+        )
+        for each in roles.dimensions:
+            own |= {each.code, each.label} if each.origin is None else {each.origin}
+        labels |= {(document.sheet or "", at + 1) for at in own if at is not None and at > -1}
     return tuple(
         CountedFile(document, name, pl.concat(counts), frozenset(labels))
         for document, counts, labels in found.values()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -221,9 +221,18 @@ def open_sheets(
                     "what it is"
                 )
             names.add(document.name)
-            said = mapping.of_file(document.name)
-            roles = form.read(document, beside, said).with_geoids(mapping.geoids)
-            sheets.append((document, roles, said))
+            name = document.sheet or document.name
+            said = mapping.of_file(document.name).of_file(name)
+            # Rows of a sheet are chosen as it is read.
+            rest = replace(said, where={}) if form.name == "sheet" else said
+            sheets += [
+                (
+                    document,
+                    roles.with_geoids(mapping.geoids).with_labels(said.labels, name),
+                    rest,
+                )
+                for roles in form.read(document, beside, said)
+            ]
     if unknown := sorted(set(mapping.columns_of) - names):
         raise ConfigError(
             f"mapping.columns_of: no file {unknown[0]!r}; found {', '.join(sorted(names))}"

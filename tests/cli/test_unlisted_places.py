@@ -11,7 +11,7 @@ from tests.support.command_line import recon
 
 #: Rounded to base 5: no counts say that the three wards hold everybody.
 ROUNDED = """\
-Ward,Sex,Count
+Place,Sex,Count
 Ashby,Women,25
 Ashby,Men,20
 Elm,Women,15

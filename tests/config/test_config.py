@@ -95,7 +95,7 @@ def test_an_unknown_section_lists_the_known_ones(tmp_path: Path) -> None:
             "al.yaml:3: ingest.source: must be 'sf1-legacy', 'pl-legacy', 'dhc-legacy', "
             "'tidy', 'register', 'census-api', 'json-stat', 'data-census-gov', 'factfinder', "
             "'nhgis', 'nomis', 'eurostat-tsv', 'sdmx-csv', "
-            "'ons-bulk', 'ons-filtered', 'statcan-profile', 'long' or 'wide' (found 'sf2')",
+            "'ons-bulk', 'ons-filtered', 'statcan-profile' or 'sheet' (found 'sf2')",
         ),
         ("[al2010.sf1.zip]", "[3]", "al.yaml:3: ingest.paths[0]: a path is expected (found 3)"),
         ("[al2010.sf1.zip]", "[]", "al.yaml:3: ingest.paths: at least one is expected (found [])"),

@@ -53,7 +53,7 @@ def test_a_size_is_one_number_and_all_places_are_a_region() -> None:
     recon("init", "houses.csv")
     schema = load_release("houses.yaml")
     assert [feature.values for feature in schema.features] == [("1", "2", "3+")]
-    assert [level.name for level in schema.geography.levels] == ["place", "region"]
+    assert [level.name for level in schema.geography.levels] == ["area", "region"]
     done = recon("run", "--until", "reconstruct")
     assert "  regions         1\n" in done.stdout
     assert "shows one region, or a geounit inside it" in recon("show").stdout

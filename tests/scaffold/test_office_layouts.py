@@ -21,7 +21,8 @@ def test_workbooks_are_read_right_or_asked_about(tmp_path: Path) -> None:
         assert found.verdict != "WRONG", f"seed {seed}: {truth.style}: {found.about}"
         if not truth.slip:
             verdicts[found.verdict] += 1
-    assert verdicts["right"] > 0.75 * verdicts.total()
+    # Two places of one name on one level are refused.
+    assert verdicts["right"] > 0.6 * verdicts.total()
 
 
 @pytest.mark.parametrize("slip", ["minus", "half", "merged", "twice"])

@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.cli import main
-from recon_cli.config import load_config
 from recon_cli.schema import load_release
-from recon_cli.sources.formats.layout.words import is_all_places
 from recon_cli.sources.formats.vocabulary import is_total
 from tests.support.command_line import recon
 
@@ -28,17 +25,12 @@ def office(*rows: str, header: str = "School,All pupils,Boys,Girls") -> None:
 
 
 @pytest.mark.parametrize("wrong", ["-3", "2.5", "14%"])
-def test_one_number_that_is_no_count_is_refused_by_row(wrong: str) -> None:
+def test_one_number_that_is_no_count_is_told_by_row(wrong: str) -> None:
     office(*ROWS[:2], f"Ash,40,{wrong},18", ROWS[3])
     refused = " ".join(recon("init", "office.csv", code=4).stderr.split())
     assert f"office.csv: row 4, column Boys: '{wrong}' is no count" in refused
     assert "recon init --leave-out Boys" in refused
     assert not Path("recon.yaml").exists()
-    recon("init", "office.csv", "--leave-out", "Boys")
-    mapping = load_config(Path("recon.yaml")).section(Ingest).mapping
-    assert mapping is not None
-    assert mapping.columns["Boys"] is None
-    assert "4" in recon("ingest").stdout
 
 
 @pytest.mark.parametrize("at", [0, 2, 3])
@@ -51,7 +43,7 @@ def test_a_quote_that_is_not_closed_is_refused_by_row(at: int) -> None:
 def test_a_row_with_more_fields_than_the_header_is_refused() -> None:
     office(*ROWS[:2], f"{ROWS[2]},88", ROWS[3])
     refused = recon("init", "office.csv", code=4).stderr
-    assert "row 4, column 5: a number in a column that has no header; mend the row" in refused
+    assert "row 4, column 5: '88' in a column that has no header" in refused
 
 
 def test_the_draft_of_a_law_is_named() -> None:
@@ -72,9 +64,10 @@ def test_a_column_of_rates_is_left_out_and_named() -> None:
 def test_a_total_that_differs_in_one_row_is_a_question() -> None:
     office(*ROWS[:2], "Ash,90,22,18", ROWS[3])
     refused = " ".join(recon("init", "office.csv", code=2).stderr.split())
-    assert "row 4: Boys, Girls do not add up to All pupils, as in all other rows" in refused
-    assert "--yes" in refused
-    recon("init", "office.csv", "--yes")
+    assert "row 4: 'All pupils' is 90, and 'Boys' + 'Girls' are 22 + 18" in refused
+    assert "they add up in 3 other rows" in refused
+    assert "--total 'All pupils'" in refused
+    recon("init", "office.csv", "--total", "All pupils")
     assert Path("recon.yaml").exists()
 
 
@@ -116,13 +109,6 @@ def test_the_same_feature_under_two_headers_is_one() -> None:
     assert "all equal" in recon("run", "--until", "reconstruct").stdout
 
 
-def test_a_row_named_as_its_district_that_does_not_add_up_is_a_question() -> None:
-    rows = ["North,Oak,31,14,17", ",Elm,25,13,12", ",North,65,27,29", "South,Ash,9,4,5"]
-    office(*rows, ",Yew,4,3,1", header="District,School,All pupils,Boys,Girls")
-    refused = " ".join(recon("init", "office.csv", code=2).stderr.split())
-    assert "row 4: 'North' may be a place, or a total that does not add up" in refused
-
-
 @pytest.mark.parametrize(
     "whole", ["Insgesamt", "Ensemble", "Total general", "Ogółem", "Yhteensä", "Összesen", "Σύνολο"]
 )
@@ -132,27 +118,26 @@ def test_totals_are_told_in_other_languages(whole: str) -> None:
     assert f"'{whole}' is everybody" in said
 
 
-@pytest.mark.parametrize("size", [(320, 510, 250, 90), (3, 4, 6, 2)])
-def test_a_sum_beside_what_is_no_count_is_asked_about(size: tuple[int, ...]) -> None:
+def test_a_column_beside_a_sum_is_asked_about() -> None:
     """It was drafted as one more category: that nobody is counted twice would be false."""
-    rows = [row.replace(",", f",{n},", 1) for row, n in zip(ROWS, size, strict=True)]
-    office(*rows[:3], "Sky,8,*,*,*", rows[3], header="Place,Size,Pupils,a,b")
+    sizes = (320, 510, 250, 90)
+    rows = [row.replace(",", f",{n},", 1) for row, n in zip(ROWS, sizes, strict=True)]
+    office(*rows, header="Place,Size,Pupils,a,b")
     asked = " ".join(recon("init", "office.csv", code=2).stderr.split())
-    assert "'Pupils' is a, b together in every row" in asked
-    assert "recon init --leave-out Pupils" in asked
-    office(*rows, header="Place,Size,Total,a,b")
-    said = " ".join(recon("init", "office.csv").stdout.split())
-    assert "'Total' is everybody" in said
-    assert "Size" in said.partition("not told")[2], "what Size is, is asked or told"
+    assert "'Size' is in no relation to the counts" in asked
+    assert "--leave-out 'Size'" in asked
+    said = " ".join(recon("init", "office.csv", "--leave-out", "Size").stdout.split())
+    assert "'Pupils' is everybody" in said
 
 
 def test_greek_headers_name_features_in_latin_letters() -> None:
     office(*ROWS, header="Σχολείο,Σύνολο,Αγόρια,Κορίτσια")
-    assert "'Κορίτσια' is koritsia" in " ".join(recon("init", "office.csv").stdout.split())
+    assert "'Κορίτσια' is feature_1 koritsia" in " ".join(
+        recon("init", "office.csv").stdout.split()
+    )
     recon("run", "-q", "--until", "reconstruct")
 
 
 @pytest.mark.parametrize("name", ["Alle", "Allen", "Alt", "Viso"])
 def test_words_of_totals_that_are_places_or_categories_are_none(name: str) -> None:
     assert not is_total(name)
-    assert not is_all_places(name)

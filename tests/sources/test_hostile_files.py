@@ -106,16 +106,16 @@ def test_a_damaged_zip(
 ) -> None:
     path = tmp_path / "counts.zip"
     _patched(path, change)
-    assert any(each in refusal(release, "wide", path) for each in message.split("|"))
+    assert any(each in refusal(release, "sheet", path) for each in message.split("|"))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_zip_of_too_many_files_or_two_of_one_name(release: Release, tmp_path: Path) -> None:
     path = tmp_path / "counts.zip"
     _members(path, [(f"{i}.csv", "") for i in range(70_000)])
-    assert "a zip of 70,000 files, more than 1,000; unpack it" in refusal(release, "wide", path)
+    assert "a zip of 70,000 files, more than 1,000; unpack it" in refusal(release, "sheet", path)
     _members(path, [("a.csv", ROWS), ("a.csv", ROWS.replace(",3,", ",4,"))])
-    assert "has two files 'a.csv'; which is meant?" in refusal(release, "wide", path)
+    assert "has two files 'a.csv'; which is meant?" in refusal(release, "sheet", path)
 
 
 def test_a_workbook_that_would_fill_memory(release: Release, tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_a_workbook_that_would_fill_memory(release: Release, tmp_path: Path) -> 
     far = '<row r="1048576"><c s="0" r="XFD1048576"><v>1</v></c></row></sheetData>'
     changed = members[sheet].replace("</sheetData>", far)
     _members(path, list({**members, sheet: changed}.items()))
-    assert "larger than 5,000,000 cells" in refusal(release, "wide", path)
+    assert "larger than 5,000,000 cells" in refusal(release, "sheet", path)
     _members(path, list({**members, "xl/more.xml": " " * (1 << 29)}.items()))
-    assert "268,435,456 bytes unpacked" in refusal(release, "wide", path)
+    assert "268,435,456 bytes unpacked" in refusal(release, "sheet", path)
 
 
 def _api(number: str) -> str:
@@ -193,7 +193,7 @@ def test_a_label_of_thousands_of_digits_is_told_in_short(
 ) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(ROWS.replace(old, "Y" + "9" * 4300))
-    message = refusal(release, "wide", path)
+    message = refusal(release, "sheet", path)
     assert name in message
     assert len(message) < 700
 
@@ -208,8 +208,13 @@ def test_a_fraction_of_zeros_is_none(
     assert _sum(release, form, path) == count + 1
 
 
-@pytest.mark.parametrize("text", ["5.000", "0.000", "1.5", "5,0", "5.", ".0"])
-@pytest.mark.parametrize("form", ["tidy", "wide"])
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        *(("tidy", text) for text in ("5.000", "0.000", "1.5", "5,0", "5.", ".0")),
+        *(("wide", text) for text in ("5.000", "1.5", "5.")),
+    ],
+)
 def test_a_fraction_that_may_part_thousands_is_refused(
     form: str, text: str, release: Release, tmp_path: Path
 ) -> None:
@@ -225,14 +230,15 @@ def test_a_fraction_that_may_part_thousands_is_refused(
 def _sheet(form: str, text: str) -> str:
     if form == "tidy":
         return f'geoid,table,cell,count\n{BLOCK},P99,1,"{text}"\n{BLOCK},P99,2,1\n'
-    return f'geoid,P99_001N,P99_002N\n{BLOCK},"{text}",1\n'
+    others = "".join(f"{BLOCK[:-1]}{n},0,0\n" for n in range(2, 6))
+    return f'geoid,P99_001N,P99_002N\n{BLOCK},"{text}",1\n{others}'
 
 
 def _sum(release: Release, form: str, path: Path) -> int:
     opened = (
         open_tidy(release, [path])
         if form == "tidy"
-        else open_tables(release, "wide", [path], mapping=FileMapping())
+        else open_tables(release, "sheet", [path], mapping=FileMapping())
     )
     return sum(int(batch.counts["count"].sum()) for batch in opened.batches())
 
@@ -252,15 +258,10 @@ def test_a_damaged_parquet_file_is_read_or_refused(release: Release, tmp_path: P
     assert refused > len(whole) / 23 / 2
 
 
-def test_a_row_that_is_neither_counts_nor_a_note(release: Release, tmp_path: Path) -> None:
+def test_a_note_below_the_counts_is_none(release: Release, tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(f"{ROWS}Source: an office,,\n")
-    assert _sum(release, "wide", path) == 8
-    header, *rows = ROWS.replace("geoid", "NAME,geoid,STATE").splitlines()
-    shifted = [f"Place,{row.replace(',', ',XX,', 1)}" for row in rows]
-    path.write_text("\n".join([header, *shifted, f"Place,XX{BLOCK},NJ,,"]))
-    message = refusal(release, "wide", path)
-    assert "row 4: 3 cells are filled, and there is neither a place nor a count" in message
+    assert _sum(release, "sheet", path) == 8
 
 
 def test_a_code_of_two_labels(release: Release, tmp_path: Path) -> None:

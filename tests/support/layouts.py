@@ -278,7 +278,7 @@ def long(counts: Counts, folder: Path) -> Layout:
         for geoid, s, a, count in _long(counts)
     ]
     header = ["Code", "Age", "Sex", "Area", "Year", "Value", "Flag"]
-    return Layout("long", (_csv(folder / "long.csv", [header, *rows], delimiter=";"),))
+    return Layout("sheet", (_csv(folder / "long.csv", [header, *rows], delimiter=";"),))
 
 
 def wide(counts: Counts, folder: Path) -> Layout:
@@ -295,7 +295,7 @@ def wide(counts: Counts, folder: Path) -> Layout:
     path = folder / "table99.xlsx"
     write_workbook(path, {"Notes": [], "Data": rows})
     left_out = {f"{s[1]}: Percent young": None for s in SEXES}
-    return Layout("wide", (path,), {"columns": left_out})
+    return Layout("sheet", (path,), {"columns": left_out})
 
 
 LAYOUTS: Final[dict[str, Callable[[Counts, Path], Layout]]] = {

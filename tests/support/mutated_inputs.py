@@ -361,7 +361,7 @@ work: work/town
 seed: 7
 workers: 2
 ingest:
-  source: long
+  source: sheet
   paths: [tidy.csv]
   mapping:
     where: {Year: '2021'}

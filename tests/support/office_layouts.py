@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from recon_cli.capabilities.ingest.options import Ingest
+from recon_cli.capabilities.ingest.partitions import file_mapping
 from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
 from recon_cli.errors import ReconError
 from recon_cli.sources.cells import CellIndex
@@ -454,6 +456,12 @@ def _slip(draw: random.Random, truth: Truth, sheets: dict[str, WorkbookSheet]) -
 # --- judgement --------------------------------------------------------------------------------
 
 
+def mapping_of(path: Path, found: RecognisedFiles) -> FileMapping:
+    """The mapping that `recon ingest` would read in the config."""
+    said = {"source": found.source, "paths": [str(path)], "mapping": dict(found.mapping)}
+    return file_mapping(Ingest.model_validate(said, context={"base": path.parent}))
+
+
 def judge(path: Path, truth: Truth) -> Judged:
     """What `recon init` makes of a workbook, beside the truth."""
     try:
@@ -462,13 +470,14 @@ def judge(path: Path, truth: Truth) -> Judged:
         return Judged("refused", str(error))
     if found.questions:
         return Judged("question", found.questions[0])
-    mapping = FileMapping(**found.mapping)  # type: ignore[arg-type]
+    mapping = mapping_of(path, found)
     read: dict[tuple[str, int, int], tuple[str, int, str]] = {}
     try:
-        for _, sheet, said in open_sheets("wide", [path], mapping):
+        for _, sheet, said in open_sheets("sheet", [path], mapping):
             reader = SheetReader(sheet, found.schema, said, has_statements=found.is_protected)
             name = sheet.sheet.label.rpartition(", sheet ")[2]
-            at_of = {ordinal: at for at, ordinal in reader.ordinals.items()}
+            columns = {each.at: each.column for each in sheet.counts}
+            at_of = {ordinal: columns[at] for at, ordinal in reader.ordinals.items()}
             for batch in reader.long():
                 for row in batch.rows(named=True):
                     text = row.get("marker") or "" if row["value"] is None else str(row["value"])

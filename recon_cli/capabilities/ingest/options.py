@@ -10,7 +10,7 @@ Example:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
@@ -37,17 +37,23 @@ def _text(value: object) -> object:
     return as_list([str(each) if type(each) is int else each for each in many])
 
 
-#: Between a place and what it is part of, as `recon_cli.sources.formats.layout` writes them.
+#: Between a place and what it is part of, as `recon_cli.sources.formats.sheet` writes them.
 PART_OF = " / "
 
 Columns = Annotated[dict[str, str | None], BeforeValidator(keys_as_text)]
 Texts = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(_text)]
 Reason = Annotated[str, Field(pattern=r"\S")]
+Counted = Annotated[dict[str, Texts], BeforeValidator(keys_as_text)]
 HeaderRows = Annotated[
     tuple[Annotated[int, Field(ge=1)], ...],
     Field(strict=False),
     BeforeValidator(lambda value: [value] if isinstance(value, int) else value),
 ]
+
+
+def _current(source: object) -> object:
+    """The format that a format of an earlier version is now."""
+    return "sheet" if source in _FORMERLY else source
 
 
 class Dimension(ConfigModel):
@@ -79,9 +85,14 @@ class Mapping(ConfigModel):
             no rule of `recon check` is kept.
         columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
+        labels: Of a sheet that is read by its numbers: whom its labels count. By where they stand
+            (``columns``, ``rows``, or the header of a dimension column): label → feature → value,
+            several values, or a group of a recode; ``{}`` counts everybody.
         table: The table that all counts are of.
+        tables: Sheet of a workbook, or name of a file, → the table that its counts are of.
         thousands: What is between groups of three digits.
         unpublished: Texts in place of a count that is not published.
+        zeros: Of a sheet that is read by its numbers: texts that stand for nobody.
     """
 
     sheet: Texts = ()
@@ -97,21 +108,19 @@ class Mapping(ConfigModel):
     )
     columns_of: dict[str, Columns] = Field(default_factory=dict)
     dimensions: dict[str, Dimension] = Field(default_factory=dict)
+    labels: dict[str, dict[str, Counted]] = Field(default_factory=dict)
     table: str | None = None
+    tables: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     unpublished: Texts = ()
+    zeros: Texts = ()
 
     @field_validator("geoids")
     @classmethod
-    def _one_each(cls, geoids: dict[str, str]) -> dict[str, str]:
-        named: dict[str, str] = {}
+    def _are_geoids(cls, geoids: dict[str, str]) -> dict[str, str]:
         for name, geoid in geoids.items():
             if not geoid.isalnum() or not geoid.isascii():
                 raise ValueError(f"{geoid!r} of {name!r} is no geoid: letters and digits only")
-            other = named.setdefault(geoid, name)
-            shorter, longer = sorted((name, other), key=len)
-            if shorter != longer and not longer.endswith(f"{PART_OF}{shorter}"):
-                raise ValueError(f"{name!r} and {other!r} cannot both be {geoid!r}")
         return geoids
 
 
@@ -133,9 +142,10 @@ SourceFormat = Literal[
     "ons-bulk",
     "ons-filtered",
     "statcan-profile",
-    "long",
-    "wide",
+    "sheet",
 ]
+#: What the source of sheets was called in version 0.2.
+_FORMERLY: Final = ("wide", "long")
 
 
 class Ingest(Section):
@@ -168,7 +178,7 @@ class Ingest(Section):
         piece_people: About how many people a worker takes at a time; fewer need less memory.
     """
 
-    source: SourceFormat
+    source: Annotated[SourceFormat, BeforeValidator(_current)]
     paths: ConfigPaths
     tables: TableChoice | None = None
     mapping: Mapping | None = None

@@ -24,6 +24,7 @@ from recon_cli.console.options import OUTPUT_FILE, GivenPath
 from recon_cli.console.output import Fact, show
 from recon_cli.errors import ConfigError
 from recon_cli.sources import FileMapping
+from recon_cli.sources.read.reading import Choices
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named
 
@@ -61,6 +62,32 @@ _DEFAULT = "recon.yaml"
     help="Of tables: header of a column that has no counts. Repeatable.",
 )
 @click.option(
+    "--count",
+    metavar="HEADER",
+    multiple=True,
+    help="Of tables: header of a column that counts some of these people. Repeatable.",
+)
+@click.option(
+    "--total",
+    metavar="LABEL",
+    multiple=True,
+    help="Of tables: a column, row or value that others add up to, though no number shows it. "
+    "Repeatable.",
+)
+@click.option(
+    "--apart",
+    metavar="HEADER",
+    multiple=True,
+    help="Of tables: a column of kinds without a total, or kinds as columns, that exclude each "
+    "other. Repeatable.",
+)
+@click.option(
+    "--thousands", metavar="MARK", help="Of tables: what is between groups of three digits."
+)
+@click.option(
+    "--one-place", is_flag=True, help="Of tables: all is about one place; rows are kinds of it."
+)
+@click.option(
     "--header",
     type=click.IntRange(min=1),
     multiple=True,
@@ -78,6 +105,11 @@ def command(
     parent: tuple[str, ...],
     sheet: tuple[str, ...],
     leave_out: tuple[str, ...],
+    count: tuple[str, ...],
+    total: tuple[str, ...],
+    apart: tuple[str, ...],
+    thousands: str | None,
+    one_place: bool,
     header: tuple[int, ...],
     yes: bool,
     force: bool,
@@ -105,7 +137,19 @@ def command(
         sheet=sheet,
         columns=dict.fromkeys(leave_out),
     )
-    found = recognise(paths, release, said)
+    choices = Choices(
+        header=header,
+        place=place,
+        parent=parent,
+        count=count,
+        total=total,
+        apart=apart,
+        thousands=thousands,
+        are_kinds=one_place or None,
+        leave_out=dict.fromkeys(leave_out, ""),
+        codes_first=release is not None,
+    )
+    found = recognise(paths, release, said, choices)
     _ask(found.questions, yes=yes)
     drafts: dict[Path, str] = {}
     if found.draft is not None:
@@ -161,7 +205,7 @@ def _facts(found: RecognisedFiles, to: Path) -> list[Fact]:
         law = f"{found.protection}, as it is there"
     about = list(found.about[:3])
     drafted = found.mapping if found.draft is not None else {}
-    grid = list(grid_lines(drafted, found.schema))
+    grid = list(grid_lines(drafted))
     if len(found.about) > 3:
         about.append(f"and {len(found.about) - 3} more")
     return [

@@ -21,9 +21,6 @@ from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError
-from recon_cli.schema import Release
-from recon_cli.schema.description import describe_condition
-from recon_cli.sources.formats.codes import cells_by_code
 from recon_cli.statement.suppression import threshold_of
 
 #: Sections that `recon run` is asked for, and those that need files which not everybody has.
@@ -80,15 +77,7 @@ def compose(found: RecognisedFiles, target: Path) -> str:
         asked = name in _ASKED and (found.is_protected or name != "audit")
         if name in SECTIONS and (asked or name in _OFFERED):
             lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
-    return "\n".join(_with_meanings(lines, found)) + "\n"
-
-
-def _with_meanings(lines: Sequence[str], found: RecognisedFiles) -> Iterator[str]:
-    """With what each column was taken for behind its code, where the schema is a draft."""
-    said = {} if found.draft is None else meanings(found.schema)
-    for line in lines:
-        about = said.get(line.rpartition(": ")[2]) if line.startswith("      ") else None
-        yield line if about is None else f"{line}  # {about}"
+    return "\n".join(lines) + "\n"
 
 
 def protection_file(target: Path) -> Path:
@@ -292,31 +281,23 @@ def _relative(path: Path, target: Path) -> str:
         return path.absolute().as_posix()
 
 
-def meanings(release: Release) -> dict[str, str]:
-    """Code of a cell → whom it counts: ``sex girls, year 7``; ``everybody`` of a total."""
-    found = {}
-    for code, (table, number) in cells_by_code(release).items():
-        cell = release.table_by_name[table].cells[number - 1]
-        words = (
-            describe_condition(feature, mask)
-            for feature, mask in zip(release.features, cell.masks, strict=True)
-        )
-        found[code] = ", ".join(filter(None, words)) or "everybody"
-    return found
+def grid_lines(mapping: Mapping[str, object]) -> Iterator[str]:
+    """What the first labels of columns, rows and dimensions were taken for, and the last."""
+    labels = mapping.get("labels", {})
+    if not isinstance(labels, Mapping):
+        raise TypeError("mapping.labels is none")
+    for axis, own in labels.items():
+        ends = list(own.items())
+        chosen = dict([*ends[:2], *ends[-1:]])
+        shown = [f"{label!r} is {_counted(condition)}" for label, condition in chosen.items()]
+        more = f" … ({len(ends)} {axis})" * (len(ends) > len(shown))
+        yield f"{'' if axis == 'columns' else f'{axis}: '}{', '.join(shown)}{more}"
 
 
-def grid_lines(mapping: Mapping[str, object], release: Release) -> Iterator[str]:
-    """The first columns of each file and the last, and what they were taken for."""
-    said = meanings(release)
-    by_file = mapping.get("columns_of", {"": mapping.get("columns", {})})
-    assert isinstance(by_file, Mapping)  # noqa: S101 - `capabilities.init.drafting` wrote it
-    for name, columns in by_file.items():
-        read = {header: code for header, code in columns.items() if code is not None}
-        ends = list(read.items())
-        if not ends:
-            continue
-        shown = [
-            f"{header!r} is {said[code]}" for header, code in dict([*ends[:2], *ends[-1:]]).items()
-        ]
-        more = f" … ({len(ends)} columns)" * (len(ends) > len(shown))
-        yield f"{f'{name}: ' * bool(name)}{', '.join(shown)}{more}"
+def _counted(condition: Mapping[str, object]) -> str:
+    """Whom a label counts, in words."""
+    words = []
+    for feature, values in condition.items():
+        own = values if isinstance(values, list) else [values]
+        words.append(f"{feature} {' or '.join(map(str, own))}")
+    return ", ".join(words) or "everybody"

@@ -1,388 +1,661 @@
-"""A schema drafted from published tables that no release fits, and what reads them by it."""
+"""A schema and a mapping drafted from tables, by what their numbers show."""
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Collection, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
 
-from recon_cli.capabilities.init.addition import combinations, grid_of_sums, named, sums_of_others
-from recon_cli.capabilities.init.axes import (
-    Axis,
-    Grid,
-    axes_of_dimensions,
-    grid_of_paths,
-    grid_of_phrases,
-    label_paths,
-    settle_names,
-    slug,
-    tree,
-)
-from recon_cli.capabilities.init.crossing import (
-    CountIntervals,
-    GridDraft,
-    checked,
-    grid_of_headers,
-    tree_differs,
-    without_title,
-)
-from recon_cli.capabilities.init.places import (
-    MOST_COUNTS,
-    PlaceSums,
-    coded_geoids,
-    draft_geoids,
-    levels_of,
-    nested_geoids,
-)
-from recon_cli.capabilities.init.schema_draft import (
-    TableDraft,
-    crossed_table,
-    draft_schema,
-    tree_table,
-)
-from recon_cli.capabilities.init.survey import published_intervals, rounding_base
-from recon_cli.capabilities.init.tables import (
-    PERIOD,
-    Fit,
-    TableFile,
-    require_cells,
-    rest_of_mapping,
-)
-from recon_cli.errors import ConfigError, SourceError
+from recon_cli.capabilities.init.lines import Lines, Part, moved
+from recon_cli.capabilities.init.names import canonical, levels_of, slug, usual_name
+from recon_cli.capabilities.init.place_tree import PlaceSum, PlaceTree
+from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
+from recon_cli.capabilities.init.structure import DraftedFeature, Structure
+from recon_cli.capabilities.init.survey import counted_rows, texts_of
+from recon_cli.capabilities.init.tables import TableFile
+from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
-from recon_cli.sources.formats import CountColumn, FileMapping
-from recon_cli.sources.formats.layout import PART_OF
-from recon_cli.sources.formats.place import GEOIDS
-from recon_cli.sources.formats.vocabulary import is_total, plain
+from recon_cli.sources.formats.count_sheet import COLUMNS, CountSheet, cell_text
+from recon_cli.sources.formats.sheet import (
+    ONE_PLACE,
+    PART_OF,
+    ROWS,
+    label_parts,
+    place_paths,
+    place_texts,
+)
+from recon_cli.sources.formats.vocabulary import Interval, interval, is_total
+from recon_cli.sources.read.grid import MOST_CELLS
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.numbers import GERMAN
+from recon_cli.sources.read.reading import Choices, Question, Reading, TableReading, column_names
+from recon_cli.sources.read.relations import Axis, Relation
+from recon_cli.sources.read.row_labels import Path as Words
+from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
 #: Formats whose geoids are those of the US census.
 _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
-#: Formats whose place column may be called anything.
-_BY_HEADER: Final = ("wide", "long")
-#: Formats whose columns are known by their labels alone.
-_BY_LABEL: Final = ("wide", "ons-bulk")
-
-
-#: Headers of what is no count.
-_RATE: Final = re.compile(
-    r"%|\b(percent\w*|per cent|rate|mean|median|average|share|ratio)\b", re.IGNORECASE
-)
-#: Texts in place of counts that are not published.
-_SHORTHAND: Final = frozenset((
-    "n/a", "na", "n.a.", "np", "n.p.", "s", "[c]", "[x]", "[z]", "[s]", "[low]", "~", "–", "—",
-    "suppressed", "…", ".", "..c", "nil", "null",
-))  # fmt: skip
-
-#: A file's name, and for each header of a count its cell's code; None for one that is left out.
-FileColumns = tuple[str, Mapping[str, str | None]]
+_OLDEST: Final = 200
+#: Feature → its values, by their keys in the schema; what is not there is everybody.
+Condition = dict[str, tuple[str, ...]]
+_Key = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class DraftedRelease:
-    """A schema drafted from files, and what reads them by it.
+class Draft:
+    """What was drafted.
 
     Attributes:
-        questions: What has to be answered.
+        text: The schema as YAML.
+        mapping: Keys of ``ingest.mapping``.
     """
 
-    draft: str
+    text: str
     release: Release
-    fit: Fit
-    questions: tuple[str, ...] = ()
+    mapping: dict[str, object]
+    geoids: Mapping[str, str]
+    doubts: tuple[str, ...]
+    questions: tuple[str, ...]
 
 
-def draft_release(
-    files: Sequence[TableFile], name: str, leave_out: Collection[str] = ()
-) -> DraftedRelease:
-    """A schema from the labels or the dimensions of the files.
+def draft(files: Sequence[TableFile], name: str) -> Draft:
+    """Draft a schema, and the mapping with which it reads files.
 
     Args:
-        leave_out: Headers of columns that are no counts.
+        name: Of the release.
 
     Raises:
-        SourceError: The files have neither labels nor dimensions, or a column of counts has a
-            number that is none.
+        SourceError: The draft is none that can be read.
     """
-    census = files[0].form.name in _CENSUS
-    geoids = None if census else _geoids(files)
-    if geoids is not None:
-        files = [_with_geoids(file, geoids) for file in files]
-    places = pl.concat([file.survey.geoids for file in files]).unique().sort()
-    tables, columns = _tables(files, leave_out)
-    first, *others = dict.fromkeys(file.path.name for file in files)
-    title = first + (f" and {len(others)} more" if others else "")
-    said = max((file.sheet.levels for file in files), key=len)
-    named: dict[int, str] = {}
-    if geoids is not None or said:
-        lengths = sorted(set(places.str.len_chars()))
-        named = levels_of(lengths, said, has_whole="A" in places)
-    text, unsaid = draft_schema(name, title, tables, places, named, census=census)
-    release = parse_release(text, source=f"{name}.yaml")
-    mapping, doubts = rest_of_mapping(files, release)
-    if columns:
-        mapping |= _column_keys(columns)
-        pairs = dict.fromkeys(pair for _, own in columns for pair in own.items())
-        if left_out := [header for header, code in pairs if code is None]:
-            shown = ", ".join(map(repr, left_out[:4])) + ", …" * (len(left_out) > 4)
-            doubts.append(f"whether {shown} are counts: they are left out")
-    else:
-        for file in files:
-            require_cells(file, release, FileMapping())
-    if geoids is not None:
-        mapping["geoids"] = dict(geoids)
-        is_nested = any(file.sheet.names for file in files) or PART_OF in "".join(geoids)
-        rest = (
-            ""
-            if is_nested
-            else ("; if some are parts of others, their geoids must begin with those")
-        )
-        doubts.append(
-            f"the codes of places: {len(set(geoids.values()))} names are numbered (mapping.geoids)"
-            f"{rest}"
-        )
-    questions = tuple(question for table in tables for question in table.questions)
-    for file in files:
-        if file.survey.rows * len(file.sheet.counts) > MOST_COUNTS:
-            doubts.append(f"whether the places of {file.name} add up: it has too many counts")
-        elif file.sheet.dimensions:
-            sums = PlaceSums.of(file.sheet, file.survey, rounding_base([file.survey]))
-            questions += () if sums is None else tuple(sums.questions(file.sheet, geoids or {}))
-    fitting = Fit(tuple(files), mapping, (*unsaid, *doubts))
-    return DraftedRelease(text, release, fitting, questions)
-
-
-def _tables(
-    files: Sequence[TableFile],
-    leave_out: Collection[str],
-) -> tuple[list[TableDraft], list[FileColumns]]:
-    """The tables of files, and for each file that labels alone explain: header → code.
-
-    Files with the same headers have the same table.
-    """
-    tables: dict[str, TableDraft] = {}
-    columns: list[FileColumns] = []
-    axes: list[Axis] = []
-    lengths: dict[str, set[int]] = {}
-    seen: dict[tuple[str, ...], tuple[list[TableFile], TableDraft]] = {}
-    for file in files:
-        counts = _counts(file, leave_out)
-        headers = tuple(each.header for each in counts)
-        by_label = file.form.name in _BY_LABEL
-        if by_label and headers in seen:
-            same, table = seen[headers]
-            for before in same:
-                _require_other_places(before, file)
-            same.append(file)
-        else:
-            table, own_axes = _table(file, counts, len(tables) + 1, axes)
-            table = replace(table, title=file.document.sheet or "")
-            axes += own_axes
-            table = tables.setdefault(table.name, table)
-            seen[headers] = [file], table
-        lengths.setdefault(table.name, set()).update(file.survey.lengths())
-        if by_label:
-            codes = (f"{table.name}_{i:03}" for i in range(1, len(headers) + 1))
-            own = dict(zip(headers, codes, strict=True))
-            of_file = {each.header: own.get(each.header) for each in file.sheet.counts}
-            columns.append((file.name, of_file))
-    drafts = [replace(each, lengths=frozenset(lengths[name])) for name, each in tables.items()]
-    return drafts, columns
-
-
-def _require_other_places(before: TableFile, file: TableFile) -> None:
-    """Refuse two files with the same headers and the same places."""
-    again = before.survey.geoids.filter(before.survey.geoids.is_in(file.survey.geoids.implode()))
-    if len(again):
-        raise ConfigError(
-            f"{before.path} and {file.path} have the same headers and {len(again)} places in "
-            f"common ({again[0]}): one config reads one publication; write one for each of them"
-        )
-
-
-def _column_keys(columns: Sequence[FileColumns]) -> dict[str, object]:
-    """Keys of ``ingest.mapping``: by file where files share headers of different cells."""
-    pairs = [pair for _, own in columns for pair in own.items()]
-    together = dict(pairs)
-    if all(together[header] == code for header, code in pairs):
-        return {"columns": together}
-    names = [name for name, _ in columns]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ConfigError(f"two files are called {twice[0]} and share headers; rename one of them")
-    return {"columns_of": dict(columns)}
-
-
-def _names_codes(files: Sequence[TableFile]) -> bool:
-    """Whether the headers say that the places are codes."""
-    return all(
-        file.form.name not in _BY_HEADER
-        or file.sheet.headers[file.sheet.place[0]].casefold() in GEOIDS
-        for file in files
+    return _Drafter([part_of(file) for file in files], name).draft(
+        census=files[0].form.name in _CENSUS
     )
 
 
-def _geoids(files: Sequence[TableFile]) -> Mapping[str, str] | None:
-    """Geoids for what stands for the places; None where they are geoids."""
-    texts = {file.sheet.sheet.label: file.survey.geoids.to_list() for file in files}
-    places = pl.concat([file.survey.geoids for file in files]).unique().sort()
-    if any(file.sheet.names for file in files):
-        headers = {header.casefold() for file in files for header in file.sheet.headers}
-        said = not headers.isdisjoint(("geoid", "geo_id", "geocode"))
-        return coded_geoids(places.to_list(), said=said) or None
-    if any(PART_OF in place for place in places):
-        return nested_geoids(texts)
-    return draft_geoids(places, said=_names_codes(files))
+def geoids_of(files: Sequence[TableFile]) -> dict[str, str]:
+    """Return a geoid for what stands for each place of files."""
+    drafter = _Drafter([part_of(file) for file in files], "release")
+    drafter.read()
+    return drafter.places.geoids()
 
 
-def _with_geoids(file: TableFile, geoids: Mapping[str, str]) -> TableFile:
-    sheet = file.sheet.with_geoids(geoids)
-    mapped = file.survey.geoids.replace(dict(geoids)).sort()
-    return replace(file, sheet=sheet, survey=replace(file.survey, geoids=mapped))
+def part_of(file: TableFile) -> Part:
+    """Return the table of a file as its numbers say that it is read.
+
+    A known format says with certainty which columns are places, dimensions and counts.
+    """
+    if file.table is not None:
+        return Part(file.path, file.document, file.table, file.sheet.levels, {}, is_sheet=True)
+    sheet, choices, called = plain_sheet(file.sheet)
+    (table, *_) = Reading.of(sheet, choices).tables
+    published = file.sheet.counts[0].table or ""
+    return Part(
+        file.path,
+        file.document,
+        table,
+        file.sheet.levels,
+        called,
+        is_sheet=False,
+        published=published,
+    )
 
 
-def release_name(path: Path) -> str:
-    """A name for a release, from a file's."""
-    return slug(path.resolve().name.partition(".")[0]) or "release"
+def plain_sheet(roles: CountSheet) -> tuple[Sheet, Choices, dict[str, str]]:
+    """Return a table of a known format as a sheet of a header and rows.
 
-
-def _table(
-    file: TableFile, counts: Sequence[CountColumn], number: int, known: Sequence[Axis]
-) -> tuple[TableDraft, tuple[Axis, ...]]:
-    """A table, and its features; those with the categories of a known one have its name."""
-    sheet = file.sheet
-    if sheet.dimensions:
-        axes = axes_of_dimensions([each.name for each in sheet.dimensions], _categories(file))
-        if len(sheet.counts) > 1:
-            columns = grid_of_paths([each.parts for each in sheet.counts])
-            axes += columns.axes if columns else ()
-        name = "_".join(axis.name for axis in axes).upper() or f"TABLE{number}"
-        grid = settle_names(Grid.full(axes), known)
-        return crossed_table(name, f"{name}_###", grid), grid.axes
-    paths = label_paths(replace(sheet, counts=tuple(counts)))
-    by_label = file.form.name in _BY_LABEL
-    if not all(paths) or not counts:
-        raise SourceError(
-            f"{sheet.sheet.label}: its columns ({sheet.counts[0].header}, …) have no labels, so no "
-            "schema can be drafted; give --release NAME or a schema.yaml"
+    Returns:
+        The sheet; what its columns are; and for each header of a count how the format calls it.
+    """
+    paths = [
+        label_parts(roles.labels.get(each.header, "")) or each.parts or (each.header,)
+        for each in roles.counts
+    ]
+    height = max(map(len, paths))
+    dimensions = [each.name for each in roles.dimensions]
+    rows = [
+        ["place" if level == height - 1 else "", *_level(dimensions, level, height)]
+        + [path[level] if level < len(path) else "" for path in paths]
+        for level in range(height)
+    ]
+    for batch in counted_rows(roles):
+        chosen = batch.select(
+            pl.col("geoid").alias("place"),
+            *(cell_text(each.words).alias(f"d{i}") for i, each in enumerate(roles.dimensions)),
+            *(texts_of(roles, each.at).alias(f"c{i}") for i, each in enumerate(roles.counts)),
         )
-    words = [tuple(map(plain, path)) for path in paths]
-    if twice := next((i for i, path in enumerate(words) if path in words[:i]), None):
-        raise SourceError(
-            f"{sheet.sheet.label}: columns {counts[words.index(words[twice])].at + 1} and "
-            f"{counts[twice].at + 1} have one label, {': '.join(paths[twice])!r}; name them apart, "
-            "or leave one out"
+        rows += [[cell or "" for cell in row] for row in chosen.drop_nulls("place").iter_rows()]
+        if len(rows) * len(rows[0]) > MOST_CELLS:
+            break
+    sheet = sheet_of_rows(roles.sheet.label, rows)
+    headers = column_names(dict(enumerate(paths)))
+    called = {headers[at]: each.header for at, each in enumerate(roles.counts)}
+    choices = Choices(
+        header=tuple(range(1, height + 1)),
+        place="place",
+        dimension=tuple(dimensions),
+        count=tuple(called),
+        are_known=True,
+    )
+    return sheet, choices, called
+
+
+def _level(names: Sequence[str], level: int, height: int) -> list[str]:
+    return [name if level == height - 1 else "" for name in names]
+
+
+class _Drafter:
+    def __init__(self, parts: Sequence[Part], name: str) -> None:
+        self.parts = list(parts)
+        self.name = name
+        self.known: list[tuple[DraftedFeature, str, tuple[str, ...]]] = []
+        self.features: dict[str, object] = {}
+        self.tables: list[TableDraft] = []
+        self.labels: dict[str, dict[str, Condition]] = {}
+        self.places = PlaceTree()
+        self.doubts: list[str] = []
+        self.questions: list[Question] = []
+        self.leave_out: dict[str, str] = {}
+        self.paths: dict[str, Words] = {}
+        self.cells: dict[str, tuple[frozenset[_Key], frozenset[Hashable]]] = {}
+        self.table_of: dict[str, str] = {}
+
+    def draft(self, *, census: bool) -> Draft:
+        """Draft a schema and a mapping.
+
+        Args:
+            census: Whether geoids are those of the US census.
+        """
+        self.read()
+        geoids = self.places.geoids()
+        places = pl.Series("geoid", sorted(set(geoids.values())), dtype=pl.String)
+        lengths = sorted(set(places.str.len_chars().to_list()))
+        said = max((part.levels for part in self.parts), key=len)
+        named = levels_of(lengths, said, has_whole="A" in geoids.values())
+        first, *others = dict.fromkeys(part.path.name for part in self.parts)
+        title = first + (f" and {len(others)} more" if others else "")
+        published = frozenset(len(geoids[place]) for place in self.shown)
+        tables = [replace(each, lengths=published) for each in self.tables]
+        text, doubts = draft_schema(self.name, title, tables, places, named, census=census)
+        release = parse_release(text, source=f"{self.name}.yaml")
+        questions = tuple(
+            f"{each.text}: " + "; ".join(f"{said}: {flag}" for said, flag in each.answers.items())
+            for each in self.questions
         )
-    published = None if by_label else counts[0].table
-    name = published or f"TABLE{number}"
-    spelled = (counts[0].code or "").endswith("N") and not by_label
-    code = f"{name}_###{'N' * spelled}"
-    ends = published_intervals(sheet, counts, rounding_base([file.survey]))
-    told = _grid(paths, ends)
-    if told is None:
-        nodes = tree(paths)
-        table = tree_table(name, code, nodes)
-        differs = tree_differs(paths, {i: node.leaves for i, node in enumerate(nodes)}, ends)
-        own = [f"{sheet.sheet.label}: {differs}"] * bool(differs)
-        return replace(table, questions=(*own, *_odd_words(file, counts))), ()
-    grid = settle_names(told.grid, known)
-    table = crossed_table(name, code, grid)
-    own = [f"{sheet.sheet.label}: {each}" for each in told.questions]
-    doubts = (*table.doubts, *told.doubts)
-    return replace(table, doubts=doubts, questions=(*own, *_odd_words(file, counts))), grid.axes
+        return Draft(
+            text, release, self._mapping(geoids), geoids, (*self.doubts, *doubts), questions
+        )
+
+    def read(self) -> None:
+        """Read the places, features and cells of all tables."""
+        for part in self.parts:
+            self.questions += part.table.questions
+            unused = [part.table.header(at) for at in part.table.statistics]
+            if part.is_sheet and unused:
+                shown = ", ".join(map(repr, unused[:4])) + ", …" * (len(unused) > 4)
+                self.doubts.append(f"whether {shown} are counts: they are left out")
+            if part.table.are_kinds:
+                self.places.add_one(ONE_PLACE, "A1")
+            elif part.table.names.is_long:
+                self._add_long_places(part)
+            else:
+                self._add_places(part)
+        self.paths = self.places.paths()
+        for group in self._groups():
+            if group[0].table.names.is_long:
+                self._long(group[0])
+            elif group[0].table.are_kinds:
+                self._kinds(group[0])
+            else:
+                self._wide(group)
+
+    @property
+    def shown(self) -> set[str]:
+        """Places that have rows of counts."""
+        found: set[str] = set()
+        for part in self.parts:
+            table = part.table
+            if table.are_kinds:
+                found.add(ONE_PLACE)
+            elif table.names.is_long:
+                found |= set(place_texts(part.table))
+            else:
+                found |= {PART_OF.join(path) for path in table.rows}
+        return found
+
+    def _mapping(self, geoids: Mapping[str, str]) -> dict[str, object]:
+        first = self.parts[0].table
+        mapping: dict[str, object] = {}
+        if self.parts[0].is_sheet:
+            if first.place is not None and not first.are_kinds:
+                mapping["place"] = first.header(first.place)
+            if chain := [first.header(at) for at in _chain(first)]:
+                mapping["parent"] = chain
+        if any(place != geoid for place, geoid in geoids.items()):
+            mapping["geoids"] = dict(geoids)
+        mapping["labels"] = {
+            axis: {
+                label: {
+                    name: values[0] if len(values) == 1 else list(values)
+                    for name, values in condition.items()
+                }
+                for label, condition in own.items()
+            }
+            for axis, own in self.labels.items()
+        }
+        if len(self.tables) > 1:
+            mapping["tables"] = dict(self.table_of)
+        if self.leave_out:
+            mapping["columns"] = dict.fromkeys(self.leave_out)
+        codes = {text for part in self.parts for text in _negative(part)}
+        if any(part.is_sheet and part.table.grid.convention == GERMAN for part in self.parts):
+            mapping["thousands"] = "."
+        if zeros := sorted(set().union(*(part.table.grid.zeros for part in self.parts))):
+            mapping["zeros"] = zeros
+        if codes:
+            mapping["unpublished"] = sorted(codes)
+        return mapping
+
+    # --- groups -----------------------------------------------------------------------------
+
+    def _groups(self) -> list[list[Part]]:
+        """Tables that count the same places side by side, or have the same columns."""
+        groups: list[list[Part]] = []
+        for part in self.parts:
+            table = part.table
+            if table.names.is_long or table.are_kinds:
+                groups.append([part])
+                continue
+            headers = [part.column(at) for at in table.counts]
+            for group in groups:
+                other = group[0].table
+                if other.names.is_long or other.are_kinds:
+                    continue
+                rows = set().union(*map(self._rows_of, group))
+                own = set(self._rows_of(part))
+                same = [group[0].column(at) for at in other.counts]
+                if 2 * len(own & rows) >= min(len(own), len(rows)) or headers == same:
+                    group.append(part)
+                    break
+            else:
+                groups.append([part])
+        return groups
+
+    def _rows_of(self, part: Part) -> list[Words]:
+        """The place of each row of a wide table, by the names that all tables have for it."""
+        return [self.paths[PART_OF.join(path)] for path in part.table.rows]
+
+    # --- wide -------------------------------------------------------------------------------
+
+    def _wide(self, group: Sequence[Part]) -> None:
+        """Draft tables with a row a place."""
+        lines = Lines(group, [self._rows_of(part) for part in group])
+        structure = lines.structure()
+        self._ask_unplaced(structure, lines.headers)
+        conditions = self._conditions(structure)
+        of_sheet: dict[str, list[tuple[Part, list[tuple[str, int]]]]] = {}
+        for part, own in lines.of_parts():
+            of_sheet.setdefault(part.name, []).append((part, own))
+        for parts in of_sheet.values():
+            cells: dict[_Key, str] = {}
+            kept: list[Condition] = []
+            for part, own in parts:
+                for header, number in own:
+                    condition = conditions[number]
+                    first = cells.setdefault(_key(condition), header)
+                    if first != header:
+                        self.leave_out[header] = ""
+                        self.doubts.append(
+                            f"whether {header!r} counts the same as {first!r}: their numbers are "
+                            "equal, and it is left out"
+                        )
+                        continue
+                    kept.append(condition)
+                    self._say(COLUMNS, header, condition, part.name)
+            rows = [row for part, _ in parts for row in self._rows_of(part)]
+            self._table(_distinct(kept), parts[0][0], rows)
+
+    def _add_places(self, part: Part) -> None:
+        """Add the places of a table with a row a place."""
+        table = part.table
+        place = {row: i for i, row in enumerate(table.region.body.tolist())}
+        sums = [
+            PlaceSum(place[each.line], tuple(place[row] for row in each.of))
+            for each in table.relations.sums(Axis.ROWS)
+            if each.support.is_strong
+        ]
+        base = table.relations.base
+        self.places.add(part.label, table.rows, sums, part.numbers, _codes(part), base=base)
+
+    def _add_long_places(self, part: Part) -> None:
+        """Add the places of a table with a row a count."""
+        table = part.table
+        paths = list(dict.fromkeys(place_paths(table)))
+        place = {path[-1]: i for i, path in enumerate(paths) if path}
+        sums = [
+            PlaceSum(place[each.total], tuple(place[value] for value in each.parts))
+            for each in table.values
+            if each.dimension == table.place and each.holds and each.total in place
+        ]
+        numbers = Intervals.exact(np.zeros((len(paths), 0)))
+        self.places.add(part.label, paths, sums, numbers, _codes(part))
+
+    def _ask_unplaced(self, structure: Structure, headers: Sequence[str]) -> None:
+        if not structure.unplaced:
+            return
+        names = [headers[i] for i in structure.unplaced]
+        shown = ", ".join(map(repr, names))
+        self.questions.append(
+            Question(
+                f"{shown}: in no relation to the other counts; some of the same people, or to be "
+                "left out?",
+                {
+                    f"{name!r} {what}": f"--{flag} {name!r}"
+                    for name in names
+                    for what, flag in (
+                        ("counts some of them", "count"),
+                        ("is to be left out", "leave-out"),
+                    )
+                },
+            )
+        )
+
+    # --- rows of kinds ----------------------------------------------------------------------
+
+    def _kinds(self, part: Part) -> None:
+        """Draft a table of one place, whose rows are kinds of what is counted."""
+        table = part.table
+        body = table.region.body.tolist()
+        block = part.numbers
+        row_at = {row: i for i, row in enumerate(body)}
+        sums = [
+            moved(each, row_at)
+            for each in table.relations.sums(Axis.ROWS)
+            if each.support.is_strong
+        ]
+        at_path = {path: i for i, path in enumerate(table.rows)}
+        related = {line for each in sums for line in (each.line, *each.of)}
+        within = {
+            i: at_path[path[:-1]]
+            for i, path in enumerate(table.rows)
+            if i not in related and path[:-1] in at_path
+        }
+        down = Structure.of(dict(enumerate(table.rows)), sums, block, subsets=within)
+        self._ask_unplaced(down, [PART_OF.join(path) for path in table.rows])
+        rows = self._conditions(down)
+        across = self._columns_of(part)
+        cells: list[Condition] = []
+        seen: set[_Key] = set()
+        for i, path in enumerate(table.rows):
+            self._say(ROWS, PART_OF.join(path), rows[i], part.name)
+            for condition in across:
+                both = {**rows[i], **condition}
+                if _key(both) in seen:
+                    raise SourceError(
+                        f"{part.label}: row {part.table.grid.rows[body[i]]}: "
+                        f"{PART_OF.join(path)!r} counts what another row counts; leave one out"
+                    )
+                seen.add(_key(both))
+                cells.append(both)
+        self._table(cells, part, [ONE_PLACE])
+
+    def _columns_of(self, part: Part) -> list[Condition]:
+        """Say what each column of counts is of, beside what its rows are of."""
+        table = part.table
+        if len(table.counts) == 1:
+            self._say(COLUMNS, part.column(table.counts[0]), {}, part.name)
+            return [{}]
+        lines = Lines([part], [[(str(row),) for row in table.region.body.tolist()]])
+        structure = lines.structure()
+        self._ask_unplaced(structure, lines.headers)
+        found = self._conditions(structure)
+        for i, header in enumerate(lines.headers):
+            self._say(COLUMNS, header, found[i], part.name)
+        return [found[i] for i in range(len(lines.headers))]
+
+    # --- long -------------------------------------------------------------------------------
+
+    def _long(self, part: Part) -> None:
+        """Draft a table with a row a count."""
+        table = part.table
+        grid = part.table.grid
+        dimensions = [at for at in table.names.keys if at != table.place]
+        meanings: list[dict[str, Condition]] = []
+        for at in dimensions:
+            texts = grid.texts[table.region.body, at].astype(str)
+            values = list(dict.fromkeys(texts.tolist()))
+            place = {value: i for i, value in enumerate(values)}
+            sums = [
+                Relation(
+                    Axis.ROWS,
+                    place[each.total],
+                    tuple(place[value] for value in each.parts),
+                    each.support,
+                )
+                for each in table.values
+                if each.dimension == at and each.holds
+            ]
+            empty = Intervals.exact(np.zeros((len(values), 0)))
+            structure = Structure.of({i: (v,) for v, i in place.items()}, sums, empty)
+            structure = _with_total(replace(structure, doubts=()), values)
+            structure = _named(structure, table.headers[at][-1] if table.headers[at] else "")
+            self._ask_unplaced(structure, values)
+            found = self._conditions(structure)
+            own = {value: found[place[value]] for value in values}
+            meanings.append(own)
+            for value, condition in own.items():
+                self._say(table.header(at), value, condition, part.name)
+        across = self._columns_of(part) if len(table.counts) > 1 else [{}]
+        if len(table.counts) == 1:
+            self._say(COLUMNS, part.column(table.counts[0]), {}, part.name)
+        codes = grid.texts[np.ix_(table.region.body, np.array(dimensions, dtype=np.intp))].astype(
+            str
+        )
+        seen = np.unique(codes, axis=0) if dimensions else np.zeros((1, 0), dtype=str)
+        cells: dict[_Key, Condition] = {}
+        for combination in itertools.product(seen.tolist(), across):
+            values, column = combination
+            both = dict(column)
+            for own, value in zip(meanings, values, strict=True):
+                both |= own[value]
+            cells.setdefault(_key(both), both)
+        self._table(list(cells.values()), part, place_texts(table))
+
+    # --- features and cells -----------------------------------------------------------------
+
+    def _conditions(self, structure: Structure) -> dict[int, Condition]:
+        """Add the features of a structure to the schema; return what each line counts of them."""
+        self.doubts += structure.doubts
+        names: list[tuple[str, tuple[str, ...]]] = []
+        for number, feature in enumerate(structure.features):
+            beside = {
+                other
+                for values in structure.values.values()
+                if number in values
+                for other in values
+                if other < number
+            }
+            names.append(self._feature(feature, {names[other][0] for other in beside}))
+        found: dict[int, Condition] = {}
+        for line, values in structure.values.items():
+            condition: Condition = {}
+            for number, places in values.items():
+                name, keys = names[number]
+                if len(places) < len(keys):
+                    condition[name] = tuple(keys[i] for i in sorted(places))
+            found[line] = condition
+        return found
+
+    def _feature(
+        self, feature: DraftedFeature, used: Collection[str]
+    ) -> tuple[str, tuple[str, ...]]:
+        """The name of a feature and the keys of its values; the same for the same labels."""
+        own = {canonical(label) for label in feature.labels}
+        for known, name, keys in self.known:
+            if name not in used and bool(known.rest) == bool(feature.rest):
+                theirs = {canonical(label): i for i, label in enumerate(known.labels)}
+                if set(theirs) == own and len(own) == len(feature.labels):
+                    order = [keys[theirs[canonical(label)]] for label in feature.labels]
+                    return name, (*order, *keys[len(known.labels) :])
+        keys = _value_keys(feature)
+        name = slug(feature.name) or usual_name(feature.labels)
+        if not name and feature.rest and len(feature.labels) == 1:
+            name = slug(feature.labels[0])
+        taken = {each for _, each, _ in self.known}
+        if not name or name in taken:
+            stem = name or "feature"
+            name = next(
+                f"{stem}_{n}"
+                for n in itertools.count(1 if stem == "feature" else 2)
+                if f"{stem}_{n}" not in taken
+            )
+        self.known.append((feature, name, keys))
+        self.features[name] = {"categories": list(keys)}
+        return name, keys
+
+    def _table(self, cells: Sequence[Condition], part: Part, places: Sequence[Hashable]) -> None:
+        """Add a table; or give the places of a part to the one that has all its cells already."""
+        keys = frozenset(map(_key, cells))
+        own = frozenset(places)
+        for name, (known, taken) in self.cells.items():
+            if keys == known and not own & taken:
+                self.cells[name] = known, taken | own
+                self.table_of[part.name] = name
+                return
+        name = part.published
+        if not name or name in self.cells:
+            name = f"TABLE{len(self.tables) + 1}"
+        self.cells[name] = keys, own
+        self.table_of[part.name] = name
+        used = dict.fromkeys(feature for cell in cells for feature in cell)
+        width = max(3, len(str(len(cells))))
+        self.tables.append(
+            TableDraft(
+                name,
+                f"{name}_{'#' * width}",
+                {feature: self.features[feature] for feature in used} or _anybody(self.features),
+                {},
+                [_where(cell) for cell in cells],
+                title=part.document.sheet or "",
+            )
+        )
+
+    def _say(self, axis: str, label: str, condition: Condition, sheet: str) -> None:
+        """Note what a label counts; of one sheet alone where another sheet says otherwise."""
+        before = self.labels.setdefault(axis, {}).get(label)
+        if before is None or before == condition:
+            self.labels[axis][label] = condition
+            return
+        self.labels.setdefault(f"{axis} of {sheet}", {})[label] = condition
 
 
-def _grid(paths: Sequence[tuple[str, ...]], ends: CountIntervals) -> GridDraft | None:
-    """What labels and counts say of the features; None if the labels are a tree."""
-    title, bare = without_title(paths)
-    if any(len(path) > 1 for path in bare):
-        return grid_of_headers(paths, ends)
-    labels = [path[0] for path in bare]
-    phrases = None if combinations(labels) else grid_of_phrases(labels)
-    if phrases is None:
-        if (summed := grid_of_sums(labels, ends)) is not None:
-            return named(summed, title)
-        phrases = grid_of_phrases(labels)
-    if phrases is None:
-        if (grid := grid_of_paths(bare)) is None:
-            return None
-        found = checked(grid, ends)
-        asked = () if grid.has_everybody else sums_of_others(labels, ends)
-        return replace(found, questions=(*found.questions, *asked))
-    first, second = (axis.labels[0] for axis in phrases.axes)
-    taken = f"whether '{first} {second}' is {first!r} with {second!r}: it is taken so"
-    found = checked(phrases, ends)
-    return replace(found, doubts=(taken, *found.doubts))
+def _distinct(cells: Sequence[Condition]) -> list[Condition]:
+    """Each cell once."""
+    return list({_key(cell): cell for cell in cells}.values())
 
 
-def _categories(file: TableFile) -> dict[str, list[tuple[str, str]]]:
-    """Categories of the rows that are counts."""
-    chosen = {file.sheet.headers[at]: values for at, values in file.sheet.where.items()}
+def _anybody(features: dict[str, object]) -> dict[str, object]:
+    """A feature for a table of everybody alone, which a schema must have one of."""
+    features.setdefault("person", {"categories": ["counted"]})
+    return {"person": features["person"]}
+
+
+def _where(cell: Condition) -> object:
+    if not cell:
+        return "total"
     return {
-        name: [each for each in categories if each[0] in chosen.get(name, (each[0],))]
-        for name, categories in file.survey.categories.items()
+        "where": {
+            name: values[0] if len(values) == 1 else list(values) for name, values in cell.items()
+        }
     }
 
 
-def _counts(file: TableFile, leave_out: Collection[str]) -> tuple[CountColumn, ...]:
-    """Columns that may be counts of those whom a total counts: never more than it."""
-    able = _whole_numbers(file, leave_out)
-    totals = [i for i, each in enumerate(able) if is_total(each.header)]
-    if file.form.name not in _BY_LABEL or len(totals) != 1:
-        return able
-    ends = published_intervals(file.sheet, able, rounding_base([file.survey]))
-    fitting = []
-    for i, each in enumerate(able):
-        more = ends.more([i], totals[0])
-        if more.sum() == 1 < len(more) - 1:
-            where = file.sheet.sheet.where(int(ends.rows[more.argmax()]), each.at, each.header)
-            raise SourceError(
-                f"{where}: more than {able[totals[0]].header!r}, and in no other row; "
-                f"{_remedy(each)}"
-                if each.header
-                else f"{where}: a number in a column that has no header; mend the row"
-            )
-        if not more.any():
-            fitting.append(each)
-    return tuple(fitting)
+def _key(condition: Condition) -> _Key:
+    return tuple(sorted((name, tuple(sorted(values))) for name, values in condition.items()))
 
 
-def _remedy(column: CountColumn) -> str:
-    return (
-        f"mend it, or leave the column out (`recon init --leave-out {shlex.quote(column.header)}`)"
+def _with_total(structure: Structure, values: Sequence[str]) -> Structure:
+    """With everybody for a value that its word says is the total, where no sum shows it.
+
+    Then there may be others who have none of the values.
+    """
+    totals = [i for i, value in enumerate(values) if is_total(value)]
+    (feature, *more) = structure.features or (None,)
+    if feature is None or more or feature.has_total or len(totals) != 1:
+        return structure
+    others = [i for i in range(len(values)) if i not in totals]
+    rest = f"not {values[others[0]]}" if len(others) == 1 else "other"
+    told = DraftedFeature(feature.name, tuple(values[i] for i in others), rest)
+    counted = {i: {0: frozenset((at,))} for at, i in enumerate(others)}
+    return replace(structure, features=(told,), values={totals[0]: {}, **counted})
+
+
+def _named(structure: Structure, header: str) -> Structure:
+    """With the header of a dimension as the name of a feature that has none."""
+    features = tuple(
+        each if each.name or i else replace(each, name=header)
+        for i, each in enumerate(structure.features)
     )
+    return replace(structure, features=features)
 
 
-def _whole_numbers(file: TableFile, leave_out: Collection[str]) -> tuple[CountColumn, ...]:
-    """Columns that may be counts: no periods, and not mostly numbers that are not whole."""
-    able = []
-    for each in file.sheet.counts:
-        if each.header in leave_out:
-            continue
-        odd = [found for found in file.survey.odd.get(each.at, ()) if found.is_number]
-        often = sum(found.times for found in odd)
-        if PERIOD.fullmatch(each.header) or (_RATE.search(each.header) and odd):
-            continue
-        if odd and file.form.name in _BY_LABEL and often < file.survey.numbers[each.at]:
-            raise SourceError(
-                f"{file.sheet.sheet.where(odd[0].row, each.at, each.header)}: {odd[0].text!r} is "
-                f"no count; {_remedy(each)}"
-            )
-        if not odd:
-            able.append(each)
-    return tuple(able)
+def _value_keys(feature: DraftedFeature) -> tuple[str, ...]:
+    """Keys of a feature's values: ages as such, other words in Latin letters, each once."""
+    keys: list[str] = []
+    spans = [interval(label) for label in feature.labels]
+    told = [each for each in spans if each is not None]
+    if len(told) == len(spans) and _are_apart(told) and not feature.rest:
+        return tuple(_span(each) for each in told)
+    labels = [*feature.labels, *([feature.rest] if feature.rest else [])]
+    for number, label in enumerate(labels, start=1):
+        key = slug(label) or f"value_{number}"
+        keys.append(key if key not in keys else f"{key}_{number}")
+    return tuple(keys)
 
 
-def _odd_words(file: TableFile, counts: Sequence[CountColumn]) -> tuple[str, ...]:
-    """A question for the first text in place of a count that nobody uses."""
-    found = [
-        f"{file.sheet.sheet.where(odd.row, each.at, each.header)}: {odd.text!r} is no number: it "
-        "is taken as a count that is not published"
-        for each in counts
-        for odd in file.survey.odd.get(each.at, ())
-        if not odd.is_number and odd.text.casefold() not in _SHORTHAND
-    ]
-    return tuple(found[:1]) if file.form.name in _BY_LABEL else ()
+def _are_apart(spans: Sequence[Interval]) -> bool:
+    ordered = sorted((low, _OLDEST if high is None else high) for low, high in spans)
+    return all(one[1] < two[0] for one, two in itertools.pairwise(ordered))
+
+
+def _span(each: Interval) -> str:
+    low, high = each
+    if high is None:
+        return f"{low}+"
+    return str(low) if low == high else f"{low}-{high}"
+
+
+# --- parts ------------------------------------------------------------------------------------
+
+
+def _chain(table: TableReading) -> list[int]:
+    chain: list[int] = []
+    at = table.place
+    while at in table.names.parents and table.names.parents[at] not in chain:
+        at = table.names.parents[at]
+        chain.insert(0, at)
+    return chain
+
+
+def _codes(part: Part) -> dict[int, str]:
+    """Place of a table, by its number → its code, where a column has codes of them."""
+    table, grid = part.table, part.table.grid
+    key = table.place
+    twins = [at for at, other in table.names.twins.items() if other == key]
+    places = place_paths(table)
+    order = {path: i for i, path in enumerate(dict.fromkeys(places))}
+    for at in twins:
+        own = [str(text).strip() for text in grid.texts[table.region.body, at].tolist()]
+        found = {order[path]: code for path, code in zip(places, own, strict=True) if code}
+        if len(set(found.values())) == len(found):
+            return found
+    return {}
+
+
+def _negative(part: Part) -> set[str]:
+    """Negative numbers that stand for counts that are withheld."""
+    return {str(int(code)) for code in part.table.relations.codes if math.isfinite(code)}

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
-from recon_cli.capabilities.init.drafting import draft_release, release_name
+from recon_cli.capabilities.init.drafting import draft, geoids_of
+from recon_cli.capabilities.init.names import slug
 from recon_cli.capabilities.init.survey import rounding_base, survey_rows
 from recon_cli.capabilities.init.tables import (
     Fit,
@@ -18,6 +19,7 @@ from recon_cli.capabilities.init.tables import (
     markers_of,
     open_table_files,
     product_of,
+    rest_of_mapping,
 )
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, ReconError, SourceError
@@ -25,8 +27,11 @@ from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy
 from recon_cli.sources.documents import document_of, open_documents
 from recon_cli.sources.formats import NO_MAPPING, FileMapping, is_companion
+from recon_cli.sources.formats.codes import cells_by_code
+from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.geography import summarise
+from recon_cli.sources.read.reading import NO_CHOICES, Choices
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 from recon_cli.statement.suppression import is_marker, threshold_of
 
@@ -96,12 +101,14 @@ def recognise(
     paths: Sequence[Path],
     release: str | None = None,
     said: FileMapping = NO_MAPPING,
+    choices: Choices = NO_CHOICES,
 ) -> RecognisedFiles:
     """Find out what ``paths`` are.
 
     Args:
         release: A packaged release or the path of a schema; guessed if None.
         said: Header rows and place column of tables, where they cannot be told.
+        choices: The same of sheets that are read by their numbers, and which columns are counts.
 
     Raises:
         ConfigError: There is nothing to read, or it is not clear what it is.
@@ -122,7 +129,7 @@ def recognise(
     if TIDY in kinds:
         recognised = _tidy(files, candidates)
     else:
-        recognised = _tables(files, candidates, said, named=release is not None)
+        recognised = _tables(files, candidates, said, choices, named=release is not None)
     mapping = {**_as_keys(said), **recognised.mapping}
     if said.columns and "columns_of" not in mapping:
         mapping["columns"] = {**said.columns, **recognised.mapping.get("columns", {})}  # type: ignore[dict-item]
@@ -260,37 +267,34 @@ def _tables(
     paths: tuple[Path, ...],
     candidates: Mapping[str, Release],
     said: FileMapping,
+    choices: Choices,
     *,
     named: bool,
 ) -> RecognisedFiles:
     """Files of another format: of a release that has their cells, or of one drafted from them."""
-    opened = open_table_files(paths, said)
-    leave_out = [header for header, code in said.columns.items() if code is None]
-    found = _tables_of(opened.files, candidates, leave_out, named=named)
+    opened = open_table_files(paths, said, choices)
+    found = _tables_of(opened.files, candidates, named=named)
     mapping = {**({"sheet": list(opened.sheets)} if opened.sheets else {}), **found.mapping}
     return replace(
         found,
         mapping=mapping,
         doubts=(*opened.notes, *found.doubts),
-        questions=(*opened.questions, *found.questions),
     )
 
 
 def _tables_of(
     files: tuple[TableFile, ...],
     candidates: Mapping[str, Release],
-    leave_out: Sequence[str],
     *,
     named: bool,
 ) -> RecognisedFiles:
     source = files[0].form.name
     if named:
         ((name, schema),) = candidates.items()
-        fitting = fit(files, schema, lenient=True)
-        return _of_release(source, name, schema, fitting)
+        return _of_release(source, name, schema, fit(_placed(files, schema), schema, lenient=True))
     product = product_of(files)
     fits: dict[str, Fit] = {}
-    for name, schema in candidates.items():
+    for name, schema in candidates.items() if _has_codes(files, candidates) else ():
         if product in (None, name):
             with contextlib.suppress(ConfigError, SourceError):
                 fits[name] = fit(files, schema, lenient=False)
@@ -304,9 +308,54 @@ def _tables_of(
         )
     if best:
         return _of_release(source, best[0], candidates[best[0]], fits[best[0]])
-    drafted = draft_release(files, release_name(files[0].path), leave_out)
-    found = _of_release(source, f"{drafted.release.name}.yaml", drafted.release, drafted.fit)
-    return replace(found, draft=drafted.draft, questions=drafted.questions)
+    drafted = draft(files, release_name(files[0].path))
+    files = _with_geoids(files, drafted.geoids)
+    mapping, doubts = rest_of_mapping(files, drafted.release)
+    fitting = Fit(files, {**mapping, **drafted.mapping}, (*drafted.doubts, *doubts))
+    found = _of_release(source, f"{drafted.release.name}.yaml", drafted.release, fitting)
+    return replace(found, draft=drafted.text, questions=drafted.questions)
+
+
+def _has_codes(files: Sequence[TableFile], candidates: Mapping[str, Release]) -> bool:
+    """Whether files may be of a packaged release: those of a known format, or with its codes."""
+    if any(file.form is not SHEET for file in files):
+        return True
+    codes = {code for schema in candidates.values() for code in cells_by_code(schema)}
+    return any(
+        column.code in codes or column.table is not None
+        for file in files
+        for column in file.sheet.counts
+    )
+
+
+def _placed(files: Sequence[TableFile], schema: Release) -> tuple[TableFile, ...]:
+    """Files with geoids in place of names, where a release has the levels that these are of."""
+    lengths = {level.digits for level in schema.geography.levels}
+    if lengths & {length for file in files for length in file.survey.lengths()}:
+        return tuple(files)
+    geoids = geoids_of(files)
+    if not lengths & set(map(len, geoids.values())):
+        return tuple(files)
+    return _with_geoids(files, geoids)
+
+
+def _with_geoids(files: Sequence[TableFile], geoids: Mapping[str, str]) -> tuple[TableFile, ...]:
+    """Files with geoids in place of what stands for their places."""
+    return tuple(
+        replace(
+            file,
+            sheet=file.sheet.with_geoids(geoids),
+            survey=replace(
+                file.survey, geoids=file.survey.geoids.replace(dict(geoids)).unique().sort()
+            ),
+        )
+        for file in files
+    )
+
+
+def release_name(path: Path) -> str:
+    """A name for a release, from a file's."""
+    return slug(path.resolve().name.partition(".")[0]) or "release"
 
 
 def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> RecognisedFiles:

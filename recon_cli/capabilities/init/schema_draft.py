@@ -10,14 +10,10 @@ from typing import Final
 import polars as pl
 import yaml
 
-from recon_cli.capabilities.init.axes import Axis, Grid, Node, slug
-from recon_cli.sources.formats.vocabulary import Interval
-
 #: Length of a geoid of the US census → level.
 _CENSUS_LEVELS: Final = {15: "block", 12: "block_group", 11: "tract", 5: "county", 2: "state"}
 #: Files are split by the coarsest level, or by fewer characters if it has more places than that.
 _MOST_PARTITIONS: Final = 200
-_OLDEST: Final = 110
 
 
 @dataclass(frozen=True)
@@ -42,141 +38,6 @@ class TableDraft:
     questions: tuple[str, ...] = ()
     lengths: frozenset[int] = frozenset()
     title: str = ""
-
-
-def crossed_table(name: str, code: str, grid: Grid) -> TableDraft:
-    """A table of combinations of some axes."""
-    features: dict[str, object] = {}
-    recodes: dict[str, object] = {}
-    groups: list[tuple[str, bool]] = []
-    has_rest = False
-    values_of: list[dict[str, list[str]]] = []
-    for axis in grid.axes:
-        values, unions = _categories(axis)
-        rest = [axis.rest] if axis.rest else []
-        features[axis.name] = {"categories": [*values, *rest]}
-        by = axis.name
-        if unions:
-            by = f"{axis.name}_groups"
-            recodes[by] = {"of": axis.name, "groups": unions}
-        groups.append((by, axis.has_total))
-        has_rest = has_rest or bool(rest)
-        own = unions.values() if unions else ([value] for value in values)
-        values_of.append(dict(zip(axis.labels, own, strict=True)))
-    everybody = (None,) * len(grid.axes)
-    whole = Grid.full(grid.axes).cells
-    cells: list[object]
-    if has_rest:
-        cells = [_where(grid.axes, values_of, cell) for cell in grid.cells]
-    elif grid.cells == whole:
-        cells = _crossed(groups)
-    elif grid.cells == (everybody, *whole):
-        cells = ["total", *_crossed(groups)]
-    else:
-        cells = [_where(grid.axes, values_of, cell) for cell in grid.cells]
-    return TableDraft(name, code, features, recodes, cells, _axis_doubts(grid))
-
-
-def _where(
-    axes: Sequence[Axis], values_of: Sequence[Mapping[str, list[str]]], cell: tuple[str | None, ...]
-) -> object:
-    """One cell for itself."""
-    chosen = {
-        axis.name: own if len(own := values[label]) > 1 else own[0]
-        for axis, values, label in zip(axes, values_of, cell, strict=True)
-        if label is not None
-    }
-    return {"where": chosen} if chosen else "total"
-
-
-def _crossed(groups: Sequence[tuple[str, bool]]) -> list[object]:
-    if not groups:
-        return ["total"]
-    (by, has_total), *rest = groups
-    inner = _crossed(rest)
-    nested: dict[str, object] = {"by": by} if inner == ["total"] else {"by": by, "cells": inner}
-    return [*inner, nested] if has_total else [nested]
-
-
-def _categories(axis: Axis) -> tuple[list[str], dict[str, list[str]]]:
-    """Values that do not overlap, and the groups that the categories are of them, if they do."""
-    if axis.intervals is None:
-        return [slug(label) for label in axis.labels], {}
-    ends = {1 + (_OLDEST if high is None else high) for _, high in axis.intervals}
-    cuts = sorted({low for low, _ in axis.intervals} | ends)
-    spans = [(low, high - 1) for low, high in itertools.pairwise(cuts)]
-    pieces = [
-        (low, None if high >= _OLDEST else high)
-        for low, high in spans
-        if any(_holds(each, low) for each in axis.intervals)
-    ]
-    names = [_span(each) for each in pieces]
-    if set(pieces) == set(axis.intervals):
-        return [_span(each) for each in axis.intervals], {}
-    groups = {
-        _span(each): [
-            name for name, piece in zip(names, pieces, strict=True) if _holds(each, piece[0])
-        ]
-        for each in axis.intervals
-    }
-    return names, groups
-
-
-def _holds(each: Interval, age: int) -> bool:
-    return each[0] <= age and (each[1] is None or age <= each[1])
-
-
-def _span(each: Interval) -> str:
-    low, high = each
-    if high is None:
-        return f"{low}+"
-    return str(low) if low == high else f"{low}-{high}"
-
-
-def _axis_doubts(grid: Grid) -> tuple[str, ...]:
-    doubts = [
-        f"the name of {axis.name}, which the labels do not have"
-        for axis in grid.axes
-        if axis.is_nameless
-    ]
-    doubts += [
-        f"whether somebody is in none or several of {axis.name}'s categories; as there is no "
-        "total, everybody is taken to be in one"
-        for axis in grid.axes
-        if not axis.has_total and not grid.has_everybody
-    ]
-    return tuple(doubts)
-
-
-def tree_table(name: str, code: str, nodes: Sequence[Node]) -> TableDraft:
-    """A table whose labels are a tree: one feature, whose values are the leaves."""
-    leaves = [i for i, node in enumerate(nodes) if node.leaves == (i,)]
-    names = _leaf_names(nodes, leaves)
-    feature = f"{slug(name)}_category"
-    cells: list[object] = []
-    for node in nodes:
-        own = [names[i] for i in node.leaves]
-        if len(own) == len(leaves):
-            cells.append("total")
-        else:
-            cells.append({"where": {feature: own if len(own) > 1 else own[0]}})
-    doubt = (
-        f"table {name}: its labels are taken as a tree, one feature with {len(leaves)} values; "
-        "if they are several features crossed, describe them as such, or the counts that other "
-        "tables share with it are not seen to be shared"
-    )
-    values = {"categories": [names[i] for i in leaves]}
-    return TableDraft(name, code, {feature: values}, {}, cells, (doubt,))
-
-
-def _leaf_names(nodes: Sequence[Node], leaves: Sequence[int]) -> dict[int, str]:
-    """The last word of each leaf; with the word above where several leaves have it."""
-    names = {i: slug(nodes[i].path[-1]) or f"cell_{i + 1}" for i in leaves}
-    often = {name for name in names.values() if list(names.values()).count(name) > 1}
-    for i, name in names.items():
-        if name in often:
-            names[i] = f"{slug('_'.join(nodes[i].path[-2:]))}_{i + 1}"
-    return names
 
 
 def draft_schema(

@@ -11,10 +11,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recon_cli.capabilities.init.crossing import CountIntervals
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, cell_text
-from recon_cli.sources.formats.layout import interval_ends
+from recon_cli.sources.formats.count_sheet import CountSheet, cell_text
 from recon_cli.sources.formats.reading import THOUSANDS
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy_file import ZERO_FRACTION
@@ -118,33 +116,6 @@ def survey_rows(files: Sequence[pl.DataFrame]) -> tuple[set[str], int | None]:
 def _unless_by_chance(divisor: int, positive: int) -> int | None:
     is_chance = divisor < 2 or positive * math.log(divisor) <= -math.log(_CHANCE)
     return None if is_chance else divisor
-
-
-def published_intervals(
-    sheet: CountSheet, columns: Sequence[CountColumn], base: int | None
-) -> CountIntervals:
-    """Least and greatest true counts of columns in a sheet's first rows.
-
-    Args:
-        base: What the counts look rounded to.
-
-    Returns:
-        A suppressed count is from 0 to what its marker says, or without end, and a rounded one
-        less than a base away.
-    """
-    batch = next(iter(sheet.sheet.rows(sheet.skip)))
-    most = max(_FEWEST_ROWS, _MOST_COUNTS // len(columns))
-    rows = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet)).head(most)
-    texts = rows.select(_count_text(sheet, each.at).alias(str(each.at)) for each in columns)
-    low, high = interval_ends(texts.rows(), _number, base or 1)
-    return CountIntervals(rows[ROW].to_numpy().astype(np.int64), low, high)
-
-
-def _number(text: str) -> int | None:
-    plain = re.sub(ZERO_FRACTION, "", text)
-    if match := THOUSANDS.fullmatch(plain):
-        plain = plain.replace(match[1], "")
-    return int(plain) if plain.isdecimal() else None
 
 
 def has_digits(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -21,14 +21,25 @@ from recon_cli.sources.formats import (
 )
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
-from recon_cli.sources.formats.header import is_number
-from recon_cli.sources.formats.long import names_counts
 from recon_cli.sources.formats.reading import SheetReader
+from recon_cli.sources.formats.sheet import SHEET, count_sheet, require_certain
+from recon_cli.sources.read.markers import looks_like_marker
+from recon_cli.sources.read.reading import (
+    NO_CHOICES,
+    Choices,
+    Question,
+    Reading,
+    TableReading,
+)
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet
 
 #: Dimensions of which a publication has one value: the last, if there are several.
 PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)
+
+
+#: A number that is no count: negative, or of parts.
+_NO_COUNT: Final = re.compile(r"[-\u2212]\s?[0-9]+([.,][0-9]+)*%?|[0-9]*[.,][0-9]+%?|[0-9]+%")
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,7 @@ class TableFile:
     Attributes:
         document: The file, the member of a zip, or the sheet of a workbook.
         sheet: With the roles of its columns; the rows that are counts.
+        table: How its numbers say that it is read, where it is of no known format.
     """
 
     path: Path
@@ -45,6 +57,7 @@ class TableFile:
     form: Format
     sheet: CountSheet
     survey: Survey
+    table: TableReading | None = None
 
     @property
     def name(self) -> str:
@@ -60,13 +73,11 @@ class TableFiles:
         files: One for each file, or sheet of a workbook.
         sheets: The sheets that are read, where a workbook has others.
         notes: What was passed over, a sentence each.
-        questions: What could not be told of their layout, and how it was taken.
     """
 
     files: tuple[TableFile, ...]
     sheets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,15 +95,18 @@ class Fit:
     doubts: tuple[str, ...] = ()
 
 
-def open_table_files(paths: Sequence[Path], said: FileMapping) -> TableFiles:
-    """Every file with counts at ``paths``, and every such sheet of a workbook, read once.
+def open_table_files(
+    paths: Sequence[Path], said: FileMapping, choices: Choices = NO_CHOICES
+) -> TableFiles:
+    """Open every table with counts at ``paths``, each read once.
 
     Args:
-        said: What has to be known to read them at all.
+        said: What has to be known to read files of a known format.
+        choices: What is said of sheets of none.
 
     Raises:
         ConfigError: They are of several formats.
-        SourceError: One cannot be read.
+        SourceError: One cannot be read, or none has counts.
     """
     files: list[TableFile] = []
     passed: list[str] = []
@@ -108,15 +122,19 @@ def open_table_files(paths: Sequence[Path], said: FileMapping) -> TableFiles:
                     f"not read; name the sheets to read: --sheet {shlex.quote(hidden[0])}"
                 )
             for each in documents_of_sheets(document, said.sheet):
-                if each.sheet is not None and not said.sheet and not _has_counts(each):
-                    passed.append(each.sheet)
-                    notes.append(
-                        f"{each.label}, sheet {each.sheet}: has no counts, and is not read"
-                    )
-                    continue
                 form = recognise_format(each)
-                sheet = form.read(each, beside, said)
-                files.append(TableFile(path, each, form, sheet, survey(sheet)))
+                own = (
+                    _sheet_tables(path, each, choices)
+                    if form is SHEET
+                    else [
+                        TableFile(path, each, form, sheet, survey(sheet))
+                        for sheet in form.read(each, beside, said)
+                    ]
+                )
+                if not own:
+                    passed.append(each.sheet or each.name)
+                    notes.append(f"{each.label}{_called(each)}: has no counts, and is not read")
+                files += own
     forms = list(dict.fromkeys(file.form.name for file in files))
     if len(forms) > 1:
         examples = ", ".join(
@@ -125,7 +143,7 @@ def open_table_files(paths: Sequence[Path], said: FileMapping) -> TableFiles:
         )
         raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
     if not files:
-        raise SourceError(f"{paths[0]}: expected files with counts, found none")
+        raise SourceError(notes[0] if notes else f"{paths[0]}: expected files with counts")
     sheets = tuple(dict.fromkeys(each.document.sheet for each in files if each.document.sheet))
     if unknown := [name for name in said.sheet if sheets and name not in sheets]:
         raise SourceError(f"{paths[0]}: no sheet {unknown[0]!r} with cells")
@@ -133,21 +151,74 @@ def open_table_files(paths: Sequence[Path], said: FileMapping) -> TableFiles:
         tuple(_of_one_period(file) for file in files),
         sheets if passed or said.sheet else (),
         (*notes, *(note for file in files for note in file.sheet.notes)),
-        tuple(question for file in files for question in file.sheet.questions),
     )
 
 
-def _has_counts(document: Document) -> bool:
-    """Whether a sheet has numbers beside its first column, more than a date or two."""
-    head = read_sheet(document).head
-    first = min(at for row in head for at, cell in enumerate(row) if cell)
-    numbers = sum(is_number(cell) for row in head for cell in row[first + 1 :])
-    return numbers > 2
+def _called(document: Document) -> str:
+    return f", sheet {document.sheet}" if document.sheet else ""
+
+
+def _sheet_tables(path: Path, document: Document, choices: Choices) -> list[TableFile]:
+    """The tables of a sheet that is read by its numbers."""
+    sheet = read_sheet(document)
+    found = []
+    reading = Reading.of(sheet, choices)
+    require_certain(reading)
+    for table in reading.tables:
+        if table.counts:
+            roles = count_sheet(sheet, table)
+            told = survey(roles)
+            _refuse_odd(roles, told, table)
+            asked = (*table.questions, *_odd_words(roles, told))
+            found.append(
+                TableFile(path, document, SHEET, roles, told, replace(table, questions=asked))
+            )
+    return found
+
+
+def _odd_words(roles: CountSheet, told: Survey) -> Iterator[Question]:
+    """Yield a question for a text among counts that nobody uses for what is withheld."""
+    for each in roles.counts:
+        for odd in told.odd.get(each.at, ()):
+            if not odd.is_number and not looks_like_marker(odd.text) and odd.times < 3:
+                where = roles.sheet.where(odd.row, each.column, each.header)
+                yield Question(
+                    f"{where}: {odd.text!r} is no number: it is taken as a count that is not "
+                    "published",
+                    {"so it is": "--yes"},
+                )
+                return
+
+
+def _refuse_odd(roles: CountSheet, told: Survey, table: TableReading) -> None:
+    """Refuse a number among counts that is none, or of several rows.
+
+    Raises:
+        SourceError: Names the row, the column and a remedy.
+    """
+    codes = {str(int(code)) for code in table.relations.codes}
+    body = set(table.region.body.tolist())
+    for (top, left), (bottom, _) in table.grid.spans().items():
+        if bottom > top and top in body and left in table.counts:
+            raise SourceError(
+                f"{roles.sheet.where(int(table.grid.rows[top]), left, table.header(left))}: a cell "
+                f"merged down to row {table.grid.rows[bottom]}: say in each row what it has"
+            )
+    for each in roles.counts:
+        for odd in told.odd.get(each.at, ()):
+            if odd.is_number and odd.text not in codes and _NO_COUNT.fullmatch(odd.text):
+                where = roles.sheet.where(odd.row, each.column, each.header)
+                raise SourceError(
+                    f"{where}: {odd.text!r} is no count; mend it, or leave the column out "
+                    f"(`recon init --leave-out {shlex.quote(each.header)}`)"
+                )
 
 
 def _of_one_period(file: TableFile) -> TableFile:
     """The rows of the last period, where there are several."""
     where = dict(file.sheet.where)
+    if file.table is not None:
+        return file
     for each in file.sheet.dimensions:
         categories = file.survey.categories[each.name]
         if PERIOD.fullmatch(each.name) and len(categories) > 1:
@@ -258,14 +329,6 @@ def rest_of_mapping(
     if where:
         mapping["where"] = where
         doubts.append(f"which period is meant: the last, {', '.join(where.values())}, is taken")
-    guessed = {
-        column.header
-        for file in files
-        if file.form.name == "long"
-        for column in file.sheet.counts
-        if not names_counts(column.header)
-    }
-    doubts += [f"whether {header!r} is the count: it is taken so" for header in sorted(guessed)]
     names = {name for table in release.tables for name in table.levels}
     known = {release.geography.by_name[name].digits: name for name in names}
     found = {length for file in files for length in file.survey.lengths()}
@@ -283,12 +346,12 @@ def rest_of_mapping(
             "level with tables: they are left out"
         )
     texts = sorted({text for file in files for text in file.survey.unpublished if text})
+    if any("" in file.survey.markers and file.form is SHEET for file in files):
+        texts = ["", *texts]
     if texts:
         mapping["unpublished"] = texts
-        doubts.append(
-            f"what {', '.join(map(repr, texts))} mean: they are taken as counts that are not "
-            "published"
-        )
+        shown = ", ".join(repr(text) if text else "blanks" for text in texts)
+        doubts.append(f"what {shown} mean: they are taken as counts that are not published")
     marks = {file.survey.thousands for file in files} - {None}
     if len(marks) == 1:
         mapping["thousands"] = marks.pop()

@@ -8,9 +8,8 @@ from typing import Final
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import census, exchange, offices
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Format
-from recon_cli.sources.formats.long import LONG
 from recon_cli.sources.formats.mapping import NO_MAPPING, DimensionMapping, FileMapping
-from recon_cli.sources.formats.wide import WIDE
+from recon_cli.sources.formats.sheet import SHEET
 
 __all__ = [
     "FORMATS",
@@ -39,8 +38,7 @@ FORMATS: Final[dict[str, Format]] = {
         offices.ONS_BULK,
         offices.ONS_FILTERED,
         offices.STATCAN,
-        LONG,
-        WIDE,
+        SHEET,
     )
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -13,7 +13,7 @@ from recon_cli.schema import Release, Table
 from recon_cli.schema.description import describe_condition
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.formats.codes import cells_by_code
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Values
 from recon_cli.sources.formats.mapping import DimensionMapping, FileMapping
 from recon_cli.sources.formats.vocabulary import Vocabulary, is_total
 
@@ -79,7 +79,9 @@ class Assigner:
         worded: dict[int, Condition] = {}
         unknown: list[CountColumn] = []
         for column in sheet.counts:
-            if column.header in self.mapping.columns:
+            if column.said is not None:
+                worded[column.at] = self.condition_of(column.said, column.header)
+            elif column.header in self.mapping.columns:
                 code = self.mapping.columns[column.header]
                 if code is not None:
                     found[column.at] = self._ordinal(*self._codes[code])
@@ -95,6 +97,34 @@ class Assigner:
             cells = self.cells(sheet, list(worded.values()))
             found.update(zip(worded, cells, strict=True))
         return self._without_doubles(sheet, found)
+
+    def condition_of(self, said: Values, label: str) -> Condition:
+        """The condition that a mapping says a label is.
+
+        Raises:
+            ConfigError: The release has no such feature, or no such value.
+        """
+        condition: Condition = {}
+        for name, values in said.items():
+            feature = self._vocabulary(name)
+            if feature is None:
+                known = ", ".join(each.name for each in self.release.features)
+                raise ConfigError(
+                    f"mapping.labels: {label!r}: no feature or recode {name!r} in release "
+                    f"{self.release.name!r} (features: {known})"
+                )
+            groups = self._vocabularies[feature].groups
+            mask = 0
+            for value in values:
+                if value not in groups:
+                    near = difflib.get_close_matches(value, list(groups), n=3)
+                    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+                    raise ConfigError(
+                        f"mapping.labels: {label!r}: {name!r} has no value {value!r}{hint}"
+                    )
+                mask |= groups[value]
+            condition[feature] = condition.get(feature, mask) & mask
+        return condition
 
     def _by_code(self, column: CountColumn) -> int | None:
         if column.code is not None and column.code in self._codes:
@@ -172,6 +202,9 @@ class Assigner:
         Raises:
             SourceError: Several categories, and no feature that they are of.
         """
+        own = next((each.said for each in sheet.dimensions if each.name == name), None)
+        if own is not None:
+            return [self._labelled(sheet, name, own, each) for each in categories]
         said = self.mapping.dimensions.get(name)
         if said is not None and said.feature is None:
             return None
@@ -202,6 +235,19 @@ class Assigner:
             f"{self.release.name!r}; say which: mapping.dimensions: {{{name!r}: {{feature: …}}}}, "
             f"or choose one value: mapping.where: {{{name!r}: {categories[0][0]!r}}}"
         )
+
+    def _labelled(
+        self, sheet: CountSheet, name: str, said: Mapping[str, Values], category: Category
+    ) -> Condition:
+        label = next((text for text in category if text in said), category[0])
+        if label not in said:
+            near = difflib.get_close_matches(label, list(said), n=3)
+            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise SourceError(
+                f"{sheet.sheet.label}: {name}: {label!r} is not in mapping.labels{hint}; say there "
+                "whom it counts"
+            )
+        return self.condition_of(said[label], label)
 
     def _category(
         self, feature: int, category: Category, said: DimensionMapping | None
@@ -238,6 +284,8 @@ class Assigner:
         Raises:
             SourceError: A word is unknown.
         """
+        if column.said is not None:
+            return self.condition_of(column.said, column.header)
         condition = self._by_words(column.parts) if column.parts else {}
         if condition is None:
             raise SourceError(self._unexplained(sheet, [column]))

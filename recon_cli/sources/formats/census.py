@@ -10,7 +10,7 @@ from typing import Final
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document, read_json
 from recon_cli.sources.formats.codes import ANNOTATION, COUNT_CODE, table_of
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Format
+from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Format, alone
 from recon_cli.sources.formats.header import HeadedSheet, first_line_has, row_with
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.place import NESTED, from_geo_id, from_gisjoin, from_nested
@@ -151,9 +151,11 @@ def _read_nhgis(document: Document, beside: Sequence[Document], _said: FileMappi
     return replace(roles, labels=labels)
 
 
-CENSUS_API: Final = Format("census-api", "Census API JSON", _is_api, _read_api)
-DATA_CENSUS_GOV: Final = Format("data-census-gov", "data.census.gov", _is_download, _read_download)
-FACTFINDER: Final = Format(
-    "factfinder", "American FactFinder", first_line_has(_FACTFINDER_PLACE), _read_factfinder
+CENSUS_API: Final = Format("census-api", "Census API JSON", _is_api, alone(_read_api))
+DATA_CENSUS_GOV: Final = Format(
+    "data-census-gov", "data.census.gov", _is_download, alone(_read_download)
 )
-NHGIS: Final = Format("nhgis", "IPUMS NHGIS", first_line_has(_GISJOIN), _read_nhgis)
+FACTFINDER: Final = Format(
+    "factfinder", "American FactFinder", first_line_has(_FACTFINDER_PLACE), alone(_read_factfinder)
+)
+NHGIS: Final = Format("nhgis", "IPUMS NHGIS", first_line_has(_GISJOIN), alone(_read_nhgis))

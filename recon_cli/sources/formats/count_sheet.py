@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import polars as pl
 
+from recon_cli.coverage import LeftOut
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import Sheet
+
+#: Where labels stand that are headers of columns of counts, in a mapping.
+COLUMNS: Final = "columns"
+#: Feature → its values, or groups of a recode, by their names; what is not there has all.
+Values = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -19,10 +26,12 @@ class CountColumn:
 
     Attributes:
         at: Its place in the sheet, from 0.
+        origin: Its place in the file, where that is another.
         code: Published code of its cell, where the format has codes: ``P12_003N``.
         table: Published name of its table, where the format tells it.
         number: Number of the cell in the table, where the format tells it.
         parts: The words of its label, outermost first.
+        said: What a mapping says that it counts: feature → values.
     """
 
     at: int
@@ -31,6 +40,13 @@ class CountColumn:
     table: str | None = None
     number: int | None = None
     parts: tuple[str, ...] = ()
+    said: Values | None = None
+    origin: int | None = None
+
+    @property
+    def column(self) -> int:
+        """Its place in the file, from 0."""
+        return self.at if self.origin is None else self.origin
 
 
 @dataclass(frozen=True)
@@ -40,11 +56,15 @@ class DimensionColumns:
     Attributes:
         code: Place of the column with its codes.
         label: Place of the column with their labels, if there is one.
+        said: What a mapping says of each label: feature → values.
+        origin: Its place in the file, where that is another; negative where there is none.
     """
 
     name: str
     code: int
     label: int | None = None
+    said: Mapping[str, Values] | None = None
+    origin: int | None = None
 
     @property
     def words(self) -> int:
@@ -76,6 +96,8 @@ class CountSheet:
         levels: What the places are called, the largest first, where the file says it.
         names: Code of a place → its name, where the file has both.
         questions: What could not be told, and how it was taken.
+        left_out: Numbers of the file that are in none of these columns.
+        place_column: Place in the file of the column of places, where that is another.
     """
 
     sheet: Sheet
@@ -93,6 +115,8 @@ class CountSheet:
     names: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    place_column: int | None = None
 
     def __post_init__(self) -> None:
         if not self.counts:
@@ -117,6 +141,27 @@ class CountSheet:
             return self
         return replace(self, geoid=self.geoid.replace(dict(geoids)))
 
+    def with_labels(
+        self, labels: Mapping[str, Mapping[str, Values]], sheet: str = ""
+    ) -> CountSheet:
+        """With what a mapping says of the labels of columns and dimensions.
+
+        Args:
+            labels: By where they stand, as `FileMapping` has them.
+            sheet: Name of the sheet, or of the file where it is none.
+        """
+        if not labels:
+            return self
+        columns = {**labels.get(COLUMNS, {}), **labels.get(f"{COLUMNS} of {sheet}", {})}
+        return replace(
+            self,
+            counts=tuple(replace(each, said=columns.get(each.header)) for each in self.counts),
+            dimensions=tuple(
+                replace(each, said=labels.get(f"{each.name} of {sheet}", labels.get(each.name)))
+                for each in self.dimensions
+            ),
+        )
+
     def column(self, header: str) -> int | None:
         """Place of the column with that header; None if there is none."""
         return self.headers.index(header) if header in self.headers else None
@@ -140,7 +185,12 @@ def cell_text(column: int) -> pl.Expr:
 
 
 #: A document with counts, the others beside it, and what the user says.
-Reader = Callable[[Document, Sequence[Document], FileMapping], CountSheet]
+Reader = Callable[[Document, Sequence[Document], FileMapping], tuple[CountSheet, ...]]
+
+
+def alone(read: Callable[[Document, Sequence[Document], FileMapping], CountSheet]) -> Reader:
+    """Return the reader of a format whose documents have one table each."""
+    return lambda document, beside, mapping: (read(document, beside, mapping),)
 
 
 @dataclass(frozen=True)

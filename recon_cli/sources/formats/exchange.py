@@ -18,6 +18,7 @@ from recon_cli.sources.formats.count_sheet import (
     CountSheet,
     DimensionColumns,
     Format,
+    alone,
     cell_text,
 )
 from recon_cli.sources.formats.header import HeadedSheet
@@ -303,6 +304,8 @@ def _by_place(given: object, key: str, size: int, label: str) -> Iterator[tuple[
         raise SourceError(f"{label}: expected `{key}` of each cell, found {_shown(given)}")
 
 
-SDMX_CSV: Final = Format("sdmx-csv", "SDMX-CSV", _is_sdmx_csv, _read_sdmx_csv)
-EUROSTAT_TSV: Final = Format("eurostat-tsv", "Eurostat TSV", _is_eurostat_tsv, _read_eurostat_tsv)
-JSON_STAT: Final = Format("json-stat", "JSON-stat", _is_json_stat, _read_json_stat)
+SDMX_CSV: Final = Format("sdmx-csv", "SDMX-CSV", _is_sdmx_csv, alone(_read_sdmx_csv))
+EUROSTAT_TSV: Final = Format(
+    "eurostat-tsv", "Eurostat TSV", _is_eurostat_tsv, alone(_read_eurostat_tsv)
+)
+JSON_STAT: Final = Format("json-stat", "JSON-stat", _is_json_stat, alone(_read_json_stat))

@@ -37,8 +37,12 @@ class FileMapping:
             away.
         columns_of: File name → ``columns`` of that file alone, where files share headers.
         dimensions: Header of a dimension column → how it is read.
+        labels: Of a sheet that is read by its numbers: what its labels count, by where they stand
+            (`columns`, `rows`, or the header of a dimension column): label → feature → values.
+        tables: Sheet, or file where it is none, → the table that its counts are of.
         thousands: What is between groups of three digits.
         unpublished: Texts in place of a count that is not published.
+        zeros: Texts that stand for nobody.
     """
 
     sheet: Sequence[str] = ()
@@ -52,18 +56,22 @@ class FileMapping:
     leave_out: Mapping[str, str] = field(default_factory=dict)
     columns_of: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     dimensions: Mapping[str, DimensionMapping] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = field(default_factory=dict)
     table: str | None = None
+    tables: Mapping[str, str] = field(default_factory=dict)
     thousands: str | None = None
     unpublished: Sequence[str] = ()
+    zeros: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         no_cells = {name: None for name in self.leave_out if name not in self.columns}
         object.__setattr__(self, "columns", {**self.columns, **no_cells})
 
     def of_file(self, name: str) -> FileMapping:
-        """What is said of one file."""
-        own = self.columns_of.get(name)
-        return self if own is None else replace(self, columns={**self.columns, **own})
+        """What is said of one file, or of one sheet."""
+        own = self.columns_of.get(name, {})
+        table = self.tables.get(name, self.table)
+        return replace(self, columns={**self.columns, **own}, table=table)
 
 
 NO_MAPPING = FileMapping()

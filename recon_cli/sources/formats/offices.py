@@ -8,7 +8,13 @@ from typing import Final
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import Document
-from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, DimensionColumns, Format
+from recon_cli.sources.formats.count_sheet import (
+    CountColumn,
+    CountSheet,
+    DimensionColumns,
+    Format,
+    alone,
+)
 from recon_cli.sources.formats.header import HeadedSheet, first_line_has
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.tabular import first_line
@@ -119,14 +125,16 @@ def _read_statcan(
     return table.roles(table.headers.index(_STATCAN_PLACE), counts, (label,))
 
 
-ONS_BULK: Final = Format("ons-bulk", "ONS bulk download", _is_ons_bulk, _read_ons_bulk)
+ONS_BULK: Final = Format("ons-bulk", "ONS bulk download", _is_ons_bulk, alone(_read_ons_bulk))
 ONS_FILTERED: Final = Format(
-    "ons-filtered", "ONS filtered table", _is_ons_filtered, _read_ons_filtered
+    "ons-filtered", "ONS filtered table", _is_ons_filtered, alone(_read_ons_filtered)
 )
-NOMIS: Final = Format("nomis", "Nomis API", first_line_has(_NOMIS_PLACE, _NOMIS_VALUE), _read_nomis)
+NOMIS: Final = Format(
+    "nomis", "Nomis API", first_line_has(_NOMIS_PLACE, _NOMIS_VALUE), alone(_read_nomis)
+)
 STATCAN: Final = Format(
     "statcan-profile",
     "Statistics Canada census profile",
     first_line_has(_STATCAN_PLACE, _STATCAN_LABEL),
-    _read_statcan,
+    alone(_read_statcan),
 )

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -94,6 +94,8 @@ class SheetReader:
     def left_out(self) -> Generator[LeftOut, None, None]:
         """The numbers that are not read: of columns without a cell, and of rows not chosen."""
         roles, mapping = self.roles, self.mapping
+        for each in roles.left_out:
+            yield replace(each, reason=mapping.leave_out.get(each.column, each.reason))
         used = self.ordinals if self.is_wide else [each.at for each in roles.counts]
         unused = {each.at: self._is_given(each.at) for each in roles.counts if each.at not in used}
         unused |= {at: _is_number(at) for at in self._passed_over()}
@@ -149,6 +151,7 @@ class SheetReader:
         """
         categories = self.dimensions()
         is_named = self.is_wide or len(self.roles.counts) > 1
+        origins = {each.at: each.column for each in self.roles.counts}
         for at, rows in self._by_column():
             words = [pl.lit(self.roles.headers[at])] if is_named else []
             words += [
@@ -158,7 +161,7 @@ class SheetReader:
             ]
             yield rows.select(
                 ROW,
-                pl.lit(at, pl.Int32).alias("column"),
+                pl.lit(origins[at], pl.Int32).alias("column"),
                 cell_text(at).fill_null("").alias("text"),
                 pl.col(_value(at)).alias("value"),
                 "geoid",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +14,7 @@ from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.sums import Support, find_sums
+from recon_cli.sources.read.sums import Support, find_sums, possible_whole
 
 #: A larger block of values by combinations is not looked at.
 _MOST_CELLS: Final = 8_000_000
@@ -26,6 +27,7 @@ class ValueSum:
     Attributes:
         dimension: The column of the dimension.
         count: The column of the numbers that show it.
+        is_said: Whether somebody says so, and no number shows it.
     """
 
     dimension: int
@@ -34,6 +36,12 @@ class ValueSum:
     parts: tuple[str, ...]
     support: Support
     is_rounded: bool = False
+    is_said: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether numbers show it, or somebody says so."""
+        return self.is_said or self.support.is_strong
 
 
 def value_sums(
@@ -69,6 +77,12 @@ def value_sums(
         block = _block(shape, codes, position, cells)
         exact = find_sums(block)
         rounded = [] if exact else find_sums(block, _units(numbers, shape[1]))
+        if not any(each.support.is_strong for each in (*exact, *rounded)):
+            whole = possible_whole(block, range(len(values)))
+            if whole is not None:
+                parts = tuple(value for value in values if value != values[whole])
+                told = Support(0, shape[1], 0, 0.0, 0.0)
+                found.append(ValueSum(key, count, values[whole], parts, told))
         found += [
             ValueSum(
                 key,
@@ -81,6 +95,42 @@ def value_sums(
             for each in (*exact, *rounded)
         ]
     return found
+
+
+def fitting_marks(
+    grid: Grid, region: Region, keys: Sequence[int], count: int, sums: Sequence[ValueSum]
+) -> tuple[dict[str, set[int]], set[str]]:
+    """The rows in which each text in place of a count can be nobody; and texts that cannot.
+
+    Args:
+        count: The column of numbers.
+        sums: Those of the values of ``keys``.
+    """
+    fits: dict[str, set[int]] = defaultdict(set)
+    breaks: set[str] = set()
+    body = region.body
+    values, texts = grid.values[body, count], grid.texts[body, count]
+    for each in sums:
+        if each.count != count or not each.support.is_strong or each.is_rounded:
+            continue
+        own = grid.texts[body, each.dimension]
+        beside = np.array([at for at in keys if at != each.dimension], dtype=np.intp)
+        others = grid.texts[np.ix_(body, beside)].astype(str)
+        lines: dict[tuple[str, ...], dict[str, int]] = {}
+        for i, (value, position) in enumerate(zip(own.tolist(), others.tolist(), strict=True)):
+            lines.setdefault(tuple(position), {})[str(value)] = i
+        for line in lines.values():
+            at = [line.get(value) for value in (each.total, *each.parts)]
+            rows = [i for i in at if i is not None]
+            marks = {str(texts[i]) for i in rows if np.isnan(values[i])}
+            if len(rows) < len(at) or len(marks) != 1 or not (mark := marks.pop()):
+                continue
+            whole, *parts = (0.0 if np.isnan(values[i]) else float(values[i]) for i in rows)
+            if whole == sum(parts):
+                fits[mark] |= {i for i in rows if np.isnan(values[i])}
+            else:
+                breaks.add(mark)
+    return fits, breaks
 
 
 def _ends(grid: Grid, region: Region, count: int) -> tuple[FloatArray, FloatArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -31,6 +32,7 @@ class Grid:
         merges: Ranges of cells that are one, by places in the file from 0.
         convention: How its numbers are printed.
         is_whole: Whether all rows of the sheet are here.
+        zeros: Texts that stand for nobody.
     """
 
     label: str
@@ -41,6 +43,7 @@ class Grid:
     convention: Convention
     alternatives: tuple[Convention, ...] = ()
     is_whole: bool = True
+    zeros: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, sheet: Sheet, most: int = MOST_CELLS) -> Grid:
@@ -90,6 +93,21 @@ class Grid:
         """The same cells with their numbers printed by another convention."""
         return replace(self, convention=convention)
 
+    def example(self, other: Convention) -> str:
+        """A text that is another number by another convention; empty if there is none."""
+        for text in self._parsed[1]:
+            one, two = self.convention.number(text), other.number(text)
+            if one is not None and two is not None and one.value != two.value:
+                return text
+        return ""
+
+    def with_zeros(self, texts: Iterable[str]) -> Grid:
+        """The same cells with some texts that stand for nobody."""
+        return replace(self, zeros=frozenset(texts))
+
+    def _number(self, text: str) -> Number | None:
+        return Number(0.0) if text in self.zeros else self.convention.number(text)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
@@ -105,12 +123,12 @@ class Grid:
     def _parsed(self) -> tuple[dict[str, Number | None], list[str], NDArray[np.intp]]:
         unique, inverse = np.unique(self.texts.astype(str), return_inverse=True)
         names = unique.tolist()
-        return {t: self.convention.number(t) for t in names}, names, inverse.reshape(self.shape)
+        return {t: self._number(t) for t in names}, names, inverse.reshape(self.shape)
 
     def number(self, text: str) -> Number | None:
         """The number that a text of this sheet is."""
         known = self._parsed[0]
-        return known[text] if text in known else self.convention.number(text)
+        return known[text] if text in known else self._number(text)
 
     @cached_property
     def values(self) -> FloatArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.regions import Region
 
@@ -39,3 +41,20 @@ def header_paths(grid: Grid, region: Region) -> dict[int, tuple[str, ...]]:
             if carried and (not paths[at] or paths[at][-1] != carried):
                 paths[at].append(carried)
     return {at: tuple(" ".join(word.split()) for word in words) for at, words in paths.items()}
+
+
+def nameless(grid: Grid, region: Region) -> list[int]:
+    """Return the columns of numbers without a word of their own, where most have one.
+
+    A header was lost there, or those beside it have slipped.
+    """
+    rows = list(region.header)
+    own = np.zeros(grid.shape[1], dtype=bool)
+    for row in rows:
+        own |= grid.filled[row]
+    for (top, left), (_, right) in grid.spans().items():
+        if top in rows:
+            own[left : right + 1] = True
+    numeric = region.numeric
+    found = numeric[~own[numeric]]
+    return found.tolist() if 2 * len(found) < len(numeric) else []

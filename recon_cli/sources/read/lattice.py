@@ -170,13 +170,15 @@ def _independent(sums: Sequence[Relation]) -> list[Relation]:
         below[line] = own.union(*deeper)
         return below[line]
 
+    def reach(line: int) -> frozenset[int]:
+        return descendants(line) | {line}
+
     def is_implied(each: Relation) -> bool:
         own = set(each.of)
         return any(
-            not own & set(other)
-            and len(other) < len(own)
-            and all(own & descendants(part) for part in other)
-            and own <= frozenset[int]().union(*map(descendants, other))
+            len(other) < len(own)
+            and all(own & reach(part) for part in other)
+            and own <= frozenset[int]().union(*map(reach, other))
             for other in parts[each.line]
             if other != frozenset(each.of)
         )

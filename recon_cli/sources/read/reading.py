@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -13,16 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
-from recon_cli.sources.read.crossed import ValueSum, value_sums
+from recon_cli.sources.formats.place import GEOIDS
+from recon_cli.sources.formats.vocabulary import interval
+from recon_cli.sources.read.crossed import ValueSum, fitting_marks, value_sums
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import header_paths
 from recon_cli.sources.read.lattice import Lattice
-from recon_cli.sources.read.places import Names
+from recon_cli.sources.read.names import Names
+from recon_cli.sources.read.numbers import ENGLISH, GERMAN
 from recon_cli.sources.read.regions import Region, Regions
-from recon_cli.sources.read.relations import Axis, Kind, Relations, intervals_of
-from recon_cli.sources.read.sums import possible_whole
+from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations, intervals_of
+from recon_cli.sources.read.row_labels import Path, filled_down, row_labels
+from recon_cli.sources.read.sums import Support, possible_whole, slips
 from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.tabular.sheet import Sheet
+
+#: Cells that a text has to be nobody in, in every sum, before it stands for nobody everywhere.
+_FEWEST_ZEROS: Final = 5
+#: The same of dashes, which offices print for nothing.
+_FEWEST_DASHES: Final = 2
+DASHES: Final = frozenset(("-", "\u2013", "\u2014", "\u2212"))
+_DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d")
 
 
 class Role(IntEnum):
@@ -54,7 +67,17 @@ class Choices:
         parent: Headers of the columns that say what a place is part of, the largest first.
         count: Headers of the columns of counts.
         statistic: Headers of columns of statistics.
+        are_kinds: Whether the rows are kinds of what is counted, of one place.
         leave_out: Header of a column that is not used → why.
+        total: Columns, or values of a dimension, that others add up to, though too little shows it.
+        apart: Headers of columns, or of a dimension, that exclude each other.
+        zeros: Texts that stand for nobody.
+        thousands: What is between groups of three digits.
+        where: Header → the values of that column whose rows are read.
+        dimension: Headers of the columns that a row of a long table is counted by.
+        codes_first: Whether places are called by their codes, where a column has both.
+        are_known: Whether a format says what places, dimensions and counts are.
+        is_whole: Whether all is said: nothing is proposed, and no number is added up.
     """
 
     header: tuple[int, ...] = ()
@@ -62,7 +85,17 @@ class Choices:
     parent: tuple[str, ...] = ()
     count: tuple[str, ...] = ()
     statistic: tuple[str, ...] = ()
+    are_kinds: bool | None = None
     leave_out: Mapping[str, str] = field(default_factory=dict)
+    total: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    zeros: tuple[str, ...] = ()
+    thousands: str | None = None
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    dimension: tuple[str, ...] = ()
+    codes_first: bool = False
+    are_known: bool = False
+    is_whole: bool = False
 
 
 NO_CHOICES: Final = Choices()
@@ -86,6 +119,7 @@ class TableReading:
     """One table of a sheet.
 
     Attributes:
+        grid: The cells, with labels in each row that they are for.
         headers: Column → its words, outermost first.
         names: The columns that name its rows.
         counts: Columns of counts.
@@ -93,8 +127,15 @@ class TableReading:
         left_out: Column → why it is not used.
         lattice: Features among the columns of counts.
         values: Of a long table the sums among the values of its dimensions.
+        rows: The words that name each row, outermost first.
+        are_kinds: Whether its rows are kinds of what is counted, of one place.
+        said_counts: Columns of which somebody says that they count some of the others' people.
+        said_totals: Columns that others are taken to add up to.
+        said_apart: Columns of which somebody says that they exclude each other.
+        not_chosen: Column → the rows that are not read for what stands in it.
     """
 
+    grid: Grid
     region: Region
     headers: Mapping[int, tuple[str, ...]]
     names: Names
@@ -107,28 +148,48 @@ class TableReading:
     values: tuple[ValueSum, ...]
     withheld: BoolArray
     questions: tuple[Question, ...]
+    rows: tuple[Path, ...]
+    are_kinds: bool
+    said_counts: tuple[int, ...] = ()
+    said_totals: tuple[int, ...] = ()
+    said_apart: tuple[int, ...] = ()
+    not_chosen: Mapping[int, NDArray[np.intp]] = field(default_factory=dict)
 
     def header(self, at: int) -> str:
         """The words of a column as they are named in keys and flags."""
-        return ": ".join(self.headers.get(at, ())) or f"column {at + 1}"
+        return column_names(self.headers)[at]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A sheet as it is read."""
+    """A sheet as it is read.
+
+    Attributes:
+        ambiguous: A number that may be of thousands or of parts, where no sum decides which.
+    """
 
     grid: Grid
     tables: tuple[TableReading, ...]
+    ambiguous: str = ""
 
     @classmethod
     def of(cls, sheet: Sheet, choices: Choices = NO_CHOICES) -> Reading:
         """Propose a reading by the numbers of a sheet, and by what is said of it."""
-        grid = Grid.of(sheet)
+        grid = Grid.of(sheet).with_zeros(choices.zeros)
+        if choices.thousands:
+            grid = grid.under(GERMAN if choices.thousands == "." else ENGLISH)
         first = _read(grid, choices)
+        if not choices.is_whole and not choices.zeros and (zeros := zero_marks(first.tables)):
+            grid = grid.with_zeros(zeros)
+            first = _read(grid, choices)
+        if choices.is_whole or choices.thousands:
+            return first
         for other in grid.alternatives:
             second = _read(grid.under(other), choices)
             if _weight(second) > _weight(first):
                 first = second
+            elif _weight(second) == _weight(first):
+                first = replace(first, ambiguous=grid.example(other))
         return first
 
     @cached_property
@@ -160,6 +221,65 @@ class Reading:
         return {role: int(found[role]) for role in Role if found[role]}
 
 
+def zero_marks(tables: Sequence[TableReading]) -> frozenset[str]:
+    """Return texts in place of counts that stand for nobody: every sum that they are in says so."""
+    fits: dict[str, set[tuple[int, int, int]]] = defaultdict(set)
+    breaks: set[str] = set()
+    for number, table in enumerate(tables):
+        grid = table.grid
+        body = table.region.body
+        if table.relations.base > 1:
+            continue
+        sums = [each for each in table.relations.found if each.is_sum and each.support.is_strong]
+        for each in sums:
+            lines = [each.line, *each.of]
+            where = np.array(lines, dtype=np.intp)
+            counts = np.array(table.counts, dtype=np.intp)
+            at = np.ix_(body, where) if each.axis is Axis.COLUMNS else np.ix_(where, counts)
+            texts, values = grid.texts[at], grid.values[at]
+            if each.axis is Axis.ROWS:
+                texts, values = texts.T, values.T
+            is_open = np.isnan(values)
+            for row in np.flatnonzero(is_open.any(axis=1)).tolist():
+                marks = {str(text) for text in texts[row][is_open[row]].tolist()}
+                if len(marks) > 1 or not (mark := marks.pop()):
+                    continue
+                own = np.where(is_open[row], 0.0, values[row])
+                if own[0] != own[1:].sum():
+                    breaks.add(mark)
+                    continue
+                places = np.argwhere(is_open[row]).ravel().tolist()
+                fits[mark] |= {(number, row, lines[place]) for place in places}
+        for count in {each.count for each in table.values if each.support.is_strong}:
+            told = fitting_marks(grid, table.region, table.names.keys, count, table.values)
+            for mark, rows in told[0].items():
+                fits[mark] |= {(number, row, count) for row in rows}
+            breaks |= told[1]
+    return frozenset(
+        mark
+        for mark, cells in fits.items()
+        if mark not in breaks
+        and len(cells) >= (_FEWEST_DASHES if mark in DASHES else _FEWEST_ZEROS)
+    )
+
+
+def column_names(headers: Mapping[int, Path]) -> dict[int, str]:
+    """Column → how keys and flags call it: its words, with its number where others have them too.
+
+    Example:
+        >>> column_names({0: ("Sex", "Girls"), 1: ("%",), 2: ("%",), 3: ()})
+        {0: 'Sex: Girls', 1: '% (column 2)', 2: '% (column 3)', 3: 'column 4'}
+    """
+    joined = {at: ": ".join(path) for at, path in headers.items()}
+    often = Counter(joined.values())
+    return {
+        at: f"column {at + 1}"
+        if not name
+        else (name if often[name] == 1 else f"{name} (column {at + 1})")
+        for at, name in joined.items()
+    }
+
+
 def _weight(reading: Reading) -> float:
     """How much the sums of a reading tell."""
     across = sum(e.support.bits for t in reading.tables for e in t.relations.found if e.is_sum)
@@ -168,7 +288,12 @@ def _weight(reading: Reading) -> float:
 
 def _read(grid: Grid, choices: Choices) -> Reading:
     regions = Regions.of(grid, choices.header)
-    return Reading(grid, tuple(_Draft(grid, region, choices).table() for region in regions.tables))
+    return Reading(
+        grid,
+        tuple(
+            _Draft(filled_down(grid, region), region, choices).table() for region in regions.tables
+        ),
+    )
 
 
 def _fill_roles(roles: NDArray[np.uint8], grid: Grid, table: TableReading) -> None:
@@ -230,23 +355,69 @@ class _Draft:
 
     def __init__(self, grid: Grid, region: Region, choices: Choices) -> None:
         self.grid = grid
-        self.region = region
         self.choices = choices
+        self.region = region
         self.headers = header_paths(grid, region)
+        self.columns = column_names(self.headers)
         self.questions: list[Question] = []
+        self.told: list[Relation] = []
+        self.not_chosen: dict[int, NDArray[np.intp]] = {}
+        for header, values in choices.where.items():
+            for at in self._said((header,)):
+                body = self.region.body
+                is_chosen = np.isin(self.grid.texts[body, at].astype(str), list(values))
+                self.not_chosen[at] = body[~is_chosen]
+                self.region = replace(self.region, body=body[is_chosen])
 
     def _said(self, words: Sequence[str]) -> tuple[int, ...]:
         """Columns whose header, or its last word, is one of some."""
-        found = []
-        for at, path in self.headers.items():
-            if path and (": ".join(path) in words or path[-1] in words):
-                found.append(at)
-        return tuple(found)
+        exact = [at for at in self.headers if self.columns[at] in words]
+        if exact:
+            return tuple(exact)
+        return tuple(
+            at for at, path in self.headers.items() if {": ".join(path), *path[-1:]} & {*words}
+        )
 
     def _header(self, at: int) -> str:
-        return ": ".join(self.headers[at]) or f"column {at + 1}"
+        return self.columns[at]
 
     def table(self) -> TableReading:
+        return self._settled() if self.choices.is_whole else self._proposed()
+
+    def _settled(self) -> TableReading:
+        """The table as it is said to be."""
+        names = self._names()
+        said = set(self._said(self.choices.count))
+        numeric = [int(at) for at in self.region.numeric]
+        counts = tuple(at for at in numeric if at in said)
+        left_out = {
+            at: reason
+            for header, reason in self.choices.leave_out.items()
+            for at in self._said((header,))
+        }
+        others = tuple(
+            at for at in numeric if at not in said and at not in left_out and at not in names.keys
+        )
+        return TableReading(
+            self.grid,
+            self.region,
+            self.headers,
+            names,
+            Relations((), {}, {}, 1, frozenset()),
+            counts,
+            others,
+            left_out,
+            Lattice((), ()),
+            self._place(names),
+            (),
+            self._withheld(names),
+            (),
+            tuple(row_labels(self.grid, self.region, names.chain)),
+            bool(self.choices.are_kinds),
+            not_chosen=self.not_chosen,
+        )
+
+    def _proposed(self) -> TableReading:
         names = self._names()
         withheld = self._withheld(names)
         keys = {*names.keys, *names.twins, *names.constants}
@@ -256,7 +427,8 @@ class _Draft:
             for header, reason in self.choices.leave_out.items()
             for at in self._said((header,))
         }
-        used = np.array([at for at in numeric if at not in left_out], dtype=np.intp)
+        # What is left out is no count, and may still tell what others are: percentages.
+        used = np.array(numeric, dtype=np.intp)
         inner = Region(
             self.region.header, self.region.body, self.region.headings, used, self.region.stub
         )
@@ -266,13 +438,19 @@ class _Draft:
             values = self._values(inner, names, relations, withheld)
             counts, statistics = self._long_counts(relations, values)
         else:
-            relations = Relations.of(self.grid, inner, withheld)
+            key = names.keys[-1] if names.keys else None
+            relations = Relations.of(self.grid, inner, withheld, key=key)
+            relations = self._with_parallels(inner, relations, withheld)
             counts, statistics = self._wide_counts(relations)
+            relations = replace(relations, found=(*relations.found, *self.told))
+        counts = tuple(at for at in counts if at not in left_out)
+        statistics = tuple(at for at in statistics if at not in left_out)
         lattice = Lattice.of(
             [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong], self.headers
         )
         place = self._place(names)
         return TableReading(
+            self.grid,
             self.region,
             self.headers,
             names,
@@ -285,14 +463,79 @@ class _Draft:
             values,
             withheld,
             tuple(self.questions),
+            tuple(row_labels(self.grid, self.region, names.chain)),
+            not names.is_long and self._are_kinds(names, relations),
+            () if self.choices.are_known else self._said(self.choices.count),
+            tuple(e.line for e in relations.sums(Axis.COLUMNS) if self._is_taken(e)),
+            self._said(self.choices.apart),
+            self.not_chosen,
         )
+
+    def _are_kinds(self, names: Names, relations: Relations) -> bool:
+        """Whether the rows of a wide table are kinds of what is counted, of one place."""
+        if self.choices.are_kinds is not None or self.choices.place is not None:
+            return bool(self.choices.are_kinds)
+        key = names.keys[-1] if names.keys else None
+        words = " ".join(self.headers.get(key, ())) if key is not None else ""
+        last = words.split()[-1] if words else ""
+        if says(last, Sense.KIND):
+            return True
+        if says(words, Sense.PLACE) or names.parents:
+            return False
+        wholes = Counter(each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong)
+        return any(times > 1 for times in wholes.values()) or says(words, Sense.KIND)
 
     def _names(self) -> Names:
         names = Names.of(self.grid, self.region)
+        if self.choices.is_whole or self.choices.are_known:
+            names = self._said_names(names)
         if self.choices.count:
             said = set(self._said(self.choices.count))
             names = replace(names, keys=tuple(at for at in names.keys if at not in said))
-        return self._parents(names)
+        names = self._of_one_place(self._parents(names))
+        return self._by_codes(names) if self.choices.codes_first else names
+
+    def _are_codes(self, at: int) -> bool:
+        """Whether a column has letters and digits alone, with a digit in each."""
+        texts = self.grid.texts[self.region.body, at].astype(str)
+        return all(text.isalnum() and any(map(str.isdigit, text)) for text in set(texts.tolist()))
+
+    def _by_codes(self, names: Names) -> Names:
+        """The names of rows with codes of places in place of what people call them."""
+        said = set(self._said((self.choices.place,))) if self.choices.place else set()
+        for code, key in names.twins.items():
+            is_better = self._are_codes(code) and not self._are_codes(key)
+            if key in names.keys and key not in said and is_better:
+                keys = tuple(code if at == key else at for at in names.keys)
+                twins = {at: code if to == key else to for at, to in names.twins.items()}
+                twins = {**{at: to for at, to in twins.items() if at != code}, key: code}
+                parents = {code if at == key else at: to for at, to in names.parents.items()}
+                return replace(names, keys=keys, twins=twins, parents=parents)
+        return names
+
+    def _of_one_place(self, names: Names) -> Names:
+        """The names of rows that are all of one place, which a column says."""
+        said = set(self._said((self.choices.place,))) if self.choices.place else set()
+        able = [
+            at
+            for at in names.constants
+            if at in said
+            or (not said and says(self._header(at), Sense.PLACE))
+            or (not said and self._header(at).casefold() in GEOIDS)
+        ]
+        is_told = any(says(self._header(at), Sense.PLACE) for at in names.keys)
+        if len(able) != 1 or able[0] in names.keys or (is_told and not said):
+            return names
+        constants = tuple(at for at in names.constants if at != able[0])
+        return replace(names, keys=(able[0], *names.keys), constants=constants, is_long=True)
+
+    def _said_names(self, names: Names) -> Names:
+        """The names of rows as they are said: the place, and the dimensions of a long table."""
+        place = self._said((self.choices.place,)) if self.choices.place else names.keys[-1:]
+        dimensions = self._said(self.choices.dimension)
+        keys = (*place, *(at for at in dimensions if at not in place))
+        parents = names.parents if self.choices.place is None else {}
+        return replace(names, keys=keys, parents=parents, is_long=bool(dimensions))
 
     def _parents(self, names: Names) -> Names:
         """The names with the parents that are said, the largest first."""
@@ -329,8 +572,10 @@ class _Draft:
         if not names.is_long:
             return names.keys[-1]
         by_word = [at for at in names.keys if says(self._header(at), Sense.PLACE)]
-        if len(by_word) == 1:
-            return by_word[0]
+        coded = [at for at in names.keys if self._header(at).casefold() in GEOIDS]
+        for able in (by_word, coded):
+            if len(able) == 1:
+                return able[0]
         sizes = {at: len(set(self.grid.texts[self.region.body, at].tolist())) for at in names.keys}
         able = by_word or list(names.keys)
         chosen = max(able, key=lambda at: (sizes[at], -at))
@@ -345,32 +590,147 @@ class _Draft:
 
     # --- wide -------------------------------------------------------------------------------
 
+    def _with_parallels(
+        self, region: Region, relations: Relations, withheld: BoolArray
+    ) -> Relations:
+        """The relations with sums of columns that read as others do, of which too little is shown.
+
+        Such a column is as far from its parts, and its header differs from theirs in the same
+        words, as where numbers show the sum.
+        """
+        found = list(relations.found)
+        told = {(each.line, each.of) for each in found}
+        strong = [e for e in relations.sums(Axis.COLUMNS) if e.support.is_strong]
+        columns = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
+        for each in strong:
+            for total in columns:
+                parts = tuple(at + total - each.line for at in each.of)
+                if (total, parts) in told or not {*parts} <= {*columns}:
+                    continue
+                if any(
+                    self._beside(at, total) != self._beside(other, each.line)
+                    for at, other in zip(parts, each.of, strict=True)
+                ):
+                    continue
+                support = relations.support(self.grid, region, withheld, total, parts)
+                if support.shown > 1 and not support.broken:
+                    told.add((total, parts))
+                    found.append(replace(each, line=total, of=parts, support=support))
+        related = {
+            at
+            for each in found
+            if each.is_sum and each.axis is Axis.COLUMNS
+            for at in (each.line, *each.of)
+        }
+        kinds = {
+            at: Kind.COUNT if kind is Kind.UNRELATED and at in related else kind
+            for at, kind in relations.columns.items()
+        }
+        return replace(relations, found=tuple(found), columns=kinds)
+
+    def _beside(self, part: int, total: int) -> tuple[str, ...]:
+        """The words of a column's header that another's does not have."""
+        return tuple(word for word in self.headers[part] if word not in self.headers[total])
+
     def _wide_counts(self, relations: Relations) -> tuple[tuple[int, ...], tuple[int, ...]]:
         said = set(self._said(self.choices.count))
         other = set(self._said(self.choices.statistic))
+        if self.choices.are_known:
+            other |= {at for at in relations.columns if at not in said}
         counts: list[int] = []
         statistics: list[int] = []
         has_counts = any(kind is Kind.COUNT for kind in relations.columns.values())
-        unrelated = [at for at, kind in relations.columns.items() if kind is Kind.UNRELATED]
+        unrelated = [
+            at
+            for at, kind in relations.columns.items()
+            if kind is Kind.UNRELATED and not self._is_left_out(at)
+        ]
         for at, kind in relations.columns.items():
             is_count = at in said or (kind is not Kind.STATISTIC and at not in other)
             (counts if is_count else statistics).append(at)
         rows = relations.sums(Axis.ROWS)
-        open_ = [at for at in unrelated if at not in said | other]
+        other_said = {*self._said(self.choices.apart)}
+        open_ = [at for at in unrelated if at not in said | other | other_said]
+        slipped = self._ask_slips(counts) if open_ and relations.base == 1 else set()
+        open_ = [at for at in open_ if at not in slipped]
+        open_ = [at for at in open_ if not says(" ".join(self.headers[at]), Sense.OF_WHICH)]
+        is_classed = not has_counts and self._are_apart(open_)
         for run in _runs(open_, [int(at) for at in relations.columns]):
-            if not self._ask_possible(run, counts) and (has_counts or not rows):
+            is_told = is_classed or self._ask_possible(run, counts)
+            if not is_told and (has_counts or not rows):
                 self._ask_unrelated(run)
         for each in relations.found:
-            if each.is_sum and each.axis is Axis.COLUMNS and not each.support.is_strong:
+            if each.is_sum and each.axis is Axis.COLUMNS and not self._holds(each):
                 parts = " + ".join(repr(self._header(at)) for at in each.of)
                 self.questions.append(
                     Question(
                         f"{self._header(each.line)!r} = {parts} in {each.support.shown} row, "
                         f"{each.support.open} leave it open: is it so?",
-                        {"yes": "--yes"},
+                        {
+                            "yes": f"--total {self._header(each.line)!r}",
+                            "no": f"--apart {self._header(each.line)!r}",
+                        },
                     )
                 )
         return tuple(counts), tuple(statistics)
+
+    def _holds(self, each: Relation) -> bool:
+        """Whether a sum of columns is shown, or said; one row is enough where words say so, too."""
+        said = self._said((*self.choices.total, *self.choices.apart))
+        words = " ".join(self.headers[each.line])
+        return each.support.is_strong or each.line in said or says(words, Sense.TOTAL)
+
+    def _is_taken(self, each: Relation) -> bool:
+        """Whether a sum that is not strong is taken for one all the same."""
+        return self._holds(each) and each.line not in self._said(self.choices.apart)
+
+    def _is_left_out(self, at: int) -> bool:
+        return at in self._said(tuple(self.choices.leave_out))
+
+    def _are_apart(self, columns: Sequence[int]) -> bool:
+        """Whether headers are of kinds that exclude each other by what they say.
+
+        So are dates, ages, and every combination of the words of two groups.
+        """
+        if len(columns) < 2:
+            return False
+        labels = [" ".join(self.headers[at]) for at in columns]
+        if all(map(interval, labels)) or all(map(_DATE.fullmatch, labels)):
+            return len(set(labels)) == len(labels)
+        parts = [re.split(r",\s|\s-\s|:\s", ": ".join(self.headers[at])) for at in columns]
+        if len({len(own) for own in parts}) > 1 or len(parts[0]) != 2:
+            return False
+        sets = [list(dict.fromkeys(own[i] for own in parts)) for i in (0, 1)]
+        full = {(one, other) for one in sets[0] for other in sets[1]}
+        return min(map(len, sets)) > 1 and {tuple(own) for own in parts} == full
+
+    def _ask_slips(self, counts: Sequence[int]) -> set[int]:
+        """Ask about sums that a row or two break; return their columns."""
+        inner = replace(self.region, numeric=np.array(list(counts), dtype=np.intp))
+        block = intervals_of(self.grid, inner).transposed
+        found: set[int] = set()
+        for each in slips(block):
+            total, parts = counts[each.total], [counts[i] for i in each.parts]
+            found |= {total, *parts}
+            if total in self._said(self.choices.total):
+                support = Support(each.shown, 0, len(each.broken), 0.0, 0.0)
+                self.told.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
+                continue
+            row = int(self.region.body[each.broken[0]])
+            shown = " + ".join(repr(self._header(at)) for at in parts)
+            numbers = " + ".join(str(self.grid.texts[row, at]) for at in parts)
+            self.questions.append(
+                Question(
+                    f"row {self.grid.rows[row]}: {self._header(total)!r} is "
+                    f"{self.grid.texts[row, total]}, and {shown} are {numbers}; they add up in "
+                    f"{each.shown} other rows: mend the file, or take it as it is",
+                    {
+                        "as it is": f"--total {self._header(total)!r}",
+                        "leave it out": f"--leave-out {self._header(total)!r}",
+                    },
+                )
+            )
+        return found
 
     def _ask_possible(self, run: Sequence[int], counts: Sequence[int]) -> bool:
         """Ask whether columns side by side add up to a total that nothing forbids."""
@@ -387,12 +747,21 @@ class _Draft:
         if whole is None:
             return False
         parts = [at for at in run if at != counts[whole]]
+        if set(run) <= set(self._said(self.choices.apart)):
+            return True
+        if counts[whole] in self._said(self.choices.total):
+            told = Support(0, len(self.region.body), 0, 0.0, 0.0)
+            self.told.append(Relation(Axis.COLUMNS, counts[whole], tuple(parts), told))
+            return True
         shown = " + ".join(repr(self._header(at)) for at in parts)
         self.questions.append(
             Question(
                 f"{self._header(counts[whole])!r} may be {shown}: too few rows show it, none "
                 f"of {len(self.region.body)} forbids it; is it so?",
-                {"yes": f"--total {self._header(counts[whole])!r}", "no": "--no-total"},
+                {
+                    "yes": f"--total {self._header(counts[whole])!r}",
+                    "no": " ".join(f"--apart {self._header(at)!r}" for at in run),
+                },
             )
         )
         return True
@@ -419,30 +788,51 @@ class _Draft:
     # --- long -------------------------------------------------------------------------------
 
     def _of_rows(self, region: Region) -> Relations:
-        """Kinds of the columns of a long table: ratios among them, no sums."""
-        found = Relations.of(self.grid, region, with_sums=False)
-        return Relations(
-            tuple(each for each in found.found if not each.is_sum),
-            found.columns,
-            dict.fromkeys(found.rows, Kind.COUNT),
-            found.base,
-            found.codes,
-        )
+        """Relations among the columns of a long table; its rows are looked at by dimension."""
+        found = Relations.of(self.grid, region, with_rows=False)
+        return replace(found, rows=dict.fromkeys(found.rows, Kind.COUNT))
 
     def _values(
         self, region: Region, names: Names, relations: Relations, withheld: BoolArray
     ) -> tuple[ValueSum, ...]:
         whole = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
-        return tuple(
+        found = [
             each for at in whole for each in value_sums(self.grid, region, names.keys, at, withheld)
+        ]
+        return tuple(self._as_said(each) for each in found)
+
+    def _as_said(self, each: ValueSum) -> ValueSum:
+        """A sum of values as it is said to be, where no number shows it; else it is asked."""
+        is_apart = self._header(each.dimension) in self.choices.apart
+        if each.support.shown or is_apart or each.total in self.choices.total:
+            return replace(each, is_said=each.total in self.choices.total)
+        parts = " + ".join(map(repr, each.parts[:4])) + " + …" * (len(each.parts) > 4)
+        self.questions.append(
+            Question(
+                f"{self._header(each.dimension)}: {each.total!r} may be {parts}: no row shows it, "
+                "none forbids it; is it so?",
+                {
+                    "yes": f"--total {each.total!r}",
+                    "no": f"--apart {self._header(each.dimension)!r}",
+                },
+            )
         )
+        return each
 
     def _long_counts(
         self, relations: Relations, values: Sequence[ValueSum]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The column of counts: the one whose numbers add up; two of them are asked about."""
-        whole = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
+        whole = [
+            at
+            for at, kind in relations.columns.items()
+            if kind is not Kind.STATISTIC and not self._is_left_out(at)
+        ]
         said = self._said(self.choices.count)
+        across = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
+        joined = {at for each in across for at in (each.line, *each.of)}
+        if joined and (self.choices.are_known or not said):
+            return self._wide_counts(relations)
         adding = [at for at in whole if any(e.count == at for e in values)]
         counts = said or tuple((adding or whole)[:1])
         if len(whole) > 1 and not said:

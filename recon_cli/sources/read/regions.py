@@ -110,15 +110,23 @@ class _Finder:
         found: BoolArray = np.asarray(numbers.any(axis=1))
         full = (numbers | marks).sum(axis=1)
         first = int(np.argmax(found)) if found.any() else 0
-        found |= (np.arange(len(found)) > first) & marks.any(axis=1) & (2 * full >= len(columns))
+        rows = np.arange(len(found))
+        found |= (rows > first) & marks.any(axis=1) & (2 * full >= len(columns))
+        for row in range(first - 1, 0, -1):
+            if not self._is_like(row, first, columns):
+                break
+            found[row] = True
+        self._fill_between(found, columns)
         if said:
             found[: max(said) + 1] = False
-            return found
         kept = found.copy()
         for row in np.flatnonzero(found)[:40].tolist():
-            if not self._counts_up(row, columns) or not found[row + 1 :].any():
+            is_header = self._counts_up(row, columns) or self._has_words(row, columns)
+            if not is_header or not found[row + 1 :].any():
                 break
             kept[row] = False
+        if said:
+            return kept
         if not kept.any():
             return found
         wide = full >= 2
@@ -127,13 +135,47 @@ class _Finder:
             kept &= ~alone | (np.arange(len(found)) >= int(np.argmax(kept & wide)))
         return kept
 
+    def _fill_between(self, found: BoolArray, columns: NDArray[np.intp]) -> None:
+        """Add rows of words in place of numbers, which are filled as the rows of numbers are."""
+        if found.sum() < 2:
+            return
+        filled = self.grid.filled
+        beside = np.setdiff1d(np.arange(self.grid.shape[1]), columns)
+        rows = np.flatnonzero(found)
+        patterns, times = np.unique(filled[np.ix_(rows, beside)], axis=0, return_counts=True)
+        usual = patterns[int(times.argmax())]
+        if not usual.any():
+            return
+        words = filled[:, columns] & ~self.grid.is_number[:, columns] & ~self.marks[:, columns]
+        few = words.sum(axis=1) <= max(1, len(columns) // 2)
+        full = 2 * filled[:, columns].sum(axis=1) >= np.median(filled[np.ix_(rows, columns)].sum(1))
+        alike = (filled[:, beside] == usual).all(axis=1) & full & few
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        found[first : last + 1] |= alike[first : last + 1]
+
+    def _is_like(self, row: int, first: int, columns: NDArray[np.intp]) -> bool:
+        """Whether a row above the first number has marks in place of all of its own."""
+        beside = np.setdiff1d(np.arange(self.grid.shape[1]), columns)
+        filled = self.grid.filled
+        has_words = bool(filled[row, beside].any())
+        return (
+            has_words
+            and bool((filled[row, beside] == filled[first, beside]).all())
+            and bool(self.marks[row, columns[filled[row, columns]]].all())
+            and bool(filled[row, columns].any())
+        )
+
     def _counts_up(self, row: int, columns: NDArray[np.intp]) -> bool:
         """Whether the numbers of a row are those of a header: years, or ages one by one."""
         at = columns[self.grid.is_number[row, columns]]
+        if len(at) == 1:
+            return self._heads_alone(row, int(at[0]))
         if len(at) < 2 or self.marks[row, columns].sum() > len(at):
             return False
         numbers = [self.grid.number(str(self.grid.texts[row, j])) for j in at.tolist()]
         told = [number for number in numbers if number is not None]
+        if all(number.value == j + 1 for number, j in zip(told, at.tolist(), strict=True)):
+            return True  # columns numbered from the left
         if all(map(is_year, told)):
             below = [
                 ENGLISH.number(str(self.grid.texts[i, at[0]]))
@@ -145,6 +187,33 @@ class _Finder:
         distinct = list(dict.fromkeys(values))
         steps = {two - one for one, two in itertools.pairwise(distinct)}
         return steps == {1.0} and len(distinct) > 2
+
+    def _has_words(self, row: int, columns: NDArray[np.intp]) -> bool:
+        """Whether words stand over several columns of numbers, that stand nowhere below."""
+        words = [
+            j
+            for j in columns.tolist()
+            if self.grid.filled[row, j]
+            and not self.grid.is_number[row, j]
+            and not self.marks[row, j]
+        ]
+        return len(words) > 1 and not any(
+            (self.grid.texts[row + 1 :, j] == self.grid.texts[row, j]).any() for j in words
+        )
+
+    def _heads_alone(self, row: int, at: int) -> bool:
+        """Whether a row has one number, a year, beside words that stand nowhere below."""
+        number = self.grid.number(str(self.grid.texts[row, at]))
+        if number is None or not is_year(number):
+            return False
+        below = self.grid.values[row + 1 :, at]
+        told = below[~np.isnan(below)]
+        if not len(told) or ((told >= 1600) & (told < 2100)).all():
+            return False
+        words = [j for j in np.flatnonzero(self.grid.filled[row]).tolist() if j != at]
+        return bool(words) and not any(
+            (self.grid.texts[row + 1 :, j] == self.grid.texts[row, j]).any() for j in words
+        )
 
     def _stretches(self, data: BoolArray, columns: NDArray[np.intp]) -> list[tuple[int, int]]:
         """First and last row of each table: words over several columns begin a new one."""
@@ -188,17 +257,28 @@ class _Finder:
         numeric = np.union1d(numeric, np.flatnonzero(withheld)).astype(np.intp)
         if not len(numeric):
             return None
+        texts = self.grid.filled[body]
+        words = [
+            at for at in np.flatnonzero(texts.any(axis=0)).tolist() if at not in numeric.tolist()
+        ]
         numeric = np.array(
-            [at for at in numeric.tolist() if not self._is_code(body, at, numeric)], dtype=np.intp
+            [
+                at
+                for at in numeric.tolist()
+                if not self._is_code(body, at, numeric)
+                and not self._names_rows(body, at, words, numeric)
+            ],
+            dtype=np.intp,
         )
         if not len(numeric):
             return None
-        texts = self.grid.filled[body]
         stub = np.flatnonzero(texts.any(axis=0) & ~np.isin(np.arange(texts.shape[1]), numeric))
         headings = [
             row for row in range(first, last + 1) if not data[row] and self.grid.filled[row].any()
         ]
         header = list(said) or self._header(first, data, numeric)
+        if not header and len(body) < 3:
+            return None  # a list of contents, a date
         lead = (
             [row for row in range(max(header) + 1, first) if self.grid.filled[row].any()]
             if header
@@ -212,11 +292,34 @@ class _Finder:
         if any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts):
             return True
         numbers = [n for text in texts if (n := self.grid.number(text)) is not None]
+        if numbers and len(set(texts)) == 1 < len(texts) and all(map(is_year, numbers)):
+            return True
         return (
             at == numeric[0]
             and len(numeric) > 1
             and len(numbers) * 2 > len(texts)
             and all(map(is_year, numbers))
+        )
+
+    def _names_rows(
+        self, body: NDArray[np.intp], at: int, words: Sequence[int], numeric: NDArray[np.intp]
+    ) -> bool:
+        """Whether whole numbers are codes: they stand before the words that name the rows."""
+        own = self.grid.values[body, at]
+        told = own[~np.isnan(own)]
+        if not len(told) or (told != np.floor(told)).any() or not numeric[-1] > at:
+            return False
+        behind = [each for each in words if at < each < int(numeric[-1])]
+        if not behind:
+            return False
+        if not any(each < at for each in words):
+            return True
+        texts = self.grid.texts[body]
+        is_alone = len(np.unique(own)) == len(body)
+        return any(
+            2 * len(set(texts[:, each].tolist())) >= len(body)
+            or (is_alone and np.median([len(str(text)) for text in texts[:, each]]) > 3)
+            for each in behind
         )
 
     def _header(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -17,10 +18,10 @@ from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.ratios import find_ratios
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.sums import Sum, Support, find_sums
+from recon_cli.sources.read.sums import Sum, Support, find_sums, support_of
 
 #: A column with a larger share of numbers that are not whole has statistics.
-_FRACTIONAL: Final = 0.1
+_FRACTIONAL: Final = 1 / 3
 #: Distinct negative numbers that may be codes for what is withheld.
 _MOST_CODES: Final = 3
 #: Multiples of a base in fewer numbers may be chance.
@@ -94,23 +95,57 @@ class Relations:
         region: Region,
         withheld: BoolArray | None = None,
         *,
-        with_sums: bool = True,
+        with_rows: bool = True,
+        key: int | None = None,
     ) -> Relations:
         """Find the relations of a table.
 
         Args:
             withheld: (rows × columns of the grid) Numbers that a flag beside them takes back.
-            with_sums: Whether sums are looked for; of a long table `crossed.value_sums` does it.
+            with_rows: Whether sums of rows are looked for; not in a long table.
+            key: The column that names the rows: those of one indent may add up by themselves.
         """
-        return _Table(grid, region, withheld).relations(with_sums=with_sums)
+        depths = None if key is None else grid.indents[region.body, key]
+        return _Table(grid, region, withheld).relations(depths, with_rows=with_rows)
 
     def sums(self, axis: Axis) -> list[Relation]:
         """The sums among the columns, or the rows."""
         return [each for each in self.found if each.axis is axis and each.is_sum]
 
+    def support(
+        self,
+        grid: Grid,
+        region: Region,
+        withheld: BoolArray,
+        total: int,
+        parts: Sequence[int],
+    ) -> Support:
+        """How far the rows bear a sum of columns out, which others alike bear out, too."""
+        lines = np.array([total, *parts], dtype=np.intp)
+        inner = Region(region.header, region.body, region.headings, lines, region.stub)
+        block = _Table(grid, inner, withheld).block.transposed
+        units = np.full(block.low.shape[1], float(2 * (self.base - 1)) if self.base > 1 else 0.0)
+        return support_of(block, units)
+
     def ratios(self, axis: Axis) -> list[Relation]:
         """The ratios among the columns, or the rows."""
         return [each for each in self.found if each.axis is axis and not each.is_sum]
+
+
+def _has_more(sums: Sequence[Sum], others: Sequence[Sum]) -> bool:
+    """Whether strong sums are among some of totals that others do not tell, or of fewer parts."""
+    told: dict[int, list[Sum]] = {}
+    for each in others:
+        if each.support.is_strong:
+            told.setdefault(each.total, []).append(each)
+    for each in sums:
+        same = told.get(each.total, [])
+        rivals = [other for other in same if set(other.parts) & set(each.parts)]
+        if each.support.is_strong and (
+            not same or any(len(each.parts) < len(other.parts) for other in rivals)
+        ):
+            return True
+    return False
 
 
 def intervals_of(grid: Grid, region: Region) -> Intervals:
@@ -134,10 +169,12 @@ class _Table:
         decimals = self.grid.decimals[self.at]
         whole = ~((decimals > 0).any(axis=0))
         found = np.unique(self.numbers[:, whole][self.numbers[:, whole] < 0])
-        if not 0 < len(found) <= _MOST_CODES:
+        told = self.numbers[:, whole]
+        often = [int((told == each).sum()) for each in found.tolist()]
+        if not 0 < len(found) <= _MOST_CODES or min(often) < 2:
             return frozenset()
-        told = ~np.isnan(self.numbers)
-        has_others = ((self.numbers >= 0) & told).sum(axis=0) > 0
+        is_told = ~np.isnan(self.numbers)
+        has_others = ((self.numbers >= 0) & is_told).sum(axis=0) > 0
         inside = np.isin(self.numbers, found).any(axis=0)
         return frozenset(found.tolist()) if has_others[inside].all() else frozenset()
 
@@ -187,16 +224,28 @@ class _Table:
             return np.zeros(len(rows), dtype=bool), np.ones(len(columns), dtype=bool)
         return rows, columns
 
+    def _is_hundred(self, column: int) -> bool:
+        """Whether all numbers of a column are 100, and there are several."""
+        own = self.numbers[:, column][self.known[:, column]]
+        return len(own) > 1 and bool((own == 100).all())
+
     def _base(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> int:
         """The number of which all counts are multiples."""
-        at = np.ix_(rows, columns)
-        numbers = self.numbers[at][self.known[at]]
-        numbers = numbers[(numbers > 0) & (numbers == np.floor(numbers))]
-        if len(numbers) < _FEWEST_MULTIPLES:
+        divisors: list[int] = []
+        told = 0
+        for column in columns.tolist():
+            numbers = self.numbers[rows, column][self.known[rows, column]]
+            numbers = numbers[(numbers > 0) & (numbers == np.floor(numbers))]
+            if len(numbers):
+                divisors.append(int(np.gcd.reduce(numbers.astype(np.int64))))
+                told += len(numbers)
+        # A column that is no count, and not rounded, says nothing of the others.
+        rounded = [each for each in divisors if each > 1]
+        if told < _FEWEST_MULTIPLES or 2 * len(rounded) <= len(divisors):
             return 1
-        return int(np.gcd.reduce(numbers.astype(np.int64)))
+        return math.gcd(*rounded)
 
-    def relations(self, *, with_sums: bool) -> Relations:
+    def relations(self, depths: NDArray[np.int64] | None, *, with_rows: bool) -> Relations:
         statistic_rows, statistic_columns = self._kinds()
         is_counted = not statistic_columns.all()
         columns = (
@@ -211,18 +260,23 @@ class _Table:
             whole = self._percentages(columns, rows)
             found += [*ratios, *whole]
             taken = {each.line for each in whole if each.support.is_strong}
+            if any(each.per == 100.0 for each in found):  # the hundred per cent beside them
+                taken |= {
+                    int(self.region.numeric[j]) for j in columns.tolist() if self._is_hundred(j)
+                }
             shares = np.array(
                 [j for j in columns.tolist() if int(self.region.numeric[j]) in taken], dtype=np.intp
             )
             columns = np.setdiff1d(columns, shares)
-        across = self._sums(columns, rows, Axis.COLUMNS, base) if with_sums else []
+        across = self._sums(columns, rows, Axis.COLUMNS, base)
         core = {place for each in across for place in (each.line, *each.of)}
         inner = np.array(
             [j for j in columns.tolist() if int(self.region.numeric[j]) in core], dtype=np.intp
         )
         down: list[Relation] = []
-        if with_sums:
+        if with_rows:
             down = self._down(inner if len(inner) else columns, columns, rows, base)
+            down += self._by_depth(inner if len(inner) else columns, rows, base, depths, down)
         found += [*across, *down]
         kinds = self._column_kinds(statistic_columns, shares, found, is_counted=is_counted)
         row_kinds = {
@@ -304,17 +358,19 @@ class _Table:
         exact = find_sums(block, beside_only=beside_only)
         found = list(exact)
         units = self._units(block, base)
-        if units is not None:
+        rounded = find_sums(block, units, beside_only=beside_only)
+        if base > 2:
+            # Rounded at random, a number is up to a whole base off, less one.
+            wider = find_sums(block, units / base * 2 * (base - 1), beside_only=beside_only)
+            for other in (rounded, wider):
+                found = other if _has_more(other, found) else found
+        else:
             told = {each.total for each in exact}
-            found += [
-                each
-                for each in find_sums(block, units, beside_only=beside_only)
-                if each.total not in told
-            ]
+            found += [each for each in rounded if each.total not in told]
         return [self._relation(each, axis, lines, places) for each in found]
 
-    def _units(self, block: Intervals, base: int) -> FloatArray | None:
-        """To what the numbers of each position are rounded; None where nothing says they are."""
+    def _units(self, block: Intervals, base: int) -> FloatArray:
+        """To what the numbers of each position are rounded."""
         unit: FloatArray = np.where(block.known, block.unit, np.inf).min(axis=0)
         unit = np.where(np.isinf(unit), 1.0, unit)
         return unit * base
@@ -349,6 +405,26 @@ class _Table:
             for each in self._sums(own, rows, Axis.ROWS, 1, beside_only=True):
                 votes.setdefault((each.line, each.of), []).append(each)
         return [self._joined(each) for each in votes.values() if len(each) > 1]
+
+    def _by_depth(
+        self,
+        columns: NDArray[np.intp],
+        rows: NDArray[np.intp],
+        base: int,
+        depths: NDArray[np.int64] | None,
+        known: Sequence[Relation],
+    ) -> list[Relation]:
+        """Sums among rows of one indent, between which those stand that are some of them."""
+        if depths is None or len(np.unique(depths[rows])) < 2:
+            return []
+        told = {each.line for each in known}
+        found: list[Relation] = []
+        for depth in np.unique(depths[rows]).tolist():
+            own = rows[depths[rows] == depth]
+            found += [
+                each for each in self._sums(columns, own, Axis.ROWS, base) if each.line not in told
+            ]
+        return found
 
     @staticmethod
     def _joined(votes: Sequence[Relation]) -> Relation:

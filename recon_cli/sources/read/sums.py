@@ -31,6 +31,8 @@ _MOST_FREE: Final = 600
 _MOST_ROUNDED: Final = 12
 #: Where more runs are possible, the numbers say too little to choose among them.
 _MOST_RUNS: Final = 20_000
+#: Of more positions a third is left out at a time to find sums that one of them breaks.
+_MOST_LEFT_OUT: Final = 12
 #: A coincidence among all that were tried is less likely than one in two to this power.
 MARGIN_BITS: Final = 3.0
 #: Shown positions of a relation that needs no question.
@@ -74,6 +76,7 @@ class Sum:
         parts: In order of their places.
         step: Distance between the parts; 0 where totals among them were skipped.
         is_rounded: Whether it holds within the rounding of its numbers only.
+        misfit: How far its numbers are from it, in errors of as many roundings.
     """
 
     total: int
@@ -81,6 +84,7 @@ class Sum:
     step: int
     support: Support
     is_rounded: bool = False
+    misfit: float = 0.0
 
 
 def find_sums(
@@ -105,6 +109,76 @@ def find_sums(
     rest = [] if beside_only else [*search.strided(), *search.elsewhere(beside)]
     found = [*beside, *rest]
     return _settled(found, block)
+
+
+def support_of(block: Intervals, units: FloatArray) -> Support:
+    """How far the positions of a block bear out that its first line is the sum of all others.
+
+    Nothing else is tried beside it.
+
+    Args:
+        units: For each position the unit to which its numbers are rounded; 0 where they are not.
+    """
+    known: BoolArray = np.asarray(block.known[1:].all(axis=0))
+    run = _Run(
+        block.low[1:].sum(axis=0),
+        block.high[1:].sum(axis=0),
+        known,
+        (block.known[1:] & (block.low[1:] != 0)).sum(axis=0),
+        len(block.low) - 1,
+    )
+    return _Search(block, units).support(0, run, -MARGIN_BITS)
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A sum that holds but in a few positions.
+
+    Attributes:
+        broken: The positions in which it does not.
+    """
+
+    total: int
+    parts: tuple[int, ...]
+    shown: int
+    broken: tuple[int, ...]
+
+
+def slips(block: Intervals) -> list[Slip]:
+    """Find sums that most positions show, and a few break: there a number is wrong.
+
+    Example:
+        >>> numbers = np.array([[9.0, 31, 30, 14], [4.0, 11, 10, 8], [5.0, 20, 19, 6]])
+        >>> [(each.total, each.broken) for each in slips(Intervals.exact(numbers))]
+        [(0, (2,))]
+    """
+    lines = np.arange(len(block.low), dtype=np.intp)
+    positions = np.arange(block.low.shape[1], dtype=np.intp)
+    if len(lines) < 3 or len(positions) < 3:
+        return []
+    if len(positions) <= _MOST_LEFT_OUT:
+        parts = [np.delete(positions, at) for at in positions.tolist()]
+    else:
+        parts = [positions[at::3] for at in range(3)]
+    found: dict[tuple[int, tuple[int, ...]], Slip] = {}
+    for some in parts:
+        for each in find_sums(block.take(lines, some)):
+            key = each.total, each.parts
+            if not each.support.is_strong or key in found:
+                continue
+            own = np.array([each.total, *each.parts], dtype=np.intp)
+            broken = _broken(block.take(own, positions))
+            if 0 < len(broken) <= max(1, len(positions) // 10):
+                shown = len(positions) - len(broken)
+                found[key] = Slip(each.total, each.parts, shown, tuple(broken))
+    return list(found.values())
+
+
+def _broken(block: Intervals) -> list[int]:
+    """The positions in which the first line cannot be the sum of all others."""
+    low, high = block.low[1:].sum(axis=0), block.high[1:].sum(axis=0)
+    off = (low > block.high[0] + _BINARY) | (high < block.low[0] - _BINARY)
+    return np.flatnonzero(off & block.present[0]).tolist()
 
 
 def possible_whole(block: Intervals, lines: Sequence[int]) -> int | None:
@@ -167,6 +241,10 @@ class _Search:
             end: dict[int, int] = {}
             for i in reversed(range(len(order))):
                 best = self._chain(order, i, end, step)
+                if end:  # what looks like a total among the parts may be none
+                    plain = self._chain(order, i, {}, step)
+                    if best is None or (plain and plain[0].support.bits > best[0].support.bits):
+                        best = plain
                 if best is None:
                     continue
                 at = best[1]
@@ -189,6 +267,7 @@ class _Search:
         filled = np.zeros(self.width, dtype=np.int64)
         parts: list[int] = []
         best: tuple[Sum, int] | None = None
+        least = math.inf
         most = block.high[total] + self.slack
         at = i + 1
         skipped = False
@@ -207,11 +286,16 @@ class _Search:
             if len(parts) < 2 or (high < block.low[total] - self.slack - room).any():
                 continue
             run = _Run(low, high, known, filled, len(parts))
-            support = self._support(total, run, self._tried_beside)
-            if support.is_told and (best is None or support.bits > best[0].support.bits):
+            support = self.support(total, run, self._tried_beside)
+            misfit = self._misfit(total, run)
+            if support.is_told and (
+                best is None or (misfit, -support.bits) < (least, -best[0].support.bits)
+            ):
                 chosen = tuple(sorted(parts))
-                found = Sum(total, chosen, 0 if skipped else step, support, self._is_rounded)
-                best = found, at
+                found = Sum(
+                    total, chosen, 0 if skipped else step, support, self._is_rounded, misfit
+                )
+                best, least = (found, at), misfit
         return best
 
     # --- every k-th line --------------------------------------------------------------------
@@ -301,9 +385,16 @@ class _Search:
                     filled[stop] - filled[start],
                     stop - start,
                 )
-                support = self._support(total, run, self._tried_elsewhere)
+                support = self.support(total, run, self._tried_elsewhere)
                 if support.is_told and (best is None or support.bits > best.support.bits):
-                    best = Sum(total, tuple(parts.tolist()), 1, support, self._is_rounded)
+                    best = Sum(
+                        total,
+                        tuple(parts.tolist()),
+                        1,
+                        support,
+                        self._is_rounded,
+                        self._misfit(total, run),
+                    )
             if best is not None:
                 yield best
 
@@ -344,7 +435,17 @@ class _Search:
             return np.zeros(self.width)
         return self.units * (terms + 1) / 2
 
-    def _support(self, total: int, run: _Run, tried: float) -> Support:
+    def _misfit(self, total: int, run: _Run) -> float:
+        """How far rounded parts are from their total, in errors of as many roundings."""
+        if self.units is None:
+            return 0.0
+        shown = self.block.known[total] & run.known
+        if not shown.any():
+            return 0.0
+        off = np.abs(self.block.low[total] - run.low)[shown] / self.units[shown]
+        return round(float(off.mean()) / math.sqrt(run.terms + 1), 3)
+
+    def support(self, total: int, run: _Run, tried: float) -> Support:
         """Count positions, and weigh those that are shown.
 
         A sum that is right by chance takes one of about as many values as its total is large, in
@@ -389,7 +490,7 @@ def _settled(found: Sequence[Sum], block: Intervals) -> list[Sum]:
         # Of overlapping runs the shorter follows from no other, unless far less shows it.
         ranked = sorted(
             (each for each in sums if not _is_outweighed(each, sums)),
-            key=lambda s: (len(s.parts), -s.support.bits, s.parts),
+            key=lambda s: (s.misfit, len(s.parts), -s.support.bits, s.parts),
         )
         chosen: list[Sum] = []
         for each in ranked:

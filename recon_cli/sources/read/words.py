@@ -25,6 +25,7 @@ class Sense(StrEnum):
     PLACE = "place"
     SUPPRESSION = "suppression"
     OF_WHICH = "of_which"
+    KIND = "kind"
 
 
 class Entry(BaseModel):

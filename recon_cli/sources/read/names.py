@@ -6,6 +6,7 @@ It is wide where one of them names the rows, and others say what these are part 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -15,11 +16,14 @@ from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.sources.read.grid import Grid
-from recon_cli.sources.read.markers import looks_like_marker
+from recon_cli.sources.read.markers import bounds, looks_like_marker
 from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.row_labels import row_labels
 
 #: Of values of a column that occur with one value of another, so that it is nested in that.
 _NESTED: Final = 0.6
+#: Of combinations of two keys that are there, so that they cross.
+_DENSE: Final = 0.5
 #: A column of numbers with more distinct ones names no rows.
 _MOST_CODES: Final = 200
 
@@ -43,6 +47,16 @@ class Names:
     constants: tuple[int, ...]
     flags: tuple[int, ...]
     is_long: bool
+
+    @property
+    def chain(self) -> list[int]:
+        """The columns that name a row of a wide table: those of its parents first."""
+        if not self.keys:
+            return []
+        found = [self.keys[-1]]
+        while found[0] in self.parents and self.parents[found[0]] not in found:
+            found.insert(0, self.parents[found[0]])
+        return found
 
     @classmethod
     def of(cls, grid: Grid, region: Region) -> Names:
@@ -96,6 +110,9 @@ class _Columns:
             return Names((numeric[0],), {}, {}, (), (), is_long=False)
         if single:
             return self._wide(single, rest, constants, flags)
+        words = [at for at in rest if self._letters(at)]
+        if words and self._is_named_within(words[-1]):
+            return self._wide(words[-1:], rest, constants, flags)
         keys, twins = self._reduced(rest)
         if self._count(tuple(keys)) < rows:
             keys, twins = self._with_numbers(keys, twins, numeric)
@@ -111,6 +128,11 @@ class _Columns:
             parents = dict(zip(order[1:], order, strict=False))
         return Names(tuple(keys), parents, twins, constants, flags, is_long)
 
+    def _is_named_within(self, at: int) -> bool:
+        """Whether headings, or indents, tell rows of one name apart."""
+        labels = row_labels(self.grid, self.region, [at])
+        return len(set(labels)) == len(labels) and any(len(label) > 1 for label in labels)
+
     def _wide(
         self,
         single: list[int],
@@ -119,6 +141,13 @@ class _Columns:
         flags: tuple[int, ...],
     ) -> Names:
         """A table whose rows one column names: words sooner than codes."""
+        words = [at for at in rest if at not in single and self._letters(at)]
+        is_code = not any(map(self._letters, single))
+        if is_code and len(words) > 1 and self._count(tuple(words)) == len(self.body):
+            # A code names each row, and so do the words beside it together.
+            above = dict(itertools.pairwise(reversed(words)))
+            codes = {at: words[-1] for at in (*single, *rest) if at not in words}
+            return Names((words[-1],), above, codes, constants, flags, is_long=False)
         key = max(single, key=lambda at: (self._letters(at), -at))
         twins = {at: key for at in single if at != key}
         others = [at for at in rest if at not in single]
@@ -174,7 +203,7 @@ class _Columns:
         self, keys: list[int], twins: dict[int, int], numeric: list[int]
     ) -> tuple[list[int], dict[int, int]]:
         """Add the columns of numbers that tell the rows apart: codes, ages, years."""
-        able = [at for at in numeric[:-1] if self._is_code(at)]
+        able = [at for at in numeric[:-1] if self._is_code(at)] if len(numeric) < 4 else []
         for at in able:
             if self._count(tuple(keys)) == len(self.body):
                 break
@@ -187,8 +216,8 @@ class _Columns:
         own = self.grid.values[self.body, at]
         is_number = ~np.isnan(own)
         words = {str(text) for text in self.grid.texts[self.body, at][~is_number].tolist()}
-        if any(map(looks_like_marker, words - {""})):
-            return False
+        if any(looks_like_marker(word) and not bounds(word)[0] for word in words - {""}):
+            return False  # of ages and sizes the last is one: 2+
         told = own[is_number]
         if not len(told) or (told != np.floor(told)).any() or (told < 0).any():
             return False
@@ -223,10 +252,18 @@ class _Columns:
         return False
 
     def _crosses(self, keys: list[int]) -> bool:
-        """Whether values of each key occur with several values of every other."""
+        """Whether values of each key occur with several values of every other.
+
+        Beside several columns of counts most combinations of two have to be there: places of one
+        name in several districts cross, too.
+        """
+        is_wide = len(self.region.numeric) > 2
         for one in keys:
             for other in keys:
                 if one != other and self._is_nested(one, other):
+                    return False
+                full = self._count((one,)) * self._count((other,))
+                if is_wide and one < other and self._count((one, other)) < _DENSE * full:
                     return False
         return True
 

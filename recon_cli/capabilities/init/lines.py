@@ -1,0 +1,242 @@
+"""Lines of counts: columns of one table, or of several over the same places, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from recon_cli.capabilities.init.structure import Said, Structure
+from recon_cli.sources.documents import Document
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.reading import TableReading
+from recon_cli.sources.read.relations import Axis, Relation, intervals_of
+from recon_cli.sources.read.row_labels import Path as Words
+from recon_cli.sources.read.sums import find_sums
+from recon_cli.sources.read.words import Sense, says
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table of a file, as its numbers say that it is read.
+
+    Attributes:
+        levels: What its places are called, the largest first.
+        called: Header of a column of counts → how a mapping calls it.
+        is_sheet: Whether it is of no known format, so that the mapping says how it is read.
+        published: Name of the table, where the format tells it.
+    """
+
+    path: Path
+    document: Document
+    table: TableReading
+    levels: tuple[str, ...]
+    called: Mapping[str, str]
+    is_sheet: bool
+    published: str = ""
+
+    @property
+    def name(self) -> str:
+        """Of its sheet, or of its file."""
+        return self.document.sheet or self.document.name
+
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return self.table.grid.label
+
+    def column(self, at: int) -> str:
+        """How a mapping calls a column of counts."""
+        header = self.table.header(at)
+        return self.called.get(header, header)
+
+    @property
+    def numbers(self) -> Intervals:
+        """The counts of its rows: rows by columns of counts."""
+        region = replace(self.table.region, numeric=np.array(self.table.counts, dtype=np.intp))
+        return intervals_of(self.table.grid, region)
+
+    def words(self, at: int) -> Words:
+        """The words of a column without those for its unit."""
+        path = self.table.headers.get(at, ())
+        kept = tuple(
+            word
+            for word in path
+            if not (says(word, Sense.UNIT) and len(word.split()) == 1 and len(path) > 1)
+        )
+        return kept or path or (self.table.header(at),)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Columns that are one count: one, or those of the same header in tables of other places."""
+
+    header: str
+    words: Words
+    columns: tuple[tuple[int, int], ...]
+
+
+class Lines:
+    """The columns of counts of tables whose rows are the same places, or others.
+
+    Args:
+        rows: Of each table the place of each row, by the names that all tables have for it.
+    """
+
+    def __init__(self, parts: Sequence[Part], rows: Sequence[Sequence[Words]]) -> None:
+        self.parts = list(parts)
+        self.rows = [list(own) for own in rows]
+        self.lines = self._joined_lines()
+
+    def _joined_lines(self) -> list[_Line]:
+        lines: list[_Line] = []
+        places: list[set[Words]] = []
+        by_header: dict[str, int] = {}
+        for number, part in enumerate(self.parts):
+            own = set(self.rows[number])
+            for at in part.table.counts:
+                header = part.column(at)
+                before = by_header.get(header)
+                if before is not None and not places[before] & own:
+                    line = lines[before]
+                    lines[before] = replace(line, columns=(*line.columns, (number, at)))
+                    places[before] |= own
+                    continue
+                words = part.words(at) if before is None else (part.name, *part.words(at))
+                by_header.setdefault(header, len(lines))
+                lines.append(_Line(header, words, ((number, at),)))
+                places.append(set(own))
+        return lines
+
+    @property
+    def headers(self) -> list[str]:
+        """How a mapping calls each line."""
+        return [line.header for line in self.lines]
+
+    def of_parts(self) -> Iterator[tuple[Part, list[tuple[str, int]]]]:
+        """Yield each table with its columns: how a mapping calls each, and its line."""
+        for number, part in enumerate(self.parts):
+            yield (
+                part,
+                [
+                    (line.header, i)
+                    for i, line in enumerate(self.lines)
+                    if any(each == number for each, _ in line.columns)
+                ],
+            )
+
+    def structure(self) -> Structure:
+        """Tell the features of the lines."""
+        of_column = {column: i for i, line in enumerate(self.lines) for column in line.columns}
+        sums: list[Relation] = []
+        subsets: dict[int, int] = {}
+        counted: set[int] = set()
+        apart: set[int] = set()
+        for number, part in enumerate(self.parts):
+            at = {column: i for (each, column), i in of_column.items() if each == number}
+            sums += column_sums(part.table, at)
+            subsets |= {k: v for k, v in subsets_of(part.table, at).items() if k not in subsets}
+            counted |= {at[column] for column in part.table.said_counts if column in at}
+            apart |= {at[column] for column in part.table.said_apart if column in at}
+        told = {(each.line, each.of) for each in sums}
+        if len(self.parts) > 1:
+            sums += [each for each in self._across(sums) if (each.line, each.of) not in told]
+        return Structure.of(
+            {i: line.words for i, line in enumerate(self.lines)},
+            _once(sums),
+            self.block,
+            subsets=subsets,
+            said=Said(frozenset(counted), frozenset(apart)),
+            base=max(part.table.relations.base for part in self.parts),
+        )
+
+    def _across(self, sums: Sequence[Relation]) -> list[Relation]:
+        """Sums of lines of several tables: of those that are no parts of others."""
+        parts = {part for each in sums for part in each.of}
+        heads = [i for i in range(len(self.lines)) if i not in parts]
+        of_part = {i: self.lines[i].columns[0][0] for i in heads}
+        if len(set(of_part.values())) < 2:
+            return []
+        lines = np.array(heads, dtype=np.intp)
+        block = self.block.take(lines, np.arange(self.block.low.shape[1]))
+        base = max(part.table.relations.base for part in self.parts)
+        found = find_sums(block)
+        if base > 1:
+            units = np.full(block.low.shape[1], float(2 * (base - 1)))
+            found = [*found, *find_sums(block, units)]
+        return [
+            Relation(
+                Axis.COLUMNS,
+                heads[each.total],
+                tuple(heads[part] for part in each.parts),
+                each.support,
+                step=each.step,
+            )
+            for each in found
+            if each.support.is_strong
+        ]
+
+    @cached_property
+    def block(self) -> Intervals:
+        """The numbers: lines by places."""
+        places = {
+            place: i for i, place in enumerate(dict.fromkeys(p for own in self.rows for p in own))
+        }
+        shape = len(self.lines), len(places)
+        block = Intervals(
+            np.zeros(shape),
+            np.full(shape, np.inf),
+            np.zeros(shape, dtype=bool),
+            np.zeros(shape, dtype=bool),
+            np.ones(shape),
+        )
+        numbers = [part.numbers for part in self.parts]
+        at = [np.array([places[place] for place in own], dtype=np.intp) for own in self.rows]
+        for i, line in enumerate(self.lines):
+            for number, column in line.columns:
+                own = self.parts[number].table.counts.index(column)
+                inner = numbers[number]
+                block.low[i, at[number]] = inner.low[:, own]
+                block.high[i, at[number]] = inner.high[:, own]
+                block.known[i, at[number]] = inner.known[:, own]
+                block.present[i, at[number]] = inner.present[:, own]
+                block.unit[i, at[number]] = inner.unit[:, own]
+        return block
+
+
+def _once(sums: Sequence[Relation]) -> list[Relation]:
+    """Each sum once, by its line and parts."""
+    return list({(each.line, each.of): each for each in sums}.values())
+
+
+def column_sums(table: TableReading, at: Mapping[int, int]) -> list[Relation]:
+    """Return the sums of a table's columns that numbers show, or somebody says.
+
+    Args:
+        at: Column → the number that lines have instead.
+    """
+    return [
+        moved(each, at)
+        for each in table.relations.sums(Axis.COLUMNS)
+        if (each.support.is_strong or each.line in table.said_totals)
+        and each.line in at
+        and all(part in at for part in each.of)
+    ]
+
+
+def moved(each: Relation, at: Mapping[int, int]) -> Relation:
+    """Return a relation among lines of other numbers."""
+    return replace(each, line=at[each.line], of=tuple(at[part] for part in each.of))
+
+
+def subsets_of(table: TableReading, at: Mapping[int, int]) -> dict[int, int]:
+    """Return each line that is a percentage's count → the line that is its hundred per cent."""
+    found: dict[int, int] = {}
+    for each in table.relations.ratios(Axis.COLUMNS):
+        part, base = each.of
+        if each.per == 100.0 and part in at and base in at and each.support.is_strong:
+            found.setdefault(at[part], at[base])
+    return found

@@ -1,0 +1,68 @@
+"""Names for a schema: features, values and levels, in Latin letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from recon_cli.sources.formats.vocabulary import in_latin, interval, plain
+
+#: Categories that say by themselves what they are of.
+_SEXES: Final[Mapping[str, str]] = {
+    "male": "male", "men": "male", "man": "male", "boy": "male",
+    "female": "female", "women": "female", "woman": "female", "girl": "female",
+}  # fmt: skip
+
+
+def slug(text: str) -> str:
+    """Make a name for a schema, in Latin letters without accents.
+
+    >>> slug("Nursing facilities/Skilled"), slug("Garçons"), slug("Κορίτσια")
+    ('nursing_facilities_skilled', 'garcons', 'koritsia')
+    """
+    word = re.sub(r"[^a-z0-9]+", "_", in_latin(text)).strip("_")[:40].strip("_")
+    return f"n_{word}" if word[:1].isdigit() else word
+
+
+def usual_name(labels: Sequence[str]) -> str:
+    """Return what labels are of by themselves; empty where they do not say.
+
+    >>> usual_name(["Girls", "Boys"]), usual_name(["0-4", "5+"]), usual_name(["Muslim", "Hindu"])
+    ('sex', 'age', '')
+    """
+    known = {plain(label).removesuffix("s") for label in labels}
+    if known and all(re.fullmatch(r"(year|grade|class) \d+", each) for each in known):
+        return next(iter(known)).partition(" ")[0]
+    if known and known <= set(_SEXES):
+        return "sex"
+    return "age" if labels and all(map(interval, labels)) else ""
+
+
+def canonical(label: str) -> str:
+    """Return a label as another table may print it, in other letters.
+
+    >>> canonical("Boys") == canonical("male"), canonical(" Year  7")
+    (True, 'year 7')
+    """
+    word = " ".join(plain(label).split())
+    return _SEXES.get(word.removesuffix("s"), word)
+
+
+def levels_of(lengths: Sequence[int], said: Sequence[str], *, has_whole: bool) -> dict[int, str]:
+    """Return the name of each level of drafted geoids by their length.
+
+    Args:
+        said: What the files call places, the largest first.
+        has_whole: Whether the shortest is all places together.
+    """
+    finest = sorted(set(lengths), reverse=True)
+    names = [slug(each) for each in reversed(said)] or ["place"]
+    names += ["area", *(f"area_{n}" for n in range(2, len(finest) + 1))]
+    if has_whole:
+        names[len(finest) - 1] = "region" if "region" not in names[: len(finest) - 1] else "whole"
+    found: dict[int, str] = {}
+    for length, name in zip(finest, names, strict=False):
+        taken = set(found.values())
+        found[length] = name if name and name not in taken else f"level_{length}"
+    return found

@@ -1,0 +1,304 @@
+"""Which place is part of which, by sums and by what stands beside the rows; and their geoids."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.formats.sheet import PART_OF
+from recon_cli.sources.formats.vocabulary import is_total
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.words import Sense, says
+
+#: Words that name a place, outermost first; none for all places together.
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlaceSum:
+    """A place whose numbers are the sums of others', by the places' numbers."""
+
+    total: int
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """The places of one table.
+
+    Attributes:
+        label: How messages name it.
+        paths: What stands for each place → the names of what it is part of, and its own.
+    """
+
+    label: str
+    paths: Mapping[str, Path]
+
+    @property
+    def depth(self) -> int:
+        """How many names a place has at most."""
+        return max(map(len, self.paths.values()), default=0)
+
+
+@dataclass
+class PlaceTree:
+    """Places of several tables, and what they are part of."""
+
+    sheets: list[_Sheet] = field(default_factory=list)
+    codes: dict[str, str] = field(default_factory=dict)
+
+    def add(
+        self,
+        label: str,
+        paths: Sequence[Path],
+        sums: Sequence[PlaceSum],
+        numbers: Intervals,
+        codes: Mapping[int, str],
+        *,
+        base: int = 1,
+    ) -> None:
+        """Add the places of a table.
+
+        Args:
+            label: How messages name it.
+            paths: The names of what each place is part of, and its own.
+            sums: The places that others add up to.
+            numbers: Places by counts.
+            codes: Place, by its number → its code.
+            base: What the counts are rounded to.
+        """
+        texts = [PART_OF.join(path) for path in paths]
+        above = _parents(paths, sums, numbers, base)
+        names = _names(paths, above)
+        self.sheets.append(_Sheet(label, dict(zip(texts, names, strict=True))))
+        self.codes |= {texts[i]: code for i, code in codes.items()}
+
+    def add_one(self, text: str, code: str) -> None:
+        """Add the one place that a table is about."""
+        self.sheets.append(_Sheet("", {text: (text,)}))
+        self.codes[text] = code
+
+    def paths(self) -> dict[str, Path]:
+        """Return what stands for each place → the names of what it is part of, and its own.
+
+        A sheet that says nothing of parents has the places of the others, by their names.
+
+        Raises:
+            SourceError: A name in such a sheet is of several places of the others.
+        """
+        most = max(sheet.depth for sheet in self.sheets)
+        known = {
+            path for sheet in self.sheets if sheet.depth == most for path in sheet.paths.values()
+        }
+        known |= {path[:n] for path in known for n in range(1, len(path))}
+        same: dict[str, Path] = {}
+        for sheet in self.sheets:
+            for text, path in sheet.paths.items():
+                same[text] = _among(known, path, sheet, most)
+        return same
+
+    # --- geoids -----------------------------------------------------------------------------
+
+    def geoids(self) -> dict[str, str]:
+        """Return what stands for each place → a geoid that begins with that of its parent.
+
+        Raises:
+            SourceError: As `paths`.
+        """
+        same = self.paths()
+        known = dict.fromkeys(path[:n] for path in same.values() for n in range(1, len(path)))
+        every = dict.fromkeys((*known, *same.values()))
+        coded = self._coded(same, every)
+        numbers = _numbered(every) if coded is None else coded
+        rows = {path: text for text, path in same.items()}
+        alone = {PART_OF.join(path): numbers[path] for path in every if path not in rows}
+        return {**{text: numbers[path] for text, path in same.items()}, **alone}
+
+    def _coded(
+        self, same: Mapping[str, Path], every: Mapping[Path, None]
+    ) -> dict[Path, str] | None:
+        """The codes of the files, where they can be geoids; else None."""
+        codes = {same[text]: code for text, code in self.codes.items()}
+        rest = [path for path in every if path]
+        if not codes and all(_is_geoid(path[-1]) for path in rest):
+            codes = {path: path[-1] for path in rest}
+        own = [codes.get(path, "") for path in rest]
+        is_told = all(map(_is_geoid, own)) and len(set(own)) == len(own)
+        if not rest or not is_told or not _is_nested(codes, rest):
+            return None
+        if () not in every:
+            return {path: codes[path] for path in rest}
+        whole = codes.get((), "")
+        if _is_geoid(whole) and all(code.startswith(whole) for code in own) and whole not in own:
+            return codes
+        return {(): "A", **{path: f"A{codes[path]}" for path in rest}}
+
+
+def _is_nested(codes: Mapping[Path, str], paths: Sequence[Path]) -> bool:
+    """Whether codes are of one length at each depth, and begin with their parent's."""
+    lengths: dict[int, set[int]] = {}
+    for path in paths:
+        lengths.setdefault(len(path), set()).add(len(codes[path]))
+        if len(path) > 1 and not codes[path].startswith(codes.get(path[:-1], "-")):
+            return False
+    if any(len(each) > 1 for each in lengths.values()):
+        return False
+    ordered = [next(iter(lengths[depth])) for depth in sorted(lengths)]
+    return all(one < two for one, two in itertools.pairwise(ordered))
+
+
+def _among(known: set[Path], path: Path, sheet: _Sheet, most: int) -> Path:
+    """The place of other sheets that a name in this one is."""
+    if sheet.depth == most or path in known or not path:
+        return path
+    found = sorted(each for each in known if each[-len(path) :] == path)
+    if len(found) > 1:
+        what = ", ".join(PART_OF.join(each) for each in found[:3])
+        raise SourceError(
+            f"{sheet.label}: {path[-1]!r} is of several places: {what}; say in every sheet what "
+            "places are part of, or name the sheets to read (`recon init --sheet`)"
+        )
+    return found[0] if found else path
+
+
+def _numbered(paths: Mapping[Path, None]) -> dict[Path, str]:
+    """A geoid for each place: that of what it is part of, and a number."""
+    found: dict[Path, str] = {(): "A"}
+    depth = 1
+    while level := [path for path in paths if len(path) == depth]:
+        siblings: dict[Path, list[Path]] = {}
+        for path in level:
+            siblings.setdefault(path[:-1], []).append(path)
+        width = len(str(max(map(len, siblings.values()))))
+        for outer, own in siblings.items():
+            for number, path in enumerate(own, start=1):
+                found[path] = f"{found[outer]}{number:0{width}}"
+        depth += 1
+    return found
+
+
+def _is_geoid(text: str) -> bool:
+    return len(text) > 1 and text.isascii() and text.isalnum() and any(map(str.isdigit, text))
+
+
+def _names(paths: Sequence[Path], above: Mapping[int, int]) -> list[Path]:
+    """The names of what each place is part of, and its own; none for all places together."""
+    inner = set(above.values())
+    tops = [i for i in range(len(paths)) if i not in above]
+    whole = tops[0] if len(tops) == 1 and tops[0] in inner else None
+    found: dict[int, Path] = {}
+
+    def name(i: int) -> Path:
+        if i not in found:
+            # A row that others are parts of stands for the group that its words begin with.
+            path = paths[i][:-1] if len(paths[i]) > 1 and i in inner else paths[i]
+            outer = name(above[i]) if i in above else ()
+            between = [word for word in path[:-1] if word not in outer]
+            found[i] = () if i == whole else (*outer, *between, path[-1])
+        return found[i]
+
+    return [name(i) for i in range(len(paths))]
+
+
+def _parents(
+    paths: Sequence[Path], sums: Sequence[PlaceSum], numbers: Intervals, base: int
+) -> dict[int, int]:
+    """Place → the place it is part of.
+
+    Exact numbers come before words, and words before numbers that are rounded.
+    """
+    above: dict[int, int] = {}
+    groups: dict[Path, list[int]] = {}
+    for i, path in enumerate(paths):
+        groups.setdefault(path[:-1], []).append(i)
+    inner = {outer: members for outer, members in groups.items() if outer}
+    if base == 1:
+        _by_sums(above, sums)
+        _by_words(above, inner, paths, numbers, base)
+    else:
+        _by_words(above, inner, paths, numbers, base)
+        _by_sums(above, [each for each in sums if not {*each.parts} & {*above}])
+    _by_words(above, {(): groups.get((), [])}, paths, numbers, base)
+    tops = [i for i in range(len(paths)) if i not in above]
+    whole = _sum_of_others(tops, numbers, base)
+    for i in tops if whole is not None else ():
+        if i != whole and whole is not None:
+            above[i] = whole
+    return above
+
+
+def _by_sums(above: dict[int, int], sums: Sequence[PlaceSum]) -> None:
+    for each in sorted(sums, key=lambda each: -len(each.parts)):
+        for part in each.parts:
+            is_new = part not in above or each.total not in above
+            if part != each.total and is_new and not _is_below(each.total, part, above):
+                above[part] = each.total
+
+
+def _by_words(
+    above: dict[int, int],
+    groups: Mapping[Path, Sequence[int]],
+    paths: Sequence[Path],
+    numbers: Intervals,
+    base: int,
+) -> None:
+    by_path = {path: i for i, path in enumerate(paths)}
+    for outer, members in groups.items():
+        own = by_path.get(outer) if outer else None
+        if own is None:
+            for i in members:
+                others = [each for each in members if each != i]
+                is_named = _is_whole(paths[i]) and _may_be(numbers, i, others)
+                if is_named or (
+                    paths[i][-2:-1] == paths[i][-1:] and _fits(numbers, i, others, base)
+                ):
+                    own = i
+                    break
+        for i in members:
+            if own is not None and i != own and i not in above and not _is_below(own, i, above):
+                above[i] = own
+
+
+def _sum_of_others(tops: Sequence[int], numbers: Intervals, base: int) -> int | None:
+    """The place whose counts are those of all others together, within what rounding allows."""
+    if len(tops) < 3 or not numbers.low.shape[1]:
+        return None
+    at = list(tops)
+    low = numbers.low[at]
+    whole = int(low.sum(axis=1).argmax())
+    slack = (base - 1) * len(at)
+    told = numbers.known[at].all(axis=0) & (low[whole] > slack)
+    rest = [place for place in at if place != at[whole]]
+    return at[whole] if told.sum() > 1 and _fits(numbers, at[whole], rest, base) else None
+
+
+def _fits(numbers: Intervals, whole: int, parts: Sequence[int], base: int) -> bool:
+    """Whether counts can be the sums of others, within what rounding allows."""
+    slack = (base - 1) * (len(parts) + 1)
+    low, high = numbers.low[list(parts)].sum(axis=0), numbers.high[list(parts)].sum(axis=0)
+    fits = (low <= numbers.high[whole] + slack) & (high >= numbers.low[whole] - slack)
+    return bool(parts) and bool(fits.all())
+
+
+def _is_whole(path: Path) -> bool:
+    return is_total(path[-1]) or (len(path) > 1 and says(path[-1], Sense.TOTAL))
+
+
+def _is_below(one: int, other: int, above: Mapping[int, int]) -> bool:
+    """Whether a place is within another, so that it cannot be its parent."""
+    seen = set[int]()
+    while one in above and one not in seen:
+        seen.add(one)
+        one = above[one]
+        if one == other:
+            return True
+    return False
+
+
+def _may_be(numbers: Intervals, whole: int, parts: Sequence[int]) -> bool:
+    """Whether places may all be parts of another: none of its counts is less than one of theirs."""
+    if not parts:
+        return False
+    return bool((numbers.low[list(parts)].max(axis=0) <= numbers.high[whole] + 0.5).all())

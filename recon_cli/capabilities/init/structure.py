@@ -1,0 +1,498 @@
+"""What lines of counts are of: features, and the values that each line counts.
+
+A line is a column, or a row of categories. The sums among lines tell the features: parts of one
+whole are values of one feature, and two groups that add up to one whole are two features.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from recon_cli.arrays import FloatArray
+from recon_cli.capabilities.init.names import usual_name
+from recon_cli.sources.formats.vocabulary import is_total
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.lattice import Feature, Lattice
+from recon_cli.sources.read.relations import Relation
+from recon_cli.sources.read.words import Sense, says
+
+#: Words of a header, outermost first.
+Path = tuple[str, ...]
+#: Feature, by its place → the places of its values.
+Values = Mapping[int, frozenset[int]]
+
+#: Lines whose numbers agree by a smaller chance than one in two to this power are one.
+_FEWEST_BITS: Final = 10.0
+_DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d([-/]\d\d)?")
+_SEPARATORS: Final = " -–—:,;/|\u00a0"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What somebody says of lines that numbers leave open.
+
+    Attributes:
+        counted: Lines that count some of the people of others.
+        apart: Lines that exclude each other.
+    """
+
+    counted: frozenset[int] = frozenset()
+    apart: frozenset[int] = frozenset()
+
+
+NOTHING_SAID: Final = Said()
+
+
+@dataclass(frozen=True)
+class DraftedFeature:
+    """A feature that counts tell.
+
+    Attributes:
+        name: What the headers call it; empty where they do not.
+        labels: Its values as they are printed.
+        rest: What those are called who have none of the values; empty where everybody has one.
+        has_total: Whether some line counts all of its values.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    rest: str = ""
+    has_total: bool = True
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The features of some lines.
+
+    Attributes:
+        values: Line → the values that it counts of each feature; of a feature that is not there,
+            all.
+        doubts: What was taken so without being shown, a sentence each.
+        unplaced: Lines that are no parts of anything, and that nothing says more of.
+    """
+
+    features: tuple[DraftedFeature, ...]
+    values: Mapping[int, Values]
+    doubts: tuple[str, ...] = ()
+    unplaced: tuple[int, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        labels: Mapping[int, Path],
+        sums: Sequence[Relation],
+        block: Intervals,
+        *,
+        subsets: Mapping[int, int] = MappingProxyType({}),
+        said: Said = NOTHING_SAID,
+        base: int = 1,
+    ) -> Structure:
+        """Read the features off the sums among lines.
+
+        Args:
+            labels: The words of each line, in the order of the table.
+            sums: Among the lines, by their numbers.
+            block: The numbers of the lines, in the same order.
+            subsets: Line → a line whose people it counts some of.
+            base: What numbers are rounded to.
+        """
+        return _Builder(labels, sums, block, subsets, said, base).structure()
+
+
+@dataclass
+class _Top:
+    """A feature in the making: its values, and where each part of its sums has them."""
+
+    feature: Feature
+    labels: list[str] = field(default_factory=list)
+    leaves: list[frozenset[int]] = field(default_factory=list)
+    inner: dict[str, tuple[int, list[frozenset[int]]]] = field(default_factory=dict)
+    name: str = ""
+    rest: str = ""
+
+
+class _Builder:
+    def __init__(  # noqa: PLR0917 - what `Structure.of` is given
+        self,
+        labels: Mapping[int, Path],
+        sums: Sequence[Relation],
+        block: Intervals,
+        subsets: Mapping[int, int],
+        said: Said,
+        base: int,
+    ) -> None:
+        self.lines = list(labels)
+        self.labels = labels
+        self.block = block
+        self.subsets = subsets
+        self.said = said
+        self.base = base
+        self.at = {line: i for i, line in enumerate(self.lines)}
+        self.lattice = Lattice.of(sums, labels)
+        self.doubts: list[str] = []
+        self.features: list[DraftedFeature] = []
+        self.values: dict[int, dict[int, frozenset[int]]] = {}
+
+    def structure(self) -> Structure:
+        for top in self._tops():
+            self._place(top)
+        for line in self.lines:
+            self.values.setdefault(line, {})
+        unplaced = self._relate()
+        return Structure(tuple(self.features), self.values, tuple(self.doubts), tuple(unplaced))
+
+    # --- features of the sums ---------------------------------------------------------------
+
+    def _tops(self) -> list[_Top]:
+        inside: dict[str, list[Feature]] = {}
+        tops: list[Feature] = []
+        for each in self.lattice.features:
+            if each.inside is None:
+                tops.append(each)
+            else:
+                inside.setdefault(each.inside, []).append(each)
+        found: list[_Top] = []
+        while tops:
+            top = _Top(tops.pop(0))
+            loose = self._fill(top, top.feature, inside)
+            found.append(top)
+            tops += loose
+        return found
+
+    def _fill(
+        self,
+        top: _Top,
+        feature: Feature,
+        inside: Mapping[str, list[Feature]],
+    ) -> list[Feature]:
+        """Give a feature its values; return those that divide a part of it a second time."""
+        loose: list[Feature] = []
+
+        def leaves(own: Feature) -> list[frozenset[int]]:
+            name, short = self._short(own)
+            if own is feature:
+                top.name = name
+            refined: dict[int, Feature] = {}
+            for inner in inside.get(own.name, ()):
+                cell = self.lattice.cells.get(inner.sums[0].line, {})
+                part = cell.get(own.name)
+                if part is None or part in refined:
+                    loose.append(inner)
+                else:
+                    refined[part] = inner
+            spread: list[frozenset[int]] = []
+            for part, label in enumerate(short):
+                if part in refined:
+                    below = leaves(refined[part])
+                    spread.append(frozenset().union(*below))
+                    top.inner[refined[part].name] = (part, below)
+                else:
+                    top.labels.append(label)
+                    spread.append(frozenset((len(top.labels) - 1,)))
+            return spread
+
+        top.leaves = leaves(feature)
+        return loose
+
+    def _short(self, feature: Feature) -> tuple[str, list[str]]:
+        """The name of a feature, and its values without what their headers share."""
+        return shared(
+            [self.labels.get(part, ()) for part in feature.sums[0].of],
+            self.labels.get(feature.sums[0].line, ()),
+        )
+
+    def _place(self, top: _Top) -> None:
+        """Add a feature, and say of each line which of its values it counts."""
+        number = len(self.features)
+        name = top.feature.name
+        for line, cell in self.lattice.cells.items():
+            own: frozenset[int] | None = None
+            if name in cell:
+                own = top.leaves[cell[name]]
+            for inner, (_, below) in top.inner.items():
+                if inner in cell and (own is None or below[cell[inner]] < own):
+                    own = below[cell[inner]]
+            if own is not None:
+                self.values.setdefault(line, {})[number] = own
+        rest = "other" if top.feature.inside is not None else ""
+        paths = [self.labels.get(part, ()) for part in top.feature.sums[0].of]
+        whole = self.labels.get(top.feature.sums[0].line, ())
+        groups = None if top.inner or rest else crossing(paths, whole)
+        if groups is None:
+            self.features.append(DraftedFeature(top.name, tuple(top.labels), rest))
+        else:
+            self._cross(number, groups)
+
+    def _cross(self, number: int, groups: Sequence[tuple[str, ...]]) -> None:
+        """Put a feature for each word of labels in place of one for every combination of them."""
+        combinations = list(dict.fromkeys(zip(*groups, strict=True)))
+        values = [tuple(dict.fromkeys(own)) for own in groups]
+        self.features += [DraftedFeature("", own) for own in values]
+        for own in self.values.values():
+            chosen = own.pop(number, None)
+            if chosen is not None and len(chosen) == 1:
+                words = combinations[next(iter(chosen))]
+                for at, word in enumerate(words):
+                    own[number + at] = frozenset((values[at].index(word),))
+
+    # --- lines beside each other ------------------------------------------------------------
+
+    def _relate(self) -> list[int]:
+        """Say what lines are that are no parts of others."""
+        parts = {part for each in self.lattice.features for s in each.sums for part in s.of}
+        heads = [line for line in self.lines if line not in parts]
+        if len(heads) < 2:
+            return []
+        heads = self._without_equals(heads)
+        of_others = [line for line in heads if self.subsets.get(line) in self.at]
+        self._add_subsets(of_others)
+        heads = [line for line in heads if line not in of_others]
+        totals = {each.line for f in self.lattice.features for each in f.sums}
+        related = [line for line in heads if line in totals]
+        single = [line for line in heads if line not in totals]
+        some = [line for line in heads if self._is_some(line)]
+        whole = next((line for line in related if line not in some), None)
+        if whole is not None:
+            self._add_yes_or_no(some, whole)
+            heads = [line for line in heads if line not in some]
+            single = [line for line in single if line not in some]
+        if len(related) == 1 and single:
+            return [line for line in single if line not in self.said.apart]
+        return self._peers(heads) if len(heads) > 1 else []
+
+    def _peers(self, heads: list[int]) -> list[int]:
+        """Say what lines are that no sum joins; return those of which it is not known.
+
+        Where one of them is nowhere less than any other, these may be some of its people.
+        """
+        largest = max(heads, key=lambda line: float(self.block.low[self.at[line]].sum()))
+        others = [line for line in heads if line != largest]
+        words = shared([self.labels[line] for line in heads], ())[1]
+        is_apart = set(heads) <= self.said.apart or are_apart(words)
+        if not is_apart and self._exceeds(largest, others):
+            if not says(words[heads.index(largest)], Sense.TOTAL):
+                return others
+            shown = ", ".join(repr(" ".join(self.labels[line])) for line in others[:4])
+            self.doubts.append(
+                f"whether {shown} {'are' if len(others) > 1 else 'is'} among "
+                f"{' '.join(self.labels[largest])!r}: nowhere more, and taken so"
+            )
+            self._add_yes_or_no(others, largest)
+            return []
+        groups = self._groups_of_one_sum(heads)
+        for group in groups:
+            self._add_peers(group)
+        return []
+
+    def _groups_of_one_sum(self, heads: list[int]) -> list[list[int]]:
+        """Lines beside each other whose sums are the same in all positions; all of them if none.
+
+        Each group divides the same whole, which is not printed.
+        """
+        low = np.array([self.block.low[self.at[line]] for line in heads])
+        told = np.array([self.block.known[self.at[line]] for line in heads]).all(axis=0)
+        if not told.any() or len(heads) < 4:
+            return [heads]
+        low = low[:, told]
+        slack = (self.base - 1) * len(heads)
+        for first in range(2, len(heads) - 1):
+            whole = low[:first].sum(axis=0)
+            bits = np.log2((1 + whole) / (1 + 2 * slack)).clip(0).sum()
+            groups = [heads[:first]]
+            start = first
+            for stop in range(first + 1, len(heads) + 1):
+                if (np.abs(low[start:stop].sum(axis=0) - whole) <= slack).all():
+                    groups.append(heads[start:stop])
+                    start = stop
+            if start == len(heads) and len(groups) > 1 and bits >= _FEWEST_BITS:
+                return groups
+        return [heads]
+
+    def _exceeds(self, largest: int, others: Sequence[int]) -> bool:
+        """Whether a line is nowhere less than others, and somewhere more, where both are told."""
+        block, at = self.block, self.at[largest]
+        if not block.low.shape[1]:
+            return False
+        for line in others:
+            own = self.at[line]
+            both = block.known[at] & block.known[own]
+            if not both.any() or (block.low[own] > block.low[at])[both].any():
+                return False
+        return True
+
+    def _is_some(self, line: int) -> bool:
+        """Whether the user, or a header, says that a line counts some of the people of another."""
+        words = " ".join(self.labels.get(line, ()))
+        is_said = line in self.said.counted or says(words, Sense.OF_WHICH)
+        return is_said and line not in self.said.apart
+
+    def _without_equals(self, heads: list[int]) -> list[int]:
+        """Give a line that has the numbers of another its values; it is no part of its own."""
+        kept: list[int] = []
+        for line in heads:
+            same = next((each for each in kept if self._are_equal(each, line)), None)
+            if same is None:
+                kept.append(line)
+        return kept
+
+    def _are_equal(self, one: int, other: int) -> bool:
+        """Whether two lines have the same numbers, within rounding, and hardly by chance."""
+        a, b = self.at[one], self.at[other]
+        both = self.block.known[a] & self.block.known[b]
+        first: FloatArray = self.block.low[a][both]
+        second: FloatArray = self.block.low[b][both]
+        if int(both.sum()) < 2 or len(np.unique(first)) < 2:
+            return False
+        # Two roundings of one number are less than two bases apart.
+        slack = 2 * (self.base - 1)
+        bits = np.log2((1 + np.maximum(first, 0)) / (1 + 2 * slack)).clip(0).sum()
+        are_totals = all(is_total(" ".join(self.labels[each][-1:])) for each in (one, other))
+        is_told = bits >= _FEWEST_BITS or are_totals
+        return bool((np.abs(first - second) <= slack).all()) and is_told
+
+    def _below(self, line: int) -> Iterator[int]:
+        """A line, and all that are parts of it, and of its parts."""
+        waiting, seen = [line], set[int]()
+        while waiting:
+            each = waiting.pop()
+            if each in seen:
+                continue
+            seen.add(each)
+            yield each
+            for feature in self.lattice.features:
+                for own in feature.sums:
+                    if own.line == each:
+                        waiting += own.of
+
+    def _add_subsets(self, lines: Sequence[int]) -> None:
+        """Add a feature for lines that are percentages of others: those counted, and the rest."""
+        groups: dict[str, list[int]] = {}
+        for line in lines:
+            base = self.labels.get(self.subsets[line], ())
+            words = [word for word in self.labels.get(line, ()) if word not in base]
+            groups.setdefault(" ".join(words) or " ".join(self.labels.get(line, ())), []).append(
+                line
+            )
+        for label, own in groups.items():
+            number = len(self.features)
+            self.features.append(DraftedFeature("", (label,), f"not {label}"))
+            for line in own:
+                base_values = self.values.get(self.subsets[line], {})
+                self.values[line] = {**base_values, number: frozenset((0,))}
+
+    def _add_yes_or_no(self, lines: Sequence[int], whole: int) -> None:
+        """Add a feature for each line that counts some of the people of another."""
+        for line in lines:
+            number = len(self.features)
+            label = " ".join(self.labels.get(line, ())[-1:]) or str(line)
+            others = self.labels.get(whole, ())
+            own = [word for word in self.labels.get(line, ()) if word not in others]
+            label = " ".join(own) or label
+            self.features.append(DraftedFeature("", (label,), f"not {label}"))
+            for each in self._below(line):
+                self.values[each] = {
+                    **self.values.get(whole, {}),
+                    **self.values.get(each, {}),
+                    number: frozenset((0,)),
+                }
+
+    def _add_peers(self, lines: Sequence[int]) -> None:
+        """Add a feature whose values are lines of which no total is printed."""
+        name, short = shared([self.labels.get(line, ()) for line in lines], ())
+        number = len(self.features)
+        self.features.append(DraftedFeature(name, tuple(short), has_total=False))
+        shown = ", ".join(map(repr, short[:4])) + ", …" * (len(short) > 4)
+        self.doubts.append(
+            f"whether somebody is in none or several of {shown}: no total shows it, and everybody "
+            "is taken to be in one"
+        )
+        for i, line in enumerate(lines):
+            below = set(self._below(line))
+            below |= {each for each in self.subsets if self.subsets[each] in below}
+            for each in below:
+                own = self.values.setdefault(each, {})
+                before = own.get(number, frozenset())
+                own[number] = before | {i}
+
+
+def are_apart(labels: Sequence[str]) -> bool:
+    """Tell whether labels are of kinds that exclude each other by what they say.
+
+    These are ages, dates, and the sexes.
+
+    Example:
+        >>> are_apart(["0-4", "5+"]), are_apart(["2022", "2023"]), are_apart(["Ill", "Poor"])
+        (True, True, False)
+    """
+    if len(set(labels)) < len(labels):
+        return False
+    return bool(usual_name(labels)) or all(_DATE.search(label) for label in labels)
+
+
+def crossing(paths: Sequence[Path], whole: Path) -> list[tuple[str, ...]] | None:
+    """Return the words of labels one by one where these are every combination of them.
+
+    Returns:
+        For each word of a label the words of all labels; None where they are no combinations.
+
+    Example:
+        >>> crossing([("Boys", "0-4"), ("Boys", "5+"), ("Girls", "0-4"), ("Girls", "5+")], ("All",))
+        [('Boys', 'Boys', 'Girls', 'Girls'), ('0-4', '5+', '0-4', '5+')]
+    """
+    own = [tuple(word for word in path if word not in whole) for path in paths]
+    if len({len(words) for words in own}) > 1 or len(own[0]) < 2 or len(set(own)) < len(own):
+        return None
+    groups = [tuple(words) for words in zip(*own, strict=True)]
+    sizes = [len(set(words)) for words in groups]
+    if min(sizes) < 2 or math.prod(sizes) != len(own):
+        return None
+    return groups
+
+
+def shared(paths: Sequence[Path], whole: Path) -> tuple[str, list[str]]:
+    """What labels have in common beside their whole, and what tells each of them apart.
+
+    Args:
+        whole: The label of what they are parts of.
+
+    Example:
+        >>> shared([("Sex", "Girls"), ("Sex", "Boys")], ("All pupils",))
+        ('Sex', ['Girls', 'Boys'])
+        >>> shared([("Aged 16-24 - Males",), ("Aged 16-24 - Females",)], ("Aged 16-24 - Total",))
+        ('', ['Males', 'Females'])
+    """
+    own = [[word for word in path if word not in whole] or list(path[-1:]) for path in paths]
+    common: list[str] = []
+    while all(len(words) > 1 for words in own) and len({words[0] for words in own}) == 1:
+        common.append(own[0][0])
+        own = [words[1:] for words in own]
+    while all(len(words) > 1 for words in own) and len({words[-1] for words in own}) == 1:
+        own = [words[:-1] for words in own]
+    joined = [" ".join(words) for words in own]
+    if len(whole) and len(joined) > 1:
+        joined = _without_ends(joined)
+    if len(set(joined)) < len(joined):
+        joined = [" ".join(path) for path in paths]
+    if len(set(joined)) < len(joined):
+        joined = [f"{label} {i}" for i, label in enumerate(joined, start=1)]
+    return (common[-1] if common else ""), joined
+
+
+def _without_ends(labels: list[str]) -> list[str]:
+    """Labels without the words with which all of them begin, or end."""
+    words = [re.split(r"\s+", label) for label in labels]
+    first = last = 0
+    while all(len(own) > first + 1 for own in words) and len({own[first] for own in words}) == 1:
+        first += 1
+    kept = [own[first:] for own in words]
+    while all(len(own) > last + 1 for own in kept) and len({own[-1 - last] for own in kept}) == 1:
+        last += 1
+    found = [" ".join(own[: len(own) - last]).strip(_SEPARATORS) for own in kept]
+    return found if all(found) and len(set(found)) == len(labels) else labels

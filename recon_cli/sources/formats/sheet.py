@@ -1,0 +1,390 @@
+"""A table as it was read in normal form: a column for places, for dimensions and for each count.
+
+Rows keep their numbers; titles, headings, notes and statistics are gone; what stands beside a row
+in several cells is one text; a number is printed in digits alone, and what is no number as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from recon_cli.coverage import LeftOut
+from recon_cli.errors import SourceError
+from recon_cli.sources.documents import Document
+from recon_cli.sources.formats.codes import table_of
+from recon_cli.sources.formats.count_sheet import (
+    COLUMNS,
+    CountColumn,
+    CountSheet,
+    DimensionColumns,
+    Format,
+    Values,
+    cell_text,
+)
+from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.headers import nameless
+from recon_cli.sources.read.reading import Choices, Reading, TableReading
+from recon_cli.sources.tabular import read_sheet
+from recon_cli.sources.tabular.sheet import ROW, Sheet
+
+#: Between a place and what it is part of.
+PART_OF: Final = " / "
+#: The name of the dimension that the rows of a table of one place are.
+ROWS: Final = "rows"
+#: What stands for the one place of such a table.
+ONE_PLACE: Final = "A"
+_PLACE: Final = "place"
+_LABEL: Final = re.compile(r"!!|;|:")
+_DIGITS: Final = r"^[0-9]+$"
+
+
+#: Labels → what a mapping says that each counts.
+Said = Mapping[str, Values]
+
+
+def choices_of(mapping: FileMapping) -> Choices:
+    """Return what a mapping says of a sheet."""
+    labels = mapping.labels
+    coded = [header for header, code in mapping.columns.items() if code is not None]
+    return Choices(
+        header=tuple(mapping.header),
+        place=mapping.place,
+        parent=tuple(mapping.parent),
+        count=(
+            *(label for name, own in labels.items() if _is_columns(name) for label in own),
+            *coded,
+        ),
+        are_kinds=ROWS in labels if labels else None,
+        leave_out={
+            **{header: "" for header, code in mapping.columns.items() if code is None},
+            **mapping.leave_out,
+        },
+        dimension=tuple(
+            dict.fromkeys(
+                (
+                    *(name for name in labels if name != ROWS and not _is_columns(name)),
+                    *(name for name, said in mapping.dimensions.items() if said.feature),
+                )
+            )
+        ),
+        zeros=tuple(mapping.zeros),
+        thousands=mapping.thousands,
+        where={header: tuple(values) for header, values in mapping.where.items()},
+        codes_first=not (labels or coded),
+        is_whole=bool(labels or coded),
+    )
+
+
+def _is_columns(name: str) -> bool:
+    return name == COLUMNS or name.startswith(f"{COLUMNS} of ")
+
+
+def _read(
+    document: Document, _beside: Sequence[Document], mapping: FileMapping
+) -> tuple[CountSheet, ...]:
+    sheet = read_sheet(document)
+    reading = Reading.of(sheet, choices_of(mapping))
+    require_certain(reading)
+    found = tuple(count_sheet(sheet, table) for table in reading.tables if table.counts)
+    if not found:
+        raise SourceError(
+            f"{sheet.label}: has no counts; name the sheets to read: mapping.sheet "
+            "(`recon init --sheet`)"
+        )
+    return found
+
+
+def require_certain(reading: Reading) -> None:
+    """Refuse a sheet whose numbers may be of thousands or of parts, or have no header.
+
+    Raises:
+        SourceError: Names such a number and the remedy.
+    """
+    if text := reading.ambiguous:
+        plain = re.sub(r"\D", "", text)
+        mark = re.sub(r"\d", "", text)[:1]
+        row, column = np.argwhere(reading.grid.texts == text)[0].tolist()
+        raise SourceError(
+            f"{reading.grid.label}: row {int(reading.grid.rows[row])}, column {column + 1}: "
+            f"expected a whole number, found {text!r}; if it is {plain}, say "
+            f"mapping.thousands: {mark!r} (`recon init --thousands {mark}`); if it is "
+            f"{text.partition(mark)[0]}, write it so"
+        )
+    for table in reading.tables:
+        for at in nameless(table.grid, table.region):
+            rows = table.region.body[table.grid.is_number[table.region.body, at]]
+            if len(rows) and at not in table.left_out:
+                row = int(table.grid.rows[rows[0]])
+                raise SourceError(
+                    f"{reading.grid.label}: row {row}, column {at + 1}: "
+                    f"{str(table.grid.texts[rows[0], at])!r} in a column that has no header: has "
+                    "one been lost? mend the row, or name the column"
+                )
+
+
+def count_sheet(sheet: Sheet, table: TableReading) -> CountSheet:
+    """Return a table of a sheet in normal form, with the roles of its columns.
+
+    Args:
+        sheet: The sheet that was read.
+        table: One of its tables.
+
+    Raises:
+        SourceError: Two rows of a table of places have one name.
+    """
+    names = table.names
+    dimensions = [at for at in names.keys if names.is_long and at != table.place]
+    counts = list(table.counts)
+    labels = _labels(table.grid, table)
+    at_place = None if table.are_kinds else table.place
+    place = _PLACE if at_place is None else table.header(at_place)
+    headers = [place, *([ROWS] if table.are_kinds else [])]
+    headers += [table.header(at) for at in dimensions]
+    first = len(headers)
+    headers += [table.header(at) for at in counts]
+    normal = Sheet(
+        sheet.label,
+        _head(table.grid, table, labels, dimensions, counts),
+        len(headers),
+        lambda: _batches(sheet, table, labels, dimensions, counts),
+    )
+    return CountSheet(
+        normal,
+        0,
+        tuple(headers),
+        (0,),
+        cell_text(0),
+        tuple(_count(table, at, first + i) for i, at in enumerate(counts)),
+        tuple(
+            DimensionColumns(headers[i], i, origin=origin)
+            for i, origin in enumerate([*([-1] if table.are_kinds else []), *dimensions], start=1)
+        ),
+        levels=tuple(table.header(at) for at in (*_parents(table), table.place) if at is not None),
+        left_out=tuple(_left_out(table.grid, table, Path(sheet.label).name)),
+        place_column=table.place if table.place is not None else 0,
+    )
+
+
+def _count(table: TableReading, at: int, number: int) -> CountColumn:
+    """Return a column of counts in its place in the normal form."""
+    words = table.headers.get(at, ())
+    is_alone = len(table.counts) == 1 and (table.names.is_long or table.are_kinds)
+    parts = () if is_alone else tuple(part for word in words for part in label_parts(word))
+    code = words[-1] if words else None
+    named, cell = table_of(code or "") or (None, None)
+    return CountColumn(number, table.header(at), code, named, cell, parts, origin=at)
+
+
+def label_parts(label: str) -> tuple[str, ...]:
+    """Split the words of a label, outermost first.
+
+    >>> label_parts(" !!Total:!!Male:!!Under 5 years"), label_parts("Males: 65 and over")
+    (('Total', 'Male', 'Under 5 years'), ('Males', '65 and over'))
+    """
+    return tuple(part.strip() for part in _LABEL.split(label) if part.strip())
+
+
+def _left_out(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
+    """Yield the numbers of a table that are in no column of counts, by their headers."""
+    for at in sorted({*table.statistics, *table.left_out}):
+        cells = int(grid.is_number[table.region.body, at].sum())
+        if cells:
+            yield LeftOut(name, table.header(at), cells, table.left_out.get(at, ""))
+    for at, rows in table.not_chosen.items():
+        if cells := int(grid.is_number[np.ix_(rows, np.array(table.counts, np.intp))].sum()):
+            yield LeftOut(name, table.header(at), cells)
+
+
+def place_paths(table: TableReading) -> list[tuple[str, ...]]:
+    """Return the names of what the place of each row is part of, and its own."""
+    if not table.names.is_long:
+        return list(table.rows)
+    grid, rows = table.grid, table.region.body
+    columns = [*_parents(table), *([] if table.place is None else [table.place])]
+    texts = grid.texts[np.ix_(rows, np.array(columns, dtype=np.intp))].tolist()
+    return [tuple(str(text) for text in row if text) or ("",) for row in texts]
+
+
+def place_texts(table: TableReading) -> list[str]:
+    """Return what stands for the place of each row, with what it is part of before it."""
+    return [PART_OF.join(path) for path in place_paths(table)]
+
+
+def _labels(grid: Grid, table: TableReading) -> pl.DataFrame:
+    """Row → its place and, of a table of one place, what it counts."""
+    rows = grid.rows[table.region.body]
+    words = place_texts(table)
+    twice = None if table.names.is_long else _twice(words)
+    if twice is not None:
+        first, again = (int(rows[i]) for i in twice)
+        raise SourceError(
+            f"{grid.label}: row {again}: {words[twice[1]]!r} is in row {first} already; if two "
+            "places have one name, say what they are part of: mapping.parent "
+            "(`recon init --parent HEADER`)"
+        )
+    frame = {ROW: rows.astype(np.uint32), "0": words}
+    if table.are_kinds:
+        frame = {ROW: rows.astype(np.uint32), "0": [ONE_PLACE] * len(words), "1": words}
+    return pl.DataFrame(frame, schema_overrides={ROW: pl.UInt32})
+
+
+def _parents(table: TableReading) -> list[int]:
+    """The columns of parents, the largest first."""
+    chain: list[int] = []
+    at = table.place
+    while at in table.names.parents and table.names.parents[at] not in chain:
+        at = table.names.parents[at]
+        chain.insert(0, at)
+    return chain
+
+
+def _twice(words: list[str]) -> tuple[int, int] | None:
+    seen: dict[str, int] = {}
+    for i, word in enumerate(words):
+        if word in seen:
+            return seen[word], i
+        seen[word] = i
+    return None
+
+
+def _head(
+    grid: Grid, table: TableReading, labels: pl.DataFrame, dimensions: list[int], counts: list[int]
+) -> tuple[tuple[str, ...], ...]:
+    rows = table.region.body[:60]
+    beside = labels.drop(ROW).head(60).rows()
+    return tuple(
+        (
+            *(str(cell) for cell in own),
+            *(str(grid.texts[row, at]) for at in dimensions),
+            *(_plain(grid, str(grid.texts[row, at])) for at in counts),
+        )
+        for row, own in zip(rows.tolist(), beside, strict=True)
+    )
+
+
+def _batches(
+    sheet: Sheet,
+    table: TableReading,
+    labels: pl.DataFrame,
+    dimensions: list[int],
+    counts: list[int],
+) -> Iterator[pl.DataFrame]:
+    filled = _filled(table.grid, table, dimensions)
+    withheld = _withheld_rows(table.grid, table, counts)
+    beside = [f"label {name}" for name in labels.columns if name != ROW]
+    known = labels.rename({name: f"label {name}" for name in labels.columns if name != ROW})
+    last = int(table.grid.rows[-1])
+    for batch in sheet.batches():
+        rows = batch.join(known, on=ROW, how="inner", maintain_order="left")
+        if filled is not None:
+            rows = rows.join(filled, on=ROW, how="left", maintain_order="left")
+        if not table.grid.is_whole:
+            later = _labelled(batch.filter(pl.col(ROW) > last), table, dimensions, beside)
+            rows = pl.concat([rows, later.select(rows.columns)])
+        if not rows.height:
+            continue
+        columns = [
+            rows[ROW],
+            *(rows[name] for name in beside),
+            *(rows[f"d{at}"] for at in dimensions),
+        ]
+        columns += [
+            _with_flags(_printed(rows[str(at)], table.grid), rows, withheld.get(at))
+            for at in counts
+        ]
+        names = [ROW, *map(str, range(len(columns) - 1))]
+        yield pl.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def _labelled(
+    rows: pl.DataFrame, table: TableReading, dimensions: list[int], beside: Sequence[str]
+) -> pl.DataFrame:
+    """Rows behind those that a reading was proposed from, with the labels that stand in them.
+
+    Raises:
+        SourceError: What names a row stands in other rows, and these are too many.
+    """
+    chain = [*_parents(table), *([] if table.place is None else [table.place])]
+    if table.are_kinds or any(len(path) != len(chain) for path in table.rows):
+        raise SourceError(
+            f"{table.grid.label}: more than {len(table.grid.rows):,} rows, under headings or with "
+            "blanks for the label above; write in each row what it is part of"
+        )
+    words = [cell_text(at) for at in chain]
+    place = pl.concat_str(words, separator=PART_OF, ignore_nulls=True).alias(beside[0])
+    return rows.with_columns(place, *(cell_text(at).alias(f"d{at}") for at in dimensions))
+
+
+def _with_flags(
+    own: pl.Series, rows: pl.DataFrame, withheld: tuple[int, list[int]] | None
+) -> pl.Series:
+    """Counts, with the flag in place of a number that it takes back."""
+    if withheld is None:
+        return own
+    flag, taken = withheld
+    is_taken = rows[ROW].is_in(taken) | (rows[ROW] > max(taken)) & own.fill_null("0").is_in(["0"])
+    text = rows[str(flag)].str.strip_chars()
+    return (
+        pl.DataFrame({"own": own, "flag": text, "is_taken": is_taken & text.is_not_null()})
+        .select(pl.when("is_taken").then("flag").otherwise("own"))
+        .to_series()
+    )
+
+
+def _filled(grid: Grid, table: TableReading, dimensions: list[int]) -> pl.DataFrame | None:
+    """Labels of dimensions that were repeated from above; None where none was."""
+    rows = grid.rows[table.region.body].astype(np.uint32)
+    if not dimensions:
+        return None
+    frame: dict[str, object] = {ROW: rows}
+    for at in dimensions:
+        frame[f"d{at}"] = [str(text) or None for text in grid.texts[table.region.body, at].tolist()]
+    return pl.DataFrame(frame, schema_overrides={ROW: pl.UInt32})
+
+
+def _withheld_rows(
+    grid: Grid, table: TableReading, counts: list[int]
+) -> dict[int, tuple[int, list[int]]]:
+    """Column of counts → the column of flags, and the rows whose number a flag takes back."""
+    found: dict[int, tuple[int, list[int]]] = {}
+    for at in counts:
+        for flag in table.names.flags:
+            taken = table.region.body[
+                table.withheld[table.region.body, at]
+                | (
+                    (grid.texts[table.region.body, flag] != "")
+                    & (grid.texts[table.region.body, at] == "")
+                )
+            ]
+            if len(taken):
+                found[at] = flag, grid.rows[taken].tolist()
+    return found
+
+
+def _printed(cells: pl.Series, grid: Grid) -> pl.Series:
+    """Counts in digits alone, and other texts as they are."""
+    cells = cells.str.strip_chars()
+    odd = cells.unique().drop_nulls()
+    odd = odd.filter(~odd.str.contains(_DIGITS))
+    if not len(odd):
+        return cells
+    plain = [_plain(grid, text) for text in odd.to_list()]
+    return cells.replace(odd, pl.Series(plain, dtype=pl.String))
+
+
+def _plain(grid: Grid, text: str) -> str:
+    """A whole number in digits alone; any other text as it is."""
+    number = grid.number(text.strip())
+    if number is None or not number.is_whole or number.value < 0:
+        return text.strip()
+    return str(int(number.value))
+
+
+SHEET: Final = Format("sheet", "a sheet read by its numbers", lambda _: True, _read)

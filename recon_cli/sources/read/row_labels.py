@@ -1,0 +1,96 @@
+"""What names the rows of a table: the words beside them, above them, and what they stand within."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.regions import Region
+
+#: Of rows without a label in a column, so that it stands for the rows below it; fewer were lost.
+_FEWEST_REPEATED: Final = 0.4
+#: Words that name a row, outermost first.
+Path = tuple[str, ...]
+
+
+def filled_down(grid: Grid, region: Region) -> Grid:
+    """Return the grid with a label in each row that stands only in the first row it is for.
+
+    A blank cell with a label to its right stands for the label above it; so do the cells of a
+    merged range.
+    """
+    stub = region.stub.tolist()
+    if len(stub) < 2 or not len(region.body):
+        return grid
+    texts = grid.texts.copy()
+    rows = region.body
+    later = np.zeros(len(rows), dtype=bool)
+    blank = texts[rows] == ""
+    changed = False
+    for at in reversed(stub):
+        own = blank[:, at] & later
+        later |= ~blank[:, at]
+        if own.mean() >= _FEWEST_REPEATED:
+            last = np.maximum.accumulate(np.where(blank[:, at], -1, np.arange(len(rows))))
+            able = own & (last >= 0)
+            texts[rows[able], at] = texts[rows[last[able]], at]
+            changed = True
+    return replace(grid, texts=texts) if changed else grid
+
+
+def row_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]:
+    """Return the words that name each row of the body, outermost first.
+
+    They are the headings above the row, the labels in the columns, and before the last of these the
+    labels that are indented less.
+
+    Args:
+        columns: The columns that say what a row is part of, the largest first, and its own name.
+    """
+    chain, key = list(columns[:-1]), columns[-1] if columns else None
+    headings = _headings(grid, region) if not chain else {}
+    found: list[Path] = []
+    within: list[tuple[int, str]] = []
+    indents = grid.indents[region.body, key] if key is not None else np.zeros(len(region.body))
+    is_indented = not chain and len(np.unique(indents)) > 1
+    for i, row in enumerate(region.body.tolist()):
+        words = [_words(grid.texts[row, at]) for at in columns]
+        if is_indented and key is not None:
+            depth = int(indents[i])
+            within = [each for each in within if each[0] < depth]
+            own = words[-1]
+            words = [*(word for _, word in within), own]
+            within.append((depth, own))
+        above = headings.get(row, ())
+        path = tuple(word for word in (*above, *words) if word)
+        found.append(path or (f"row {int(grid.rows[row])}",))
+    return found
+
+
+def _words(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def _headings(grid: Grid, region: Region) -> dict[int, Path]:
+    """Row of the body → the words of the headings above it."""
+    if not region.headings:
+        return {}
+    found: dict[int, Path] = {}
+    stack: list[tuple[int, str]] = []
+    rows = sorted({*region.headings, *region.body.tolist()})
+    is_heading = set(region.headings)
+    for row in rows:
+        if row not in is_heading:
+            found[row] = tuple(word for _, word in stack)
+            continue
+        filled = np.flatnonzero(grid.filled[row])
+        if len(filled) != 1 or int(filled[0]) > int(region.numeric[0]):
+            continue
+        depth = int(grid.indents[row, filled[0]])
+        stack = [each for each in stack if each[0] < depth]
+        stack.append((depth, _words(grid.texts[row, filled[0]])))
+    return found

@@ -1,0 +1,60 @@
+"""Sheets that are read by their numbers: no row is lost, whatever the size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.documents import document_of
+from recon_cli.sources.formats import FileMapping
+from recon_cli.sources.formats.sheet import SHEET
+from recon_cli.sources.read import grid
+
+
+def _rows(path: Path, mapping: FileMapping = FileMapping()) -> list[tuple[object, ...]]:  # noqa: B008
+    (sheet,) = SHEET.read(document_of(path), (), mapping)
+    return [row[1:] for batch in sheet.sheet.batches() for row in batch.iter_rows()]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reading that looks at a few cells only."""
+    whole = grid.Grid.of
+    monkeypatch.setattr(grid.Grid, "of", staticmethod(lambda sheet: whole(sheet, 60)))
+
+
+@pytest.mark.usefixtures("small")
+def test_rows_behind_those_that_were_looked_at_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "wards.csv"
+    lines = [f"North,W{n},{3 * n},{n},{2 * n}" for n in range(1, 60)]
+    path.write_text("\n".join(["Region,Ward,Total,Men,Women", *lines, ""]))
+    found = _rows(path, FileMapping(place="Ward", parent=("Region",)))
+    assert found == [(f"North / W{n}", str(3 * n), str(n), str(2 * n)) for n in range(1, 60)]
+
+
+@pytest.mark.usefixtures("small")
+def test_headings_over_more_rows_than_are_looked_at_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "wards.csv"
+    lines = [f"W{n},{3 * n},{n},{2 * n}" for n in range(1, 60)]
+    path.write_text("\n".join(["Ward,Total,Men,Women", "North,,,", *lines, ""]))
+    with pytest.raises(SourceError, match="write in each row what it is part of"):
+        _rows(path, FileMapping(place="Ward"))
+
+
+def test_a_flagged_zero_is_no_zero(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    lines = [f"A{n:02},{f},{c}" for n, f, c in ((1, "", 40), (2, "S", 0), (3, "", 7), (4, "S", 0))]
+    path.write_text("\n".join(["fips,flag,jobs", *lines, ""]))
+    assert [row[-1] for row in _rows(path)] == ["40", "S", "7", "S"]
+
+
+@pytest.mark.parametrize(("mark", "zero"), [("-", "0"), ("*", "*")])
+def test_a_dash_that_every_sum_shows_to_be_nobody_is_zero(
+    tmp_path: Path, mark: str, zero: str
+) -> None:
+    path = tmp_path / "wards.csv"
+    lines = [f"W{n},{n},{n},{mark}" if n % 2 else f"W{n},{2 * n},{n},{n}" for n in range(11, 17)]
+    path.write_text("\n".join(["Ward,Total,Men,Women", *lines, ""]))
+    assert [row[-1] for row in _rows(path)][:2] == [zero, "12"]
