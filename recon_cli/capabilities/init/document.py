@@ -282,7 +282,7 @@ def _relative(path: Path, target: Path) -> str:
 
 
 def grid_lines(mapping: Mapping[str, object]) -> Iterator[str]:
-    """What the first labels of columns, rows and dimensions were taken for, and the last."""
+    """Say what the first labels of columns, rows and dimensions were taken for, and the last."""
     labels = mapping.get("labels", {})
     if not isinstance(labels, Mapping):
         raise TypeError("mapping.labels is none")
@@ -295,7 +295,7 @@ def grid_lines(mapping: Mapping[str, object]) -> Iterator[str]:
 
 
 def _counted(condition: Mapping[str, object]) -> str:
-    """Whom a label counts, in words."""
+    """Say whom a label counts."""
     words = []
     for feature, values in condition.items():
         own = values if isinstance(values, list) else [values]

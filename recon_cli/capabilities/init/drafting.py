@@ -33,7 +33,7 @@ from recon_cli.sources.formats.vocabulary import Interval, interval, is_total
 from recon_cli.sources.read.grid import MOST_CELLS
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
-from recon_cli.sources.read.reading import Choices, Question, Reading, TableReading, column_names
+from recon_cli.sources.read.reading import Choices, Question, Reading, column_names
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
@@ -233,7 +233,7 @@ class _Drafter:
         if self.parts[0].is_sheet:
             if first.place is not None and not first.are_kinds:
                 mapping["place"] = first.header(first.place)
-            if chain := [first.header(at) for at in _chain(first)]:
+            if chain := [first.header(at) for at in first.parents]:
                 mapping["parent"] = chain
         if any(place != geoid for place, geoid in geoids.items()):
             mapping["geoids"] = dict(geoids)
@@ -630,15 +630,6 @@ def _span(each: Interval) -> str:
 
 
 # --- parts ------------------------------------------------------------------------------------
-
-
-def _chain(table: TableReading) -> list[int]:
-    chain: list[int] = []
-    at = table.place
-    while at in table.names.parents and table.names.parents[at] not in chain:
-        at = table.names.parents[at]
-        chain.insert(0, at)
-    return chain
 
 
 def _codes(part: Part) -> dict[int, str]:

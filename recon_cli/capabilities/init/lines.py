@@ -40,27 +40,27 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Of its sheet, or of its file."""
+        """Name its sheet, or its file."""
         return self.document.sheet or self.document.name
 
     @property
     def label(self) -> str:
-        """How messages name it."""
+        """Return how messages name it."""
         return self.table.grid.label
 
     def column(self, at: int) -> str:
-        """How a mapping calls a column of counts."""
+        """Return how a mapping calls a column of counts."""
         header = self.table.header(at)
         return self.called.get(header, header)
 
     @property
     def numbers(self) -> Intervals:
-        """The counts of its rows: rows by columns of counts."""
+        """Return the counts of its rows: rows by columns of counts."""
         region = replace(self.table.region, numeric=np.array(self.table.counts, dtype=np.intp))
         return intervals_of(self.table.grid, region)
 
     def words(self, at: int) -> Words:
-        """The words of a column without those for its unit."""
+        """Return the words of a column without those for its unit."""
         path = self.table.headers.get(at, ())
         kept = tuple(
             word
@@ -113,7 +113,7 @@ class Lines:
 
     @property
     def headers(self) -> list[str]:
-        """How a mapping calls each line."""
+        """Return how a mapping calls each line."""
         return [line.header for line in self.lines]
 
     def of_parts(self) -> Iterator[tuple[Part, list[tuple[str, int]]]]:
@@ -181,7 +181,7 @@ class Lines:
 
     @cached_property
     def block(self) -> Intervals:
-        """The numbers: lines by places."""
+        """Return the numbers: lines by places."""
         places = {
             place: i for i, place in enumerate(dict.fromkeys(p for own in self.rows for p in own))
         }

@@ -20,9 +20,6 @@ from recon_cli.statement.suppression import MARKERS, is_marker
 
 #: As many texts in place of counts as are worth naming.
 _MOST_TEXTS: Final = 8
-#: Counts that are looked at to see what adds up, in some rows at least.
-_MOST_COUNTS: Final = 100_000
-_FEWEST_ROWS: Final = 20
 _COUNT: Final = r"^[0-9]+$"
 #: Counts that are multiples of a base by a smaller chance than this are taken for rounded.
 _CHANCE: Final = 1e-6
@@ -184,16 +181,6 @@ def counted_rows(sheet: CountSheet) -> Iterator[pl.DataFrame]:
 def texts_of(sheet: CountSheet, at: int) -> pl.Expr:
     """A column's counts or flags, whole numbers without a fraction."""
     return _count_text(sheet, at).str.replace(ZERO_FRACTION, "")
-
-
-def number_of(text: pl.Expr, mark: str | None) -> pl.Expr:
-    """The count that a text is, null where it is none.
-
-    Args:
-        mark: Between groups of three digits.
-    """
-    plain = text if mark is None else text.str.replace_all(mark, "", literal=True)
-    return pl.when(plain.str.contains(_COUNT)).then(plain).cast(pl.UInt64, strict=False)
 
 
 def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[OddText, ...]:

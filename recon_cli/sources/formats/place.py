@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
 
-from recon_cli.errors import SourceError
 from recon_cli.sources.formats.count_sheet import cell_text
-from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Sheet
 
 #: Columns of the Census Bureau's API whose codes are together a geoid.
 NESTED = ("state", "county", "tract", "block group", "block")
@@ -21,92 +15,6 @@ GEOIDS: Final = (
     "geoid", "geo_id", "geocode", "geography code", "geography_code", "geo code", "area code",
     "area_code", "fips", "code", "geo", "ref_area", "id", "area",
 )  # fmt: skip
-#: Headers of columns with names of places; two of them in one table may be places in places.
-_NAMES: Final = frozenset((
-    "place", "places", "location", "site", "area name", "geography", "region", "country", "state",
-    "province", "county", "district", "municipality", "borough", "city", "town", "village",
-    "parish", "ward", "zone", "neighbourhood", "neighborhood", "community", "school", "hospital",
-    "clinic", "practice", "unit", "area", "local authority", "authority", "establishment",
-    "locality", "cluster", "trust", "division", "court", "court area", "police force", "force",
-    "college", "nursery", "station", "care home", "home", "branch", "office", "lsoa", "msoa",
-    "output area", "postcode", "constituency",
-))  # fmt: skip
-
-
-#: What a header says beside what its places are.
-_FILLER: Final = re.compile(
-    r"\b(the|of|name|names|title|code|codes|id|no|number|urn|gss|ons|fips)\b|[^\w\s]", re.IGNORECASE
-)
-_CODE: Final = re.compile(r".*\b(code|id|urn|gss|fips|estab)\b.*|.*geoid.*", re.IGNORECASE)
-
-
-def is_code_header(header: str) -> bool:
-    """Whether a header says that its column has codes.
-
-    >>> [is_code_header(text) for text in ("Ward code", "URN", "Ward", "Decode")]
-    [True, True, False, False]
-    """
-    return _CODE.fullmatch(header) is not None
-
-
-def place_noun(header: str) -> str:
-    """What a header calls its places: ``ward`` of ``Ward name`` and of ``Ward code``."""
-    return " ".join(_FILLER.sub(" ", header.casefold()).replace("_", " ").split())
-
-
-def is_place_header(header: str) -> bool:
-    """Whether a header says that its column has places.
-
-    >>> [is_place_header(text) for text in ("School name", "Local authority", "Boys")]
-    [True, True, False]
-    """
-    noun = place_noun(header)
-    return noun in _NAMES or noun.removesuffix("s") in _NAMES or header.casefold() in GEOIDS
-
-
-def place_column(sheet: Sheet, headers: Sequence[str], header: int, mapping: FileMapping) -> int:
-    """The column with the places: the one that is named, or told by its header or its words.
-
-    Args:
-        header: Index of the last header row.
-
-    Raises:
-        SourceError: It has to be named.
-    """
-    if mapping.place is not None:
-        if mapping.place not in headers:
-            raise SourceError(
-                f"{sheet.where(header + 1)}: no column {mapping.place!r} (mapping.place); found "
-                + ", ".join(map(repr, filter(None, headers)))
-            )
-        return headers.index(mapping.place)
-    found = guessed_place(headers)
-    if found is None and _has_names(sheet.head[header + 1 :]):
-        return 0
-    if found is None:
-        raise SourceError(
-            f"{sheet.where(header + 1)}: which of the columns "
-            f"{', '.join(map(repr, filter(None, headers)))} has the places? name it Place, or say "
-            f"mapping.place (`recon init --place {shlex.quote(headers[0])}` if it is the first)"
-        )
-    return found
-
-
-def guessed_place(headers: Sequence[str]) -> int | None:
-    """The column whose header alone says that it has the places."""
-    lower = [each.casefold() for each in headers]
-    coded = next((lower.index(name) for name in GEOIDS if name in lower), None)
-    if coded is not None:
-        return coded
-    named = [i for i, each in enumerate(lower) if each in _NAMES]
-    return named[0] if len(named) == 1 else None
-
-
-def _has_names(body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first column has words, another one in every row."""
-    first = [row[0] for row in body if any(row)]
-    words = [cell for cell in first if len(cell) > 1 and not cell[0].isdigit()]
-    return len(first) > 1 and len(words) == len(first) == len(set(words))
 
 
 def are_digits(texts: pl.Series) -> pl.Series:

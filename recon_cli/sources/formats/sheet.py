@@ -166,7 +166,7 @@ def count_sheet(sheet: Sheet, table: TableReading) -> CountSheet:
             DimensionColumns(headers[i], i, origin=origin)
             for i, origin in enumerate([*([-1] if table.are_kinds else []), *dimensions], start=1)
         ),
-        levels=tuple(table.header(at) for at in (*_parents(table), table.place) if at is not None),
+        levels=tuple(table.header(at) for at in (*table.parents, table.place) if at is not None),
         left_out=tuple(_left_out(table.grid, table, Path(sheet.label).name)),
         place_column=table.place if table.place is not None else 0,
     )
@@ -207,7 +207,7 @@ def place_paths(table: TableReading) -> list[tuple[str, ...]]:
     if not table.names.is_long:
         return list(table.rows)
     grid, rows = table.grid, table.region.body
-    columns = [*_parents(table), *([] if table.place is None else [table.place])]
+    columns = [*table.parents, *([] if table.place is None else [table.place])]
     texts = grid.texts[np.ix_(rows, np.array(columns, dtype=np.intp))].tolist()
     return [tuple(str(text) for text in row if text) or ("",) for row in texts]
 
@@ -233,16 +233,6 @@ def _labels(grid: Grid, table: TableReading) -> pl.DataFrame:
     if table.are_kinds:
         frame = {ROW: rows.astype(np.uint32), "0": [ONE_PLACE] * len(words), "1": words}
     return pl.DataFrame(frame, schema_overrides={ROW: pl.UInt32})
-
-
-def _parents(table: TableReading) -> list[int]:
-    """The columns of parents, the largest first."""
-    chain: list[int] = []
-    at = table.place
-    while at in table.names.parents and table.names.parents[at] not in chain:
-        at = table.names.parents[at]
-        chain.insert(0, at)
-    return chain
 
 
 def _twice(words: list[str]) -> tuple[int, int] | None:
@@ -311,7 +301,7 @@ def _labelled(
     Raises:
         SourceError: What names a row stands in other rows, and these are too many.
     """
-    chain = [*_parents(table), *([] if table.place is None else [table.place])]
+    chain = [*table.parents, *([] if table.place is None else [table.place])]
     if table.are_kinds or any(len(path) != len(chain) for path in table.rows):
         raise SourceError(
             f"{table.grid.label}: more than {len(table.grid.rows):,} rows, under headings or with "

@@ -66,7 +66,6 @@ class Choices:
         place: Header of the column of places.
         parent: Headers of the columns that say what a place is part of, the largest first.
         count: Headers of the columns of counts.
-        statistic: Headers of columns of statistics.
         are_kinds: Whether the rows are kinds of what is counted, of one place.
         leave_out: Header of a column that is not used → why.
         total: Columns, or values of a dimension, that others add up to, though too little shows it.
@@ -84,7 +83,6 @@ class Choices:
     place: str | None = None
     parent: tuple[str, ...] = ()
     count: tuple[str, ...] = ()
-    statistic: tuple[str, ...] = ()
     are_kinds: bool | None = None
     leave_out: Mapping[str, str] = field(default_factory=dict)
     total: tuple[str, ...] = ()
@@ -154,6 +152,16 @@ class TableReading:
     said_totals: tuple[int, ...] = ()
     said_apart: tuple[int, ...] = ()
     not_chosen: Mapping[int, NDArray[np.intp]] = field(default_factory=dict)
+
+    @property
+    def parents(self) -> list[int]:
+        """Return the columns that say what a place is part of, the largest first."""
+        chain: list[int] = []
+        at = self.place
+        while at in self.names.parents and self.names.parents[at] not in chain:
+            at = self.names.parents[at]
+            chain.insert(0, at)
+        return chain
 
     def header(self, at: int) -> str:
         """The words of a column as they are named in keys and flags."""
@@ -634,9 +642,7 @@ class _Draft:
 
     def _wide_counts(self, relations: Relations) -> tuple[tuple[int, ...], tuple[int, ...]]:
         said = set(self._said(self.choices.count))
-        other = set(self._said(self.choices.statistic))
-        if self.choices.are_known:
-            other |= {at for at in relations.columns if at not in said}
+        other = {at for at in relations.columns if at not in said and self.choices.are_known}
         counts: list[int] = []
         statistics: list[int] = []
         has_counts = any(kind is Kind.COUNT for kind in relations.columns.values())
