@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -29,6 +29,7 @@ from recon_cli.console.signals import (
     fill_streams,
     stoppable,
 )
+from recon_cli.deprecation import Former, warn_in_one_line
 from recon_cli.errors import ReconError, Unpublished
 from recon_cli.pipeline.stages import COMMANDS, STAGES
 from recon_cli.resources import as_shortage, collect_seldom
@@ -73,6 +74,22 @@ _PURPOSES: Mapping[str, str] = {
     "recon data releases": "List the packaged release schemas, or show one.",
     "recon lab": "Test the tool itself, and the theory behind it.",
 }
+#: Commands of version 0.2 that moved.
+FORMER_COMMANDS: Final = tuple(
+    Former(f"recon {before}", f"recon {now}", since="0.3")
+    for before, now in (
+        ("capacity", "plan capacity"),
+        ("frontier", "plan frontier"),
+        ("risk", "plan risk"),
+        ("synth attacker", "data attacker"),
+        ("synth", "data synth"),
+        ("tabulate", "data tabulate"),
+        ("releases", "data releases"),
+        ("calibrate", "lab calibrate"),
+        ("experiment dinur-nissim", "lab dinur-nissim"),
+        ("merge", "run --merge"),
+    )
+)
 
 
 class Commands(click.Group):
@@ -163,6 +180,12 @@ class Recon(Commands):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(super().list_commands(ctx))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word names, also by a former name."""
+        return super().resolve_command(ctx, _as_now(args))
+
     def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
         """Group command names by purpose, in this order; unlisted ones come last."""
         known = {name for listed in HEADINGS.values() for name in listed}
@@ -200,7 +223,8 @@ class Recon(Commands):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; an expected failure becomes one message and its exit code."""
         try:
-            with private_umask(), stoppable():
+            told = partial(_say, ctx)
+            with private_umask(), stoppable(), warn_in_one_line(told):
                 value = super().invoke(ctx)
                 sys.stdout.flush()  # or a reader that is gone would be noticed too late
                 return value
@@ -238,6 +262,16 @@ class Recon(Commands):
 
             click.echo(traceback_text(defect), err=True, nl=False)
             ctx.exit(1)
+
+
+def _as_now(words: list[str]) -> list[str]:
+    """Return the words of a command line as they are now, and warn if they were others."""
+    for former in FORMER_COMMANDS:
+        before = former.spelling.split()[1:]
+        if words[: len(before)] == before:
+            former.warn()
+            return [*former.now.split()[1:], *words[len(before) :]]
+    return words
 
 
 def _command_of(module: str) -> click.Command:

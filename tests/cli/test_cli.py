@@ -314,8 +314,8 @@ def test_usage_names_the_command_that_users_have(config: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("capacity", "recon plan capacity"),
-        ("synth", "recon data synth"),
+        ("capacty", "recon plan capacity"),
+        ("noisy", "recon data noisy"),
         ("plan audit", "recon audit"),
         ("reconstuct", "recon reconstruct"),
         ("data tabluate", "recon data tabulate"),

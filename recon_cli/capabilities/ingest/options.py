@@ -23,6 +23,7 @@ from recon_cli.config.model import (
     as_list,
     keys_as_text,
 )
+from recon_cli.deprecation import Former
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 from recon_cli.schema.register import register_spec
@@ -52,8 +53,12 @@ HeaderRows = Annotated[
 
 
 def _current(source: object) -> object:
-    """The format that a format of an earlier version is now."""
-    return "sheet" if source in _FORMERLY else source
+    """Return the format that a format of an earlier version is now."""
+    former = next((each for each in FORMER_SOURCES if each.spelling.endswith(f" {source}")), None)
+    if former is None:
+        return source
+    former.warn()
+    return former.now.rpartition(" ")[2]
 
 
 class Dimension(ConfigModel):
@@ -145,7 +150,10 @@ SourceFormat = Literal[
     "sheet",
 ]
 #: What the source of sheets was called in version 0.2.
-_FORMERLY: Final = ("wide", "long")
+FORMER_SOURCES: Final = tuple(
+    Former(f"ingest.source: {source}", "ingest.source: sheet", since="0.3")
+    for source in ("wide", "long")
+)
 
 
 class Ingest(Section):

@@ -196,7 +196,7 @@ def test_rows_that_are_not_chosen_are_left_out(tmp_path: Path, mapping: dict[str
         "release": "r.yaml",
         "work": "work",
         "workers": 1,
-        "ingest": {"source": "long", "paths": ["c.csv"], "mapping": said},
+        "ingest": {"source": "sheet", "paths": ["c.csv"], "mapping": said},
         "check": {"rules": [{"certain_records": {}, "most": 100}]},
     }
     path = tmp_path / "recon.yaml"
