@@ -21,7 +21,7 @@ STAGES := synth attacker swap round cellkey suppress census1980 noise topdown ra
 
 .PHONY: help env dev demo nation study state run status verify $(STAGES) \
   test lint types check format fixtures bench smoke docs linkcheck wheel lock \
-  licences sbom vulnerabilities clean
+  licences sbom release vulnerabilities clean
 
 help:                ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 16
@@ -115,6 +115,9 @@ linkcheck: dev       ## check the external links of the docs (needs a network)
 
 wheel: dev           ## build dist/*.whl
 	$(BIN)/python -m build --quiet --wheel --no-isolation
+
+release: dev         ## write wheel, sdist, SBOM, notes and checksums of this commit to dist/
+	$(BIN)/python .ci/release.py
 
 lock:                ## resolve the dependencies again and pin them by hash (needs a network)
 	$(PYTHON) -m venv $(UV)
