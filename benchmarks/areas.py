@@ -157,7 +157,7 @@ def exact_zonings(seed: int) -> None:
     release, people = zonings(seed)
     published = recon.publish(release, recon.tabulate(release, people))
     with measured() as took:
-        audit = recon.audit_counts(release, published, ask=["atom"])
+        audit = recon.audit_counts(release, published, ask=("atom",))
     units = published.geounits.filter(level="atom").height
     _say(f"{units:,} units, four exact tables: {_found(audit)}, {took()}")
 

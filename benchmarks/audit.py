@@ -23,8 +23,8 @@ import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
 from recon_cli.arrays import FloatArray
-from recon_cli.ask.options import AuditOptions
 from recon_cli.capabilities.audit.cells import IntervalCells
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.question import audit_counts
 from recon_cli.capabilities.protect.counts import protect_counts, tidy_counts
 from recon_cli.chance import KeyedChance
@@ -54,7 +54,7 @@ def suppressed(release: Release, path: Path) -> Publication:
 
 def audit(release: Release, published: Publication, tables: Sequence[Table]) -> pl.DataFrame:
     """All cells, as `recon audit` does."""
-    options = AuditOptions(seed=1, effort=30.0)
+    options = Audit(seed=1, region_seconds=30.0)
     parts = split(release, published)
     return pl.concat(audit_counts(release, part, tables, options) for part in parts)
 

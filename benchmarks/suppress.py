@@ -27,7 +27,7 @@ import recon_cli as recon
 from benchmarks.machine import REFERENCE, RESULTS, Record, circumstances, keep, say
 from recon_cli.api.reconstruction import chosen_tables, split
 from recon_cli.arrays import IntArray
-from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.question import audit_counts
 from recon_cli.capabilities.audit.statuses import STATUSES
 from recon_cli.capabilities.protect.counts import tidy_counts
@@ -117,7 +117,7 @@ def _audit(
     figures: Figures,
 ) -> None:
     started = time.process_time()
-    options = AuditOptions(seed=1, effort=60.0, safety=SAFETY)
+    options = Audit(seed=1, region_seconds=60.0, safety=SAFETY)
     audited = audit_counts(release, public, tables, options)
     figures.seconds["audit"] += time.process_time() - started
     primary = audited.join(suppressed.filter("primary"), on=_KEY, how="semi")

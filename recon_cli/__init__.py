@@ -85,7 +85,6 @@ __all__ = [
     "flag_certain",
     "leave_one_out",
     "leave_one_out_protected",
-    "leave_one_out_swapped",
     "link",
     "load_protection",
     "load_release",

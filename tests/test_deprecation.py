@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from recon_cli.api.reconstruction import FORMER_AUDIT
 from recon_cli.capabilities.ingest.options import FORMER_SOURCES, Ingest
 from recon_cli.console.group import FORMER_COMMANDS
 from recon_cli.deprecation import Former, FormerSpelling, series_of
@@ -14,7 +15,9 @@ from recon_cli.version import __version__
 from tests.support.command_line import recon
 
 
-@pytest.mark.parametrize("former", [*FORMER_SOURCES, *FORMER_COMMANDS], ids=lambda f: f.spelling)
+@pytest.mark.parametrize(
+    "former", [*FORMER_SOURCES, *FORMER_COMMANDS, *FORMER_AUDIT.values()], ids=lambda f: f.spelling
+)
 def test_a_former_spelling_is_deleted_with_the_next_version(former: Former) -> None:
     assert not former.is_due, f"delete it: {former.message}"
 

@@ -9,8 +9,8 @@ import polars as pl
 
 from benchmarks.households.study import Sample
 from recon_cli.api.reconstruction import inside
-from recon_cli.ask.options import ClaimOptions
 from recon_cli.ask.question import RegionData
+from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.question import ClaimPlans
 from recon_cli.capabilities.claims.surprise import count_records, matching, subset_of, with_labels
 from recon_cli.capabilities.reconstruct.question import reconstruct_plan
@@ -18,7 +18,7 @@ from recon_cli.model.planning import make_plan
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 
-OPTIONS = ClaimOptions(seed=1, unit_seconds=10.0)
+OPTIONS = Claims(seed=1, unit_seconds=10.0)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from recon_cli.api.leave_one_out import leave_one_out as leave_one_out
 from recon_cli.api.leave_one_out import leave_one_out_protected as leave_one_out_protected
-from recon_cli.api.leave_one_out import leave_one_out_swapped as leave_one_out_swapped
 from recon_cli.api.leave_one_out import measure_confidence as measure_confidence
 from recon_cli.api.linkage import Linkage as Linkage
 from recon_cli.api.linkage import agreement as agreement

@@ -5,28 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from recon_cli import sources
-from recon_cli.ask.options import AuditOptions, ClaimOptions, Intervals, Mode, VariabilityOptions
+from recon_cli.api.keywords import Keywords, OfTables
+from recon_cli.ask.question import RegionData
 from recon_cli.capabilities.audit import question as audit
 from recon_cli.capabilities.audit import witnesses
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.claims import question as claims
 from recon_cli.capabilities.claims.groups import require_columns
+from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.question import VerifiedClaims
 from recon_cli.capabilities.claims.surprise import count_records, with_surprise
-from recon_cli.capabilities.reconstruct import question as attack
-from recon_cli.capabilities.reconstruct.person_records import Within
-from recon_cli.capabilities.reconstruct.question import EngineChoice, Objective, Reconstruction
+from recon_cli.capabilities.reconstruct.options import Reconstruct
+from recon_cli.capabilities.reconstruct.question import Reconstruction, ReconstructionQuestion
 from recon_cli.capabilities.solvar import question as solvar
+from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.capabilities.solvar.question import Variability
 from recon_cli.coverage import select
+from recon_cli.deprecation import Former
 from recon_cli.errors import SourceError
 from recon_cli.frames import require_polars
 from recon_cli.publication import GeounitBatch, Publication, Source, describe_geounits
 from recon_cli.schema import Release, Table
-from recon_cli.solve.engines import Engine
 from recon_cli.sources import NO_MAPPING, AbsentCells, FileMapping
 from recon_cli.statement import EXACT, Protection
 from recon_cli.verification import Verification
@@ -103,25 +107,12 @@ def read_published(
     return _gather(release, opened.source, opened.protection or EXACT)
 
 
-def reconstruct(
-    release: Release,
-    published: Publication,
-    *,
-    tables: Choice = None,
-    seed: int = 0,
-    objective: Objective | None = None,
-    engine: EngineChoice = "auto",
-    within: Within = "lowest",
-) -> Reconstruction:
+@Keywords(Reconstruct)
+def reconstruct(release: Release, published: Publication, options: Reconstruct) -> Reconstruction:
     """Reconstruct records that have exactly the published counts.
 
     Args:
         published: Published counts, from `publish` or `read_published`.
-        seed: Selects one of several solutions.
-        objective: ``any`` solution, or the ``likely`` one that makes the published counts
-            likeliest; default ``likely`` where a law says that some counts are likelier.
-        engine: ``auto``, or an engine that finds a solution of the study's program by itself.
-        within: Selects a single value where the tables only determine a group of values.
 
     Returns:
         ``microdata``, one row per person, and ``blocks``, how each geounit was solved.
@@ -130,17 +121,13 @@ def reconstruct(
         ConfigError: A table is unknown or not published.
         ContradictionError: No records have these counts; names the cells.
         SolverError: Two engines disagree.
+        VerificationError: The records do not reproduce a published count.
     """
-    used = chosen_tables(release, published, tables)
-    coverage, is_exact = published.coverage, published.is_exact
-    plan = attack.plan_for(release, used, coverage, is_exact=is_exact)
-    study = attack.study_program(release, used, coverage, engine, is_exact=is_exact)
-    parts = [
-        attack.reconstruct_plan(
-            plan, part, seed=seed, objective=objective, study=study, within=within
-        )
-        for part in split(release, published)
-    ]
+    used = chosen_tables(release, published, options.tables)
+    question = ReconstructionQuestion.of(
+        release, used, published.coverage, options, is_exact=published.is_exact
+    )
+    parts = [question.reconstructed(RegionData(part))[0] for part in split(release, published)]
     return Reconstruction(
         pl.concat(part.microdata for part in parts), pl.concat(part.blocks for part in parts)
     )
@@ -168,31 +155,23 @@ def verify(
     return compare(release, published, records, chosen_tables(release, published, tables))
 
 
+#: Keywords of `audit_counts` in version 0.2.
+FORMER_AUDIT: Final = {"effort": Former("audit_counts(effort=", "region_seconds=", since="0.3")}
+
+
+class _Solvar(OfTables, Solvar):
+    """The section ``solvar``, with tables."""
+
+
+@Keywords(_Solvar)
 def measure_variability(
-    release: Release,
-    published: Publication,
-    microdata: pl.DataFrame,
-    *,
-    tables: Choice = None,
-    mode: Mode = "relaxed",
-    intervals: Intervals = "exact",
-    diameter: bool = False,
-    engine: Engine = "cp-sat",
-    unit_seconds: float = 0.5,
-    seed: int = 0,
+    release: Release, published: Publication, microdata: pl.DataFrame, options: _Solvar
 ) -> Variability:
     """Measure how far other solutions can be from a reconstruction, and which records all share.
 
     Args:
         published: Published counts, from `publish` or `read_published`.
         microdata: Records from `reconstruct`, made from the same tables.
-        tables: The tables that it was made from.
-        mode: ``relaxed`` (Eq. 4.9) or ``exact`` (Eq. 4.6).
-        intervals: ``exact`` or ``propagation``: the least and most people of each cell.
-        diameter: Measure the largest distance of any two solutions, too.
-        engine: ``highs`` or ``scip`` look for the farthest solution beside CP-SAT, as a check.
-        unit_seconds: Budget of each question about a geounit, in deterministic seconds.
-        seed: For the solver's own choices.
 
     Returns:
         ``units``, ``intervals`` and ``regions``; `flag_certain` makes flags of records of them.
@@ -203,10 +182,7 @@ def measure_variability(
         SolverError: Two engines disagree.
     """
     require_polars(microdata)
-    options = VariabilityOptions(
-        mode, seed, unit_seconds, diameter=diameter, intervals=intervals, engine=engine
-    )
-    used = chosen_tables(release, published, tables)
+    used = chosen_tables(release, published, options.tables)
     parts = [
         solvar.measure_variability(release, part, used, microdata, options)
         for part in split(release, published)
@@ -219,25 +195,19 @@ def measure_variability(
     )
 
 
+class _Claims(OfTables, Claims):
+    """The section ``claims``, with tables."""
+
+
+@Keywords(_Claims)
 def find_claims(
-    release: Release,
-    published: Publication,
-    microdata: pl.DataFrame,
-    *,
-    tables: Choice = None,
-    share: float = 0.8,
-    unit_seconds: float = 2.0,
-    seed: int = 0,
+    release: Release, published: Publication, microdata: pl.DataFrame, options: _Claims
 ) -> VerifiedClaims:
     """Find claims about people that are true in every solution, on any of the columns.
 
     Args:
         published: Published counts, from `publish` or `read_published`.
         microdata: Records from `reconstruct`, made from the same tables.
-        tables: The tables that it was made from.
-        share: Proven share of a group from which their common value counts as inferred.
-        unit_seconds: Budget of each geounit, in deterministic seconds.
-        seed: For the solver's own choices.
 
     Returns:
         ``claims``, ``units`` and ``disclosures``.
@@ -248,8 +218,7 @@ def find_claims(
         SolverError: Two engines disagree.
     """
     require_polars(microdata)
-    options = ClaimOptions(seed, unit_seconds, share)
-    used = chosen_tables(release, published, tables)
+    used = chosen_tables(release, published, options.tables)
     require_columns(release, used, published.coverage)
     parts = [
         claims.find_claims(release, part, used, microdata, options)
@@ -266,27 +235,12 @@ def find_claims(
     )
 
 
-def audit_counts(
-    release: Release,
-    published: Publication,
-    *,
-    tables: Choice = None,
-    seed: int = 0,
-    effort: float = 120.0,
-    safety: int | None = None,
-    ask: Iterable[str] = (),
-) -> pl.DataFrame:
+@Keywords(Audit, former=FORMER_AUDIT)
+def audit_counts(release: Release, published: Publication, options: Audit) -> pl.DataFrame:
     """Compute the possible values of each suppressed, rounded, perturbed or omitted count.
 
     Args:
         published: Protected counts.
-        tables: Tables that an attacker uses.
-        seed: Seed of the solvers.
-        effort: Deterministic seconds for each region.
-        safety: Least distance between two possible counts of a safe cell; None for what the
-            law of each requires: that all counts stay possible which the flag of a small one
-            admits, or ``below`` where a flag may hide any count; 1 without a threshold.
-        ask: Levels of whose geounits every cell of the tables is asked for, published there or not.
 
     Returns:
         A row a cell that is published as an interval, asked for, or left out of a table that is
@@ -303,8 +257,7 @@ def audit_counts(
         ContradictionError: No true counts fit the statements.
         SolverError: A solver could not decide, or two engines disagree.
     """
-    used = chosen_tables(release, published, tables)
-    options = AuditOptions(seed, effort, safety, tuple(ask))
+    used = chosen_tables(release, published, options.tables)
     parts = split(release, published)
     return pl.concat(audit.audit_counts(release, part, used, options) for part in parts)
 

@@ -185,6 +185,12 @@ class Section(ConfigModel):
         return ()
 
     @property
+    def fixed_seed(self) -> int:
+        """Return the key ``seed``; 0 where neither the section nor its run has one."""
+        seed: int | None = getattr(self, "seed", None)
+        return seed or 0
+
+    @property
     def compares_with_study(self) -> bool:
         """Report whether the run is compared with a published study, and so uses its terms."""
         return False

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from recon_cli.config import RunConfig
 from recon_cli.config.cluster import Cluster
+from recon_cli.config.model import AnySection
 from recon_cli.errors import ConfigError, StageError, Unpublished
 from recon_cli.execute import (
     DaskWorkers,
@@ -39,14 +40,6 @@ from recon_cli.store.study import is_for_study
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
-
-
-class Seeded(Protocol):
-    """A section of the config with a seed of its own."""
-
-    @property
-    def seed(self) -> int | None:
-        """Return the seed; None stands for the run's."""
 
 
 #: People that are worth starting a process for, where each takes microseconds; a worker needs a
@@ -146,9 +139,16 @@ class Run:
     def work(self) -> Path:
         return self.config.work
 
-    def seed_of(self, section: Seeded) -> int:
-        """Return the seed of a section, or the run's where the section has none."""
-        return self.config.top.seed if section.seed is None else section.seed
+    def section(self, kind: type[AnySection]) -> AnySection:
+        """Return a section of the config, with the run's seed where it has none of its own.
+
+        Raises:
+            ConfigError: The config has no such section, and it has keys without a default.
+        """
+        found = self.config.section(kind)
+        if "seed" in kind.model_fields and getattr(found, "seed", None) is None:
+            return found.model_copy(update={"seed": self.config.top.seed})
+        return found
 
     @property
     def cluster(self) -> DaskWorkers | None:

@@ -56,13 +56,13 @@ class EvaluatedRecords:
         chosen = _in_order(release, tables)
         values = _positions(release, records, chosen)
         features = values.columns[1:]
-        counted = values.group_by(values.columns).len()
-        kinds = counted.select(features).unique(maintain_order=True).with_row_index("kind")
+        counted = values.group_by(values.columns).len("_people")
+        kinds = counted.select(features).unique(maintain_order=True).with_row_index("_kind")
         units = counted["unit"].unique().sort()
-        kind = counted.join(kinds, on=features, how="left", maintain_order="left")["kind"]
+        kind = counted.join(kinds, on=features, how="left", maintain_order="left")["_kind"]
         row = counted["unit"].replace_strict(units, np.arange(len(units)), return_dtype=pl.Int64)
         people = sparse.coo_array(
-            (counted["len"].cast(pl.Int64).to_numpy(), (row.to_numpy(), kind.to_numpy())),
+            (counted["_people"].cast(pl.Int64).to_numpy(), (row.to_numpy(), kind.to_numpy())),
             shape=(len(units), len(kinds)),
         ).tocsr()
         of_kind = [kinds[name].to_numpy() for name in features]

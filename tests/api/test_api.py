@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -16,6 +17,13 @@ from polars.testing import assert_frame_equal
 
 import recon_cli as recon
 from recon_cli import api
+from recon_cli.capabilities.audit.options import Audit
+from recon_cli.capabilities.claims.options import Claims
+from recon_cli.capabilities.confidence.options import Confidence
+from recon_cli.capabilities.reconstruct.options import Reconstruct
+from recon_cli.capabilities.solvar.options import Solvar
+from recon_cli.config.keys import keys_of
+from recon_cli.deprecation import FormerSpelling
 from recon_cli.errors import ConfigError, ContradictionError, SourceError
 from tests.support import command_line, layouts
 from tests.support.attacks import aged, people, swapped
@@ -180,7 +188,7 @@ def test_refusals_name_the_row() -> None:
         recon.publish(SURVEY, wrong)
     published = recon.publish(SURVEY, counts())
     with pytest.raises(ConfigError, match="no table 'P1'"):
-        recon.reconstruct(SURVEY, published, tables=["P1"])
+        recon.reconstruct(SURVEY, published, tables=("P1",))
     guesser = recon.Guesser("MDG", "modal", "tables")
     for wrong_guesser, message in (
         (recon.Guesser("MDG", "modal", "HDF"), r"guessers.MDG: no source 'HDF' \(known: CEF, tab"),
@@ -263,7 +271,6 @@ PANDAS = type("DataFrame", (), {"__module__": "pandas.core.frame"})()
         ("measure_confidence", (None, PANDAS)),
         ("leave_one_out", (None, PANDAS)),
         ("leave_one_out_protected", (PANDAS, None)),
-        ("leave_one_out_swapped", (PANDAS,)),
         ("link", (pl.DataFrame(), {"rHDF": PANDAS})),
         ("agreement", (pl.DataFrame(), PANDAS)),
         ("baselines", (PANDAS,)),
@@ -277,9 +284,39 @@ def test_frames_of_pandas_are_refused_with_what_to_write(
     name: str, arguments: tuple[object, ...]
 ) -> None:
     named: dict[str, dict[str, object]] = {
-        "leave_one_out_swapped": {"chance": None},
         "protect_counts": {"chance": None},
         "tag_records": {"unique": {}},
     }
     with pytest.raises(SourceError, match=r"a DataFrame of pandas .*polars\.from_pandas\(frame\)"):
         getattr(recon, name)(None, *arguments, **named.get(name, {}))
+
+
+def test_options_are_those_of_the_section() -> None:
+    """A key of a section is a keyword with its default and its meaning, and nothing else is."""
+    for function, section in (
+        (recon.find_claims, Claims),
+        (recon.audit_counts, Audit),
+        (recon.measure_variability, Solvar),
+        (recon.measure_confidence, Confidence),
+        (recon.reconstruct, Reconstruct),
+    ):
+        keywords = inspect.signature(function).parameters
+        for key in keys_of(section):
+            assert keywords[key.name].kind is inspect.Parameter.KEYWORD_ONLY
+            assert keywords[key.name].default == section.model_fields[key.name].default
+            assert f"    {key.name}: " in str(function.__doc__)
+
+
+def test_keywords_are_checked_as_keys_are() -> None:
+    published = recon.publish(SURVEY, counts())
+    with pytest.raises(ConfigError, match="audit_counts: safety: must be greater than or equal"):
+        recon.audit_counts(SURVEY, published, safety=0)
+    with pytest.raises(TypeError, match="'safty'"):
+        recon.audit_counts(SURVEY, published, safty=1)  # type: ignore[call-arg]
+
+
+def test_a_keyword_that_was_renamed_warns() -> None:
+    published = recon.publish(SURVEY, counts())
+    with pytest.warns(FormerSpelling, match="effort= is now region_seconds="):
+        old = recon.audit_counts(SURVEY, published, effort=3.0)  # type: ignore[call-arg]
+    assert old.equals(recon.audit_counts(SURVEY, published, region_seconds=3.0))

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import combinations_with_replacement as choices
 from operator import and_
+from pathlib import Path
 
 import polars as pl
 
-from recon_cli.ask.options import JointOptions
 from recon_cli.ask.question import Answer, RegionData
+from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.joint.part import PartInput
 from recon_cli.capabilities.joint.question import JointQuestion
 from recon_cli.publication import Publication
@@ -291,7 +292,7 @@ def ask(
         third, joint = with_members()
         parts.append(PartInput(third, third.tables, members.coverage))
         partners.append(members)
-    question = JointQuestion.of(joint, parts, JointOptions(1, 20.0, listed))
+    question = JointQuestion.of(joint, parts, section(listed))
     return question.ask(RegionData(people, partners=tuple(partners), partition="S"))
 
 
@@ -478,3 +479,11 @@ def told_households(answer: Answer) -> dict[str, Counter[Row]]:
     for place, number, times, *values in answer.frames["joint_compositions"].iter_rows():
         found[place][(tuple(values), tuple(sorted(members[place, number])))] += times
     return found
+
+
+def section(compositions: int = 0) -> Joint:
+    """The section of a joint question; its paths name runs that nobody reads."""
+    nowhere = Path("nowhere")
+    return Joint(
+        partner=nowhere, links="none", unit_seconds=20.0, compositions=compositions, seed=1
+    )

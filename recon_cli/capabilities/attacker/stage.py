@@ -35,8 +35,8 @@ def open_stage(run: Run) -> MadeStage:
         ConfigError: The parameters are wrong.
         StageError: There is no nation, or the work folder is in use.
     """
-    config = run.config.section(Synth)
-    seed = run.seed_of(config)
+    config = run.section(Synth)
+    seed = config.fixed_seed
     nation = nation_of(config)
     folders = [open_folder(run.work, SYNTH, name) for name in ("persons", "places")]
     recipe = run.recipe(

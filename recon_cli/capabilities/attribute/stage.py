@@ -56,7 +56,7 @@ def open_stage(run: Run) -> MadeStage:
         StageError: ``tables/``, ``microdata/`` or ``intervals/`` is missing, damaged or out of
             date.
     """
-    config = run.config.section(Attribute)
+    config = run.section(Attribute)
     made = open_reconstructed(run)
     made.require_bounded(ATTRIBUTE.command)
     solvar = WorkFolder(run.work).fresh(SOLVAR)
@@ -64,7 +64,7 @@ def open_stage(run: Run) -> MadeStage:
         raise StageError(f"{run.work}: {solvar.why}; run {solvar.remedy}")
     files = dict(_files(run, config))
     slices = {name: file.slices() for name, file in files.items()}
-    seed = run.seed_of(config)
+    seed = config.fixed_seed
     settings = {
         "id": config.id,
         "reasons": config.reasons,

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from recon_cli.ask.known_batch import errors_naming
-from recon_cli.ask.options import AuditOptions
 from recon_cli.ask.quarantine import BatchQuarantine
 from recon_cli.capabilities.audit.cells import CountEnds, IntervalCells, OnEnds
 from recon_cli.capabilities.audit.clique_ends import AskedEnds, Follow, is_among
 from recon_cli.capabilities.audit.ends import SummedEnds, find_ends, find_settled
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.reconstruct.solution import BatchSolution
 from recon_cli.frames import OPEN
 from recon_cli.model.components import split_components
@@ -32,15 +32,16 @@ def joint_ends(
     plan: Plan,
     counts: PartitionCounts,
     solutions: Sequence[BatchSolution],
-    options: AuditOptions,
+    options: Audit,
     watched: BatchQuarantine,
     *,
+    among: pl.DataFrame | None,
     follow: Follow,
 ) -> tuple[pl.DataFrame, CountEnds]:
     """Return the counts of the regions that are not excluded, and their bounds."""
     solved = solutions[0]
     system = solved.system
-    cells = _asked(plan, counts, system, options)
+    cells = _asked(plan, counts, system, among)
     left_out = system.regions[solved.unsolved & ~solved.undecided]
     undecided = set(counts.region_geoids.gather(np.unique(system.regions[solved.undecided])))
     regions = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
@@ -60,10 +61,10 @@ def joint_ends(
             ends.leave(component)
             continue
         with errors_naming(plan.release.region.name, region):
-            left = options.effort - elapsed.get(region, 0.0)
-            effort = Effort(digest_seed(options.seed, "audit", region), left)
+            left = options.region_seconds - elapsed.get(region, 0.0)
+            effort = Effort(digest_seed(options.fixed_seed, "audit", region), left)
             known = people[component.columns]
-            search = find_ends if options.among is None else find_settled
+            search = find_ends if among is None else find_settled
             find = partial(search, component.program, known=known, effort=effort)
             is_large = len(component.columns) > _PACK
             if is_large and on_ends is None:
@@ -78,7 +79,7 @@ def joint_ends(
         values = []
         for each in solutions:
             placed = replace(each.system, candidates=each.cells)
-            values.append(_asked(plan, counts, placed, options).coefficients @ each.people)
+            values.append(_asked(plan, counts, placed, among).coefficients @ each.people)
         lacks_people = any(each.undecided.any() for each in solutions)
         seen = np.stack(values[:1] if lacks_people else values)
         ends.least = np.where(is_unlisted, seen.min(axis=0), ends.least)
@@ -101,9 +102,9 @@ def joint_ends(
 
 
 def _asked(
-    plan: Plan, counts: PartitionCounts, system: System, options: AuditOptions
+    plan: Plan, counts: PartitionCounts, system: System, among: pl.DataFrame | None
 ) -> IntervalCells:
     cells = IntervalCells.of(plan, counts, system)
-    if options.among is None:
+    if among is None:
         return cells
-    return cells.where(is_among(cells.names(plan, counts, system), options.among))
+    return cells.where(is_among(cells.names(plan, counts, system), among))

@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import IntArray
-from recon_cli.ask.options import AuditOptions
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import (
     Answer,
@@ -35,6 +34,7 @@ from recon_cli.capabilities.audit.left_out import (
     left_out_counts,
     with_left_out,
 )
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.statuses import OF_NO_INTEREST, AuditProgress, Withheld, statuses
 from recon_cli.capabilities.reconstruct.question import plan_for
 from recon_cli.capabilities.reconstruct.solution import solve_system
@@ -74,8 +74,30 @@ AUDIT: Final = pl.Schema(
 _KEY = ["geoid", "table", "cell"]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The counts that an audit is about.
+
+    Attributes:
+        among: Columns ``geoid, table, cell``: only these, and only whether they are recovered, not
+            how far the others may be off; None for all, with their intervals.
+        sizes: Least and greatest count that matters: of those among which a solution is known with
+            another one nothing more is computed. None for any.
+    """
+
+    among: pl.DataFrame | None = None
+    sizes: tuple[int, int] | None = None
+
+
+EVERY_COUNT: Final = Asked()
+
+
 def audit_counts(
-    release: Release, published: Publication, tables: Sequence[Table], options: AuditOptions
+    release: Release,
+    published: Publication,
+    tables: Sequence[Table],
+    options: Audit,
+    asked: Asked = EVERY_COUNT,
 ) -> pl.DataFrame:
     """Compute feasibility intervals of the cells that are omitted or not published exactly.
 
@@ -85,7 +107,7 @@ def audit_counts(
     Raises:
         ContradictionError: Nobody has these counts; names the cells.
     """
-    question = AuditQuestion.of(release, tables, published.coverage, options)
+    question = AuditQuestion.of(release, tables, published.coverage, options, asked)
     part = RegionData(published)
     question.count_unsolved(part)
     return question.audited(part)
@@ -98,7 +120,8 @@ class _Partition:
     plan: Plan
     published: Publication
     counts: PartitionCounts
-    options: AuditOptions
+    options: Audit
+    asked: Asked
     quarantine: Quarantine
     checkpoint: Checkpoint
 
@@ -171,12 +194,12 @@ class _Partition:
                 self.form,
                 counts,
                 batch,
-                seed=options.seed,
-                effort=options.effort,
+                seed=options.fixed_seed,
+                effort=options.region_seconds,
                 follow=partial(self._keep, number, progress),
                 searches=partial(self._search, number),
-                among=options.among,
-                sizes=options.sizes,
+                among=self.asked.among,
+                sizes=self.asked.sizes,
             )
             if found is not None:
                 names, ends, is_left = found
@@ -242,7 +265,7 @@ class _Partition:
                 self.published,
                 counts,
                 system,
-                seed=options.seed,
+                seed=options.fixed_seed,
                 quarantine=self.quarantine,
                 is_likely=is_likely,
             )
@@ -250,7 +273,9 @@ class _Partition:
         ]
         watched = self.quarantine.of_batch(counts, system)
         follow = partial(self._follow, progress)
-        return joint_ends(plan, counts, solved, options, watched, follow=follow)
+        return joint_ends(
+            plan, counts, solved, options, watched, among=self.asked.among, follow=follow
+        )
 
     @cached_property
     def units_alone(self) -> _Partition | None:
@@ -318,17 +343,22 @@ def _or_open(ends: IntArray) -> pl.Series:
 class AuditQuestion(PlannedQuestion):
     """The question of the range of each count that is not published exactly."""
 
-    options: AuditOptions
+    options: Audit
     coverage: Coverage
+    asked: Asked = EVERY_COUNT
 
     @classmethod
     def of(
-        cls, release: Release, tables: Sequence[Table], coverage: Coverage, options: AuditOptions
+        cls,
+        release: Release,
+        tables: Sequence[Table],
+        coverage: Coverage,
+        options: Audit,
+        asked: Asked = EVERY_COUNT,
     ) -> Self:
         """Prepare for some tables, with a plan for all cells, omitted ones included."""
-        asked = dict.fromkeys(options.ask, tables)
-        whole = coverage_with_left_out(release, coverage, asked)
-        return cls(make_interval_plan(release, tables, whole), options, coverage)
+        whole = coverage_with_left_out(release, coverage, dict.fromkeys(options.ask, tables))
+        return cls(make_interval_plan(release, tables, whole), options, coverage, asked)
 
     @staticmethod
     def decides(release: Release) -> str:  # noqa: ARG004
@@ -353,7 +383,7 @@ class AuditQuestion(PlannedQuestion):
         asked = dict.fromkeys(self.options.ask, self.plan.tables)
         if not with_left_out(self.release, part.published, asked).is_exact:
             return 0
-        plan, seed = self._exact_plan, self.options.seed
+        plan, seed = self._exact_plan, self.options.fixed_seed
         counts, unsolved = arrange_counts(plan, part.published), 0
         for system in build_systems(plan, counts):
             solved = solve_system(
@@ -373,9 +403,9 @@ class AuditQuestion(PlannedQuestion):
         published = with_left_out(self.release, part.published, asked)
         if published.is_exact:
             return AUDIT.to_frame()
-        counts, among = arrange_counts(self.plan, published), self.options.among
+        counts, among = arrange_counts(self.plan, published), self.asked.among
         partition = _Partition(
-            self.plan, published, counts, self.options, quarantine, part.checkpoint
+            self.plan, published, counts, self.options, self.asked, quarantine, part.checkpoint
         )
         frames = list(partition.audit_empty_places())
         for number, batch in enumerate(whole_regions_of(counts)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from recon_cli.ask.options import AuditOptions
 from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
@@ -25,8 +24,8 @@ def open_stage(run: Run) -> MadeStage:
     Raises:
         ConfigError: A table is unknown or not published.
     """
-    config = run.config.section(Audit)
-    seed = run.seed_of(config)
+    config = run.section(Audit)
+    seed = config.fixed_seed
     tables, geounits = open_published(run.work, run.release)
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)
@@ -49,7 +48,7 @@ def open_stage(run: Run) -> MadeStage:
             "release": run.release,
             "tables": selection.tables,
             "coverage": coverage,
-            "options": AuditOptions(seed, config.region_seconds, config.safety, config.ask),
+            "options": config,
         },
         notes={"tables": [table.name for table in selection.tables], "safety": config.safety},
         grain=_GRAIN,

@@ -29,8 +29,8 @@ def open_stage(run: Run) -> QuestionStage:
         StageError: ``tables/`` is missing or damaged, or the work folder is in use.
         WorkerError: A worker died.
     """
-    config = run.config.section(Capacity)
-    seed = run.seed_of(config)
+    config = run.section(Capacity)
+    seed = config.fixed_seed
     tables, geounits = open_published(run.work, run.release)
     if has_statements(tables):
         raise SourceError(

@@ -11,9 +11,9 @@ from functools import cached_property
 
 import polars as pl
 
-from recon_cli.ask.options import AuditOptions
 from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.left_out import with_left_out
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.check.finding import Finding, Grounds
 from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.claims.groups import claim_columns
@@ -232,7 +232,7 @@ class Before:
     """
 
     candidate: str
-    options: AuditOptions
+    options: Audit
     explains: bool = False
     base: Evidence | None = None
     records: Evidence | None = None

@@ -17,7 +17,7 @@ from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.forcing import forcing_counts
 from recon_cli.capabilities.audit.left_out import with_left_out
 from recon_cli.capabilities.audit.question import AUDIT as AUDIT_ROWS
-from recon_cli.capabilities.audit.question import audit_counts
+from recon_cli.capabilities.audit.question import Asked, audit_counts
 from recon_cli.capabilities.audit.statuses import (
     NARROWED,
     OF_NO_INTEREST,
@@ -108,15 +108,15 @@ def new_counts(now: Evidence, before: Before, sizes: tuple[int, int]) -> Iterato
     is_known = (pl.col("status") == RECOVERED) | ~reaches | (pl.col("least") > sizes[1])
     for name in now.tables.partitions:
         published = read_published(now.work.path, now.release, name)
-        asked = dict.fromkeys(before.options.ask, now.release.tables)
-        whole = with_left_out(now.release, published, asked)
+        levels = dict.fromkeys(before.options.ask, now.release.tables)
+        whole = with_left_out(now.release, published, levels)
         open_counts = _withheld(whole)
         among = _by_people(now.release, open_counts)
         among = among.join(audited.filter(is_known), on=_PEOPLE, how="anti").select(CELL)
         rows = AUDIT_ROWS.to_frame()
         if among.height:
-            options = replace(before.options, among=among, sizes=sizes)
-            rows = audit_counts(now.release, published, now.release.tables, options)
+            tables, asked = now.release.tables, Asked(among, sizes)
+            rows = audit_counts(now.release, published, tables, before.options, asked)
         part = NewCounts(
             now.release,
             published,
@@ -200,8 +200,8 @@ def _before(
         for (level,), own in left.group_by("level")
     }
     whole = with_left_out(release, stripped, {str(level): own for level, own in asked.items()})
-    options = replace(before.options, ask=(), among=left.select(CELL))
-    found = audit_counts(release, whole, release.tables, options)
+    options = before.options.model_copy(update={"ask": ()})
+    found = audit_counts(release, whole, release.tables, options, Asked(left.select(CELL)))
     return pl.concat([known, found.select(*CELL, before="status")])
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from recon_cli.ask.options import AuditOptions
 from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.check.evidence import Before, Evidence
@@ -136,8 +135,7 @@ def find_new_violations(
         ContradictionError: The candidate and the others contradict each other.
     """
     section = run.config.section(Check)
-    audit = run.config.section(Audit)
-    options = AuditOptions(run.seed_of(audit), audit.region_seconds, 1, audit.ask)
+    options = run.section(Audit).model_copy(update={"safety": 1})
     by_counts = [rule for rule in section.rules if rule.name == "recovered"]
     by_records = [rule for rule in section.rules if rule.name != "recovered"]
     base = records = None

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.ask.options import ClaimOptions
 from recon_cli.ask.quarantine import BatchQuarantine
 from recon_cli.capabilities.claims.groups import (
     KINDS,
@@ -24,6 +23,7 @@ from recon_cli.capabilities.claims.groups import (
     distinct_rows,
     make_groups,
 )
+from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.settle import Sets, SettledSets, greatest, settle
 from recon_cli.capabilities.solvar.histogram import HistogramCells
 from recon_cli.frames import OPEN
@@ -105,7 +105,7 @@ class BatchClaims:
 def verify_batch(
     programs: UnitPrograms,
     histogram: HistogramCells,
-    options: ClaimOptions,
+    options: Claims,
     quarantine: BatchQuarantine,
 ) -> BatchClaims:
     """Bound the size of every group in which the incumbent has people: Eq. (claim).

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.ask.options import ClaimOptions
 from recon_cli.capabilities.claims.batch import BatchClaims, UnitPrograms
 from recon_cli.capabilities.claims.groups import KINDS
+from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.trivial import StatedZeros, TrivialGroups, least_absences
 from recon_cli.capabilities.solvar.histogram import HistogramCells
 from recon_cli.model.counts import PartitionCounts
@@ -22,7 +22,7 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.system import System
 
 
-def claim_schema(plan: Plan, columns: tuple[str, ...], options: ClaimOptions) -> pl.Schema:
+def claim_schema(plan: Plan, columns: tuple[str, ...], options: Claims) -> pl.Schema:
     """Return the columns of ``claims/``, except foundations and probabilities."""
     release = plan.release
     of_columns = {name: release.column_groups(name).dtype() for name in columns}
@@ -62,7 +62,7 @@ class BatchFrames:
     histogram: HistogramCells
     programs: UnitPrograms
     verified: BatchClaims
-    options: ClaimOptions
+    options: Claims
 
     @cached_property
     def geoids(self) -> pl.Series:

@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from recon_cli.ask.known_batch import KnownBatch
-from recon_cli.ask.options import ClaimOptions
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import Answer, Question, RegionData, count_statuses
 from recon_cli.ask.unit_status import UNDECIDED
@@ -27,6 +26,7 @@ from recon_cli.capabilities.claims.frames import (
     unit_schema,
 )
 from recon_cli.capabilities.claims.groups import claim_columns
+from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.surprise import count_records, with_surprise
 from recon_cli.capabilities.claims.trivial import TrivialGroups
 from recon_cli.capabilities.solvar.histogram import (
@@ -114,7 +114,7 @@ def find_claims(
     published: Publication,
     tables: Sequence[Table],
     microdata: pl.DataFrame,
-    options: ClaimOptions,
+    options: Claims,
 ) -> VerifiedClaims:
     """Find every claim that holds in all solutions of each unit alone: Eq. (claim).
 
@@ -160,7 +160,7 @@ class ClaimPlans:
     def find(
         self,
         data: RegionData,
-        options: ClaimOptions,
+        options: Claims,
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> VerifiedClaims:
@@ -193,7 +193,7 @@ class _Partition:
 
     plan: Plan
     data: RegionData
-    options: ClaimOptions
+    options: Claims
     trivial: TrivialGroups
     quarantine: Quarantine
     name: str
@@ -266,7 +266,7 @@ class _Partition:
         return {"claims": claims, "units": units, "disclosures": disclosures}
 
 
-def _programs(known: KnownBatch, options: ClaimOptions, columns: tuple[str, ...]) -> UnitPrograms:
+def _programs(known: KnownBatch, options: Claims, columns: tuple[str, ...]) -> UnitPrograms:
     counts, system = known.counts, known.system
     unit, geoids = system.candidates.unit, known.watched.units
     is_excluded = known.missing | ~counts.is_listed[system.units]
@@ -286,7 +286,7 @@ def _programs(known: KnownBatch, options: ClaimOptions, columns: tuple[str, ...]
             for (i, one), (j, other) in permutations(enumerate(columns), 2)
             if any(says := known.plan.release.defines(one, other))
         },
-        seeds=tuple(digest_seed(options.seed, "claims", geoid) for geoid in geoids),
+        seeds=tuple(digest_seed(options.fixed_seed, "claims", geoid) for geoid in geoids),
         seconds=options.unit_seconds,
     )
 
@@ -301,7 +301,7 @@ class ClaimsQuestion(Question):
     """
 
     plans: ClaimPlans
-    options: ClaimOptions
+    options: Claims
     everybody: pl.DataFrame
     laws: tuple[str, ...]
 
@@ -311,7 +311,7 @@ class ClaimsQuestion(Question):
         release: Release,
         tables: Sequence[Table],
         coverage: Coverage,
-        options: ClaimOptions,
+        options: Claims,
         *,
         read_records: ReadRecords,
         laws: tuple[str, ...],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from recon_cli.ask.options import ClaimOptions
 from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.claims.groups import claim_columns, require_columns, unasked_features
 from recon_cli.capabilities.claims.options import Claims
@@ -26,8 +25,8 @@ def open_stage(run: Run) -> QuestionStage:
     Raises:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
-    config = run.config.section(Claims)
-    seed = run.seed_of(config)
+    config = run.section(Claims)
+    seed = config.fixed_seed
     made = open_reconstructed(run)
     made.require_bounded("recon claims")
     require_columns(made.release, made.used, made.coverage)
@@ -42,9 +41,7 @@ def open_stage(run: Run) -> QuestionStage:
             "tables": made.used,
             "coverage": made.coverage,
             "is_exact": is_exact,
-            "options": ClaimOptions(
-                seed, config.unit_seconds, config.share, config.absent, config.at_most
-            ),
+            "options": config,
             "read_records": lambda columns: (
                 made.microdata.read(name, columns=columns) for name in made.microdata.partitions
             ),

@@ -16,10 +16,10 @@ import polars as pl
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.ask.known_batch import KnownBatch
-from recon_cli.ask.options import ConfidenceOptions
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import Answer, PlannedQuestion, RegionData
 from recon_cli.ask.sampling import between_vertices, sample_batch
+from recon_cli.capabilities.confidence.options import Confidence
 from recon_cli.capabilities.solvar.histogram import (
     histogram_columns,
     histogram_of,
@@ -41,7 +41,7 @@ def measure_confidence(
     published: Publication,
     tables: Sequence[Table],
     microdata: pl.DataFrame,
-    options: ConfidenceOptions,
+    options: Confidence,
 ) -> pl.DataFrame:
     """Measure how often each record implied by ``tables`` appears among sampled solutions.
 
@@ -80,7 +80,7 @@ def confidence_of(lower: IntArray, held: IntArray, sampled: IntArray) -> FloatAr
 class ConfidenceQuestion(PlannedQuestion):
     """The question of how often each uncertain record appears among sampled solutions."""
 
-    options: ConfidenceOptions
+    options: Confidence
 
     @classmethod
     def of(
@@ -88,7 +88,7 @@ class ConfidenceQuestion(PlannedQuestion):
         release: Release,
         tables: Sequence[Table],
         coverage: Coverage,
-        options: ConfidenceOptions,
+        options: Confidence,
     ) -> Self:
         return cls(make_variability_plan(release, tables, coverage, "exact"), options)
 
@@ -130,7 +130,7 @@ class ConfidenceQuestion(PlannedQuestion):
         return joined.select(*key, certain=certain, confidence=pl.when(~certain).then("confidence"))
 
     def _seeds(self, regions: dict[int, str]) -> dict[int, list[int]]:
-        seed, numbers = self.options.seed, range(self.options.solutions)
+        seed, numbers = self.options.fixed_seed, range(self.options.solutions)
         return {
             region: [digest_seed(seed, "confidence", name, str(k)) for k in numbers]
             for region, name in regions.items()

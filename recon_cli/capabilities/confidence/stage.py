@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from recon_cli.ask.options import ConfidenceOptions
 from recon_cli.capabilities.confidence import CONFIDENCE
 from recon_cli.capabilities.confidence.options import Confidence
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
@@ -20,8 +19,8 @@ def open_stage(run: Run) -> QuestionStage:
         SourceError: The counts are not exact.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
-    config = run.config.section(Confidence)
-    seed = run.seed_of(config)
+    config = run.section(Confidence)
+    seed = config.fixed_seed
     made = open_reconstructed(run)
     made.require_exact(
         CONFIDENCE.command, "leave the section out: there `certain` and claims are what is known"
@@ -35,7 +34,7 @@ def open_stage(run: Run) -> QuestionStage:
             "release": run.release,
             "tables": made.used,
             "coverage": made.coverage,
-            "options": ConfidenceOptions(seed, config.solutions),
+            "options": config,
         },
         records=made.records,
         notes={"tables": made.table_names, "solutions": config.solutions},

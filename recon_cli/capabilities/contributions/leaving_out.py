@@ -11,9 +11,9 @@ from typing import Self
 
 import polars as pl
 
-from recon_cli.ask.options import ClaimOptions
 from recon_cli.ask.question import RegionData
 from recon_cli.capabilities.claims.groups import claim_columns, require_columns
+from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.question import ClaimPlans
 from recon_cli.capabilities.contributions.parts import Part, PartKind, parts_of, restrict, without
 from recon_cli.capabilities.contributions.ranking import (
@@ -46,7 +46,7 @@ class LeavingOut:
     tables: tuple[Table, ...]
     coverage: Coverage
     columns: tuple[str, ...]
-    options: ClaimOptions
+    options: Claims
     is_exact: bool
     parts: tuple[Part, ...]
     sets: Mapping[str, LeftOut]
@@ -58,7 +58,7 @@ class LeavingOut:
         release: Release,
         tables: tuple[Table, ...],
         coverage: Coverage,
-        options: ClaimOptions,
+        options: Claims,
         *,
         is_exact: bool,
         kind: PartKind,
@@ -84,7 +84,7 @@ class LeavingOut:
                 name: frozenset(Part("tables", each) for each in named)
                 for name, named in sets.items()
             },
-            draw_orders(parts, orders, generator(options.seed, "contributions")),
+            draw_orders(parts, orders, generator(options.fixed_seed, "contributions")),
         )
 
     @property
@@ -113,7 +113,7 @@ def prove(
     coverage: Coverage,
     published: Iterable[Publication],
     columns: tuple[str, ...],
-    options: ClaimOptions,
+    options: Claims,
     *,
     is_exact: bool,
 ) -> Proven:
@@ -131,7 +131,7 @@ def prove(
     plan = plan_for(release, tables, coverage, is_exact=is_exact)
     plans = ClaimPlans.of(release, tables, coverage, is_exact=is_exact)
     for part in published:
-        made = reconstruct_plan(plan, part, seed=options.seed)
+        made = reconstruct_plan(plan, part, seed=options.fixed_seed)
         found = plans.find(RegionData(part, made.microdata), options)
         whole = found.claims.filter((pl.col("k") == len(columns)) & (found.columns == columns))
         of_all_columns = found.disclosures.filter(pl.col("known") == pl.col("known").max())

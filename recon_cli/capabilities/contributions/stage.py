@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recon_cli.ask.options import ClaimOptions
+from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.contributions import CONTRIBUTIONS
 from recon_cli.capabilities.contributions.leaving_out import LeavingOut
 from recon_cli.capabilities.contributions.options import Contributions
@@ -34,8 +34,8 @@ def open_stage(run: Run) -> MadeStage:
         ConfigError: A table is unknown or not published, or no part tells anything apart.
         StageError: ``tables/`` is missing or damaged, or the work folder is in use.
     """
-    config = run.config.section(Contributions)
-    seed = run.seed_of(config)
+    config = run.section(Contributions)
+    seed = config.fixed_seed
     tables, geounits = open_published(run.work, run.release)
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)
@@ -55,7 +55,7 @@ def open_stage(run: Run) -> MadeStage:
             run.release,
             selection.tables,
             coverage,
-            ClaimOptions(seed, config.unit_seconds),
+            Claims(seed=seed, unit_seconds=config.unit_seconds),
             is_exact=not has_statements(tables),
             kind=config.parts,
             sets=config.without,

@@ -17,10 +17,10 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.ask.options import JointOptions
 from recon_cli.capabilities.joint.compositions import Listing, list_compositions
 from recon_cli.capabilities.joint.household_links import HouseholdLinks, PlaceRecords
 from recon_cli.capabilities.joint.least import Start, least_records
+from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.joint.part import Part, rows_within
 from recon_cli.capabilities.joint.units import (
     BOUNDED,
@@ -89,7 +89,7 @@ class PlaceDivision:
 
 
 def find_divisions(
-    joint: JointRelease, parts: Sequence[Part], found: JointCertainty, options: JointOptions
+    joint: JointRelease, parts: Sequence[Part], found: JointCertainty, options: Joint
 ) -> list[PlaceDivision]:
     """Find for each place its households with all their members in every division, Eq. (division).
 
@@ -123,7 +123,7 @@ def find_divisions(
                 program.bounds.upper[here],
             )
             geoid = found.geoids[unit]
-            seed = digest_seed(options.seed, "division", geoid)
+            seed = digest_seed(options.fixed_seed, "division", geoid)
             division = _search(records, program, here, options, seed).division()
             if division is None:
                 level = parts[0].made.plan.release.geography.unit.name
@@ -138,7 +138,7 @@ def find_divisions(
 
 
 def _search(
-    records: PlaceRecords, program: JointProgram, here: IntArray, options: JointOptions, seed: int
+    records: PlaceRecords, program: JointProgram, here: IntArray, options: Joint, seed: int
 ) -> _Search:
     """Set up the search in one place, whose candidates are ``here`` in the program."""
     part = program.part[here]

@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from recon_cli.ask.options import JointOptions
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import Answer, Question, RegionData
 from recon_cli.capabilities.joint.divisions import (
@@ -17,6 +16,7 @@ from recon_cli.capabilities.joint.divisions import (
     find_divisions,
     told_divisions,
 )
+from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.joint.part import Part, PartInput, PartPlan
 from recon_cli.capabilities.joint.units import (
     PROVEN,
@@ -40,10 +40,10 @@ class JointQuestion(Question):
 
     joint: JointRelease
     plans: tuple[PartPlan, ...]
-    options: JointOptions
+    options: Joint
 
     @classmethod
-    def of(cls, joint: JointRelease, parts: Sequence[PartInput], options: JointOptions) -> Self:
+    def of(cls, joint: JointRelease, parts: Sequence[PartInput], options: Joint) -> Self:
         """Prepare for some tables of each part."""
         plans = (PartPlan.of(joint, number, each) for number, each in enumerate(parts))
         return cls(joint, tuple(plans), options)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from recon_cli.ask.options import JointOptions
 from recon_cli.capabilities.joint import JOINT
 from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
@@ -35,8 +34,8 @@ def open_stage(run: Run) -> QuestionStage:
         SourceError: Some counts are not exact.
         StageError: A folder is missing, damaged, or of another release or partition.
     """
-    config = run.config.section(Joint)
-    seed = run.seed_of(config)
+    config = run.section(Joint)
+    seed = config.fixed_seed
     others = [load_config(path) for path in (config.partner, *config.further)]
     releases = [_assumed(run.release, config)]
     releases += [_assumed(other.load_release(), config) for other in others]
@@ -69,7 +68,7 @@ def open_stage(run: Run) -> QuestionStage:
                 _part(release, tables)
                 for release, (tables, _) in zip(releases, opened, strict=True)
             ],
-            "options": JointOptions(seed, config.unit_seconds, config.compositions),
+            "options": config,
         },
         partners=lambda: _partners(works[1:], releases[1:]),
         notes={

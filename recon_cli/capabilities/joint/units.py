@@ -17,10 +17,10 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.ask.options import JointOptions
 from recon_cli.ask.quarantine import BatchQuarantine, Quarantine
 from recon_cli.capabilities.joint.contradictions import JointRows, joint_contradiction
 from recon_cli.capabilities.joint.least import Start, least_records
+from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.joint.part import Part, PlacesOfPart, over, rows_within, stacked
 from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import Bounds, propagate_signed
@@ -117,7 +117,7 @@ class JointCertainty:
 
 
 def find_certain(
-    joint: JointRelease, parts: Sequence[Part], options: JointOptions, quarantine: Quarantine
+    joint: JointRelease, parts: Sequence[Part], options: Joint, quarantine: Quarantine
 ) -> JointCertainty:
     """Find the least number of each record over all joint solutions, Eq. (together), and alone.
 
@@ -196,7 +196,7 @@ class _Places:
         self,
         joint: JointRelease,
         parts: Sequence[Part],
-        options: JointOptions,
+        options: Joint,
         asked: _Asked,
     ) -> None:
         self.joint, self.options, self.asked = joint, options, asked
@@ -286,7 +286,7 @@ class _Places:
         )
 
     def _seed(self, purpose: str, unit: int) -> int:
-        return digest_seed(self.options.seed, purpose, self.geoids[unit])
+        return digest_seed(self.options.fixed_seed, purpose, self.geoids[unit])
 
     def settled(self) -> JointCertainty:
         """Settle all places."""

@@ -3,10 +3,6 @@
 For protected counts: if numbers are suppressed, rounded or perturbed, the counts published without
 a person are not those with the person less one, and no result of the first attack need hold in the
 second. This costs an attack on the region for each distinct record.
-
-The study's ideal experiment draws the swap again, too. Each household moves by a random number of
-its own, so without a person few others move differently; such changes are part of the effect of the
-person's answers.
 """
 
 from __future__ import annotations
@@ -19,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.ask.options import LeaveOneOutOptions
 from recon_cli.ask.quarantine import NO_QUARANTINE
 from recon_cli.ask.sampling import SampledSolutions, sample_batch, vertices
 from recon_cli.capabilities.leave_one_out.batch import (
@@ -29,6 +24,7 @@ from recon_cli.capabilities.leave_one_out.batch import (
     RecordEnds,
     settle_ends,
 )
+from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.leave_one_out.question import (
     KNOWN,
     OPEN,
@@ -58,7 +54,6 @@ from recon_cli.solve.cp_sat import Effort
 Publish = Callable[[pl.DataFrame], Publication]
 #: Publishes without the person of a row, in one or several ways.
 Without = Callable[[int], Sequence[Publication]]
-_COMPARED = ("chance", "settled", "certain")
 
 
 def attack_again(
@@ -66,7 +61,9 @@ def attack_again(
     tables: Sequence[Table],
     records: pl.DataFrame,
     publish: Publish,
-    options: LeaveOneOutOptions,
+    options: LeaveOneOut,
+    *,
+    share: float = 1.0,
 ) -> pl.DataFrame:
     """Attack the publications with everybody and without each person, and compare conclusions.
 
@@ -74,7 +71,7 @@ def attack_again(
         records: The confidential records of a partition: the unit's geoid and the features.
         publish: Publishes the counts of records. Where chance plays a part it should be the same in
             each call, or the difference shows the chance, too.
-        options: Options of the attack; ``share`` and ``within`` select who is left out.
+        share: Chance of each person to be left out.
 
     Returns:
         As `recon_cli.capabilities.leave_one_out.question.leave_out`.
@@ -84,7 +81,7 @@ def attack_again(
         SourceError: The counts do not fit the release.
     """
     attack = ScratchAttack.of(release, tables, records, publish(records), options)
-    people = attack.people()
+    people = attack.people(share)
     return attack.compare(people, lambda row: (publish(left_out(records, row)),))[0]
 
 
@@ -107,7 +104,7 @@ class ScratchAttack:
     published: Publication
     columns: tuple[str, ...]
     gained: tuple[str, ...]
-    options: LeaveOneOutOptions
+    options: LeaveOneOut
 
     @classmethod
     def of(
@@ -116,15 +113,16 @@ class ScratchAttack:
         tables: Sequence[Table],
         records: pl.DataFrame,
         published: Publication,
-        options: LeaveOneOutOptions,
+        options: LeaveOneOut,
     ) -> ScratchAttack:
-        columns = compared_columns(release, tables, published.coverage, options.gains)
-        gained = gained_columns(release, columns, options.gains)
+        gains = options.gained(release)
+        columns = compared_columns(release, tables, published.coverage, gains)
+        gained = gained_columns(release, columns, gains)
         coverage, is_exact = published.coverage, published.is_exact
         plan = make_variability_plan(release, tables, coverage, "exact", is_exact=is_exact)
         return cls(plan, records, published, columns, gained, options)
 
-    def people(self, *same: str) -> pl.DataFrame:
+    def people(self, share: float, *same: str) -> pl.DataFrame:
         """Return who is left out: a row for each distinct record, with the ``same`` columns.
 
         Returns:
@@ -134,7 +132,7 @@ class ScratchAttack:
         release, options, records = self.plan.release, self.options, self.records
         place = release.geoid_column
         features = [feature.name for feature in release.features]
-        chosen = np.random.default_rng(options.seed).random(records.height) < options.share
+        chosen = np.random.default_rng(options.fixed_seed).random(records.height) < share
         codes = [
             column_codes(release, records, name, "records").alias(f"_{name}")
             for name in self.columns
@@ -227,7 +225,7 @@ class _World:
         published: Publication,
         region: str,
         columns: tuple[str, ...],
-        options: LeaveOneOutOptions,
+        options: LeaveOneOut,
     ) -> None:
         self.published = published
         counts = arrange_counts(plan, published)
@@ -235,7 +233,9 @@ class _World:
         self.geoids = counts.geoids.gather(self.system.units).to_list()
         self.histogram: HistogramCells = histogram_of(plan, self.system.candidates, columns)
         regions = self.system.regions[self.system.candidates.unit]
-        self.classes = make_classes(plan.release, self.histogram, regions, options.gains)
+        self.classes = make_classes(
+            plan.release, self.histogram, regions, options.gained(plan.release)
+        )
         self.seeds = solution_seeds(options, region)
         self.sampled: SampledSolutions = sample_batch(
             self.system,
@@ -286,81 +286,3 @@ class _World:
             effort = Effort(self.seeds[0], self.seconds)
             elapsed += settle_ends(ends, np.array([0]), questions, known, effort)
         return ends, elapsed
-
-
-@dataclass(frozen=True)
-class SwappedPublication:
-    """A way to swap records and to publish them.
-
-    Attributes:
-        draw: People → which households move where; the same for the same people.
-        move: People and that → people with their new units, in the same order.
-        publish: Publishes the counts of moved people, each region by itself.
-    """
-
-    draw: Callable[[pl.DataFrame], pl.DataFrame]
-    move: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
-    publish: Publish
-
-
-def attack_swapped(
-    release: Release,
-    tables: Sequence[Table],
-    persons: pl.DataFrame,
-    swap: SwappedPublication,
-    options: LeaveOneOutOptions,
-) -> pl.DataFrame:
-    """Compare conclusions about people at their true address, before a swap moved some of them.
-
-    Args:
-        persons: The confidential records: the unit's geoid, ``household``, the features.
-
-    Returns:
-        As `recon_cli.capabilities.leave_one_out.question.leave_out`, a row for each distinct
-        record of a ``household``; without the person the swap is drawn again. Besides
-        ``chance_fixed``, ``settled_fixed`` and ``certain_fixed``, without the person and with the
-        pairs that were drawn with everybody, and ``units_changed`` (Int32), units whose swapped
-        records differ where the swap is drawn again.
-
-    Raises:
-        ConfigError: Nothing is gained from these tables.
-    """
-    place = pl.col(release.geoid_column)
-    names = [release.geoid_column, *(feature.name for feature in release.features)]
-    pairs = swap.draw(persons)
-    swapped = swap.move(persons, pairs)
-    attack = ScratchAttack.of(release, tables, persons, swap.publish(swapped), options)
-    changed: list[int] = []
-
-    def without(row: int) -> Sequence[Publication]:
-        """Publish the person's region alone: nothing else is attacked."""
-        region = release.region.enclosing(str(persons[release.geoid_column][row]))
-        here = release.geography.inside(place, region)
-        others = left_out(persons, row)
-        again = swap.move(others, swap.draw(others))
-        changed.append(_units_changed(swapped.select(names), again.select(names)))
-        kept = swap.move(others, pairs).filter(here)
-        again = again.filter(here)
-        redrawn = swap.publish(again)
-        return redrawn, redrawn if again.equals(kept) else swap.publish(kept)
-
-    people = attack.people("household")
-    redrawn, fixed = attack.compare(people, without, ways=2)
-    is_partial = (redrawn["status"] == "complete") & (fixed["status"] == "partial")
-    return redrawn.with_columns(
-        people["household"],
-        *(fixed[f"{name}_without"].alias(f"{name}_fixed") for name in _COMPARED),
-        status=pl.when(is_partial).then(pl.lit("partial")).otherwise("status"),
-        units_changed=pl.Series(changed, dtype=pl.Int32),
-    )
-
-
-def _units_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
-    """Count the units whose records differ."""
-    counts = [each.group_by(each.columns).len() for each in (before, after)]
-    names = [*before.columns, "len"]
-    differ = [
-        one.join(other, on=names, how="anti", nulls_equal=True)
-        for one, other in (counts, counts[::-1])
-    ]
-    return pl.concat(differ)[before.columns[0]].n_unique()

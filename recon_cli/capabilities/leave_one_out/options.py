@@ -17,6 +17,8 @@ from typing import Annotated
 from pydantic import Field
 
 from recon_cli.config.model import ConfigPath, Names, Section
+from recon_cli.errors import ConfigError
+from recon_cli.schema import Release
 
 
 class LeaveOneOut(Section):
@@ -40,6 +42,25 @@ class LeaveOneOut(Section):
     solutions: Annotated[int, Field(ge=1)] = 5
     seconds: Annotated[float, Field(gt=0)] = 1.0
     seed: Annotated[int, Field(ge=0)] | None = None
+
+    def gained(self, release: Release) -> tuple[str, ...]:
+        """Return the columns that an attacker wants to learn.
+
+        Raises:
+            ConfigError: Neither the section nor the release says which.
+        """
+        if self.gains is not None:
+            return self.gains
+        if release.attack is None:
+            raise ConfigError(
+                f"leave_one_out.gains: release {release.name!r} does not say what an attacker "
+                "gains; name the columns"
+            )
+        return release.attack.gains
+
+    def share(self, people: int) -> float:
+        """Return the chance of each of some people to be left out."""
+        return 1.0 if self.people is None else min(1.0, self.people / max(people, 1))
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
         """Return the records, if they are named."""

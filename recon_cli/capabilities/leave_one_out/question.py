@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +15,11 @@ import polars as pl
 
 from recon_cli.arrays import IntArray
 from recon_cli.ask.known_batch import encode_incumbent, errors_naming
-from recon_cli.ask.options import LeaveOneOutOptions
 from recon_cli.ask.quarantine import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.ask.question import Answer, PlannedQuestion, RegionData, count_statuses
 from recon_cli.ask.sampling import sample_batch, vertices
 from recon_cli.capabilities.leave_one_out.batch import BatchComparison, compare_batch
+from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.leave_one_out.reference import (
     ModalValues,
     gain_codes,
@@ -119,7 +119,7 @@ def leave_out(
     published: Publication,
     tables: Sequence[Table],
     records: pl.DataFrame,
-    options: LeaveOneOutOptions,
+    options: LeaveOneOut,
 ) -> pl.DataFrame:
     """Compare conclusions about people, with them in the counts and without.
 
@@ -143,13 +143,15 @@ def leave_out(
         SourceError: The counts are not exact, or not those of the records.
     """
     plan = make_variability_plan(release, tables, published.coverage, "exact")
-    return LeaveOneOutQuestion(plan, options, None).left_out(RegionData(published, records))
+    inside = release.geography.inside(records[release.geoid_column], options.within)
+    share = options.share(int(inside.sum()))
+    return LeaveOneOutQuestion(plan, options, share, None).left_out(RegionData(published, records))
 
 
-def solution_seeds(options: LeaveOneOutOptions, region: str) -> list[int]:
+def solution_seeds(options: LeaveOneOut, region: str) -> list[int]:
     """Return the seeds of the sampled solutions of a region, with each person and without."""
     return [
-        digest_seed(options.seed, "solution", region, str(number))
+        digest_seed(options.fixed_seed, "solution", region, str(number))
         for number in range(options.solutions)
     ]
 
@@ -190,17 +192,19 @@ def _chosen(
     counts: PartitionCounts,
     system: System,
     truth: IntArray,
-    options: LeaveOneOutOptions,
+    options: LeaveOneOut,
+    *,
+    share: float,
 ) -> IntArray:
     """Return for each candidate how many people with that record are left out."""
     unit = system.candidates.unit
     inside = release.geography.inside(counts.geoids.gather(system.units), options.within)
     chosen = np.where(inside.to_numpy()[unit], truth, 0)
-    if options.share < 1:
+    if share < 1:
         for region in np.unique(system.regions).tolist():
             here = np.flatnonzero(system.regions[unit] == region)
-            random = generator(options.seed, "leave one out", counts.region_geoids[region])
-            chosen[here] = random.binomial(chosen[here], options.share)
+            random = generator(options.fixed_seed, "leave one out", counts.region_geoids[region])
+            chosen[here] = random.binomial(chosen[here], share)
     return chosen
 
 
@@ -209,11 +213,13 @@ class LeaveOneOutQuestion(PlannedQuestion):
     """The question of conclusions about some people, with them in the counts and without.
 
     Attributes:
+        share: Chance of each person to be left out.
         mode: The most frequent gained value of all records, as from `gain_codes`; None for that of
             each partition.
     """
 
-    options: LeaveOneOutOptions
+    options: LeaveOneOut
+    share: float
     mode: int | None
 
     @classmethod
@@ -222,23 +228,21 @@ class LeaveOneOutQuestion(PlannedQuestion):
         release: Release,
         tables: Sequence[Table],
         coverage: Coverage,
-        options: LeaveOneOutOptions,
+        options: LeaveOneOut,
         *,
-        people: int | None,
         read_records: Callable[[], Iterator[pl.DataFrame]],
     ) -> Self:
         """Prepare for some tables.
 
         Args:
-            options: Selects who is left out; the share is that of ``people``.
-            people: Approximate number to leave out; None for all.
+            options: Selects who is left out.
             read_records: All records that were tabulated, part by part.
 
         Raises:
             ConfigError: The tables tell nothing of the gains.
         """
-        columns = compared_columns(release, tables, coverage, options.gains)
-        gained = gained_columns(release, columns, options.gains)
+        gains = options.gained(release)
+        gained = gained_columns(release, compared_columns(release, tables, coverage, gains), gains)
         values: Counter[int] = Counter()
         within = 0
         for records in read_records():
@@ -246,9 +250,8 @@ class LeaveOneOutQuestion(PlannedQuestion):
             values.update(dict(codes.value_counts().iter_rows()))
             place = records[release.geoid_column]
             within += int(release.geography.inside(place, options.within).sum())
-        share = 1.0 if people is None else min(1.0, people / max(within, 1))
         plan = make_variability_plan(release, tables, coverage, "exact")
-        return cls(plan, replace(options, share=share), most_frequent(values))
+        return cls(plan, options, options.share(within), most_frequent(values))
 
     def left_out(
         self,
@@ -257,16 +260,16 @@ class LeaveOneOutQuestion(PlannedQuestion):
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> pl.DataFrame:
         """Leave people out as `leave_out` does; ``part`` may be some regions, with all records."""
-        plan, options, published = self.plan, self.options, part.published
+        plan, published, gains = self.plan, part.published, self.options.gained(self.release)
         published.require_exact("leaving one out")
-        columns = compared_columns(self.release, plan.tables, published.coverage, options.gains)
+        columns = compared_columns(self.release, plan.tables, published.coverage, gains)
         counts = arrange_counts(plan, published)
-        gained = gained_columns(self.release, columns, options.gains)
+        gained = gained_columns(self.release, columns, gains)
         modes = ModalValues.of(self.release, part.records, gained, self.mode)
         frames = [left_out_schema(self.release, columns).to_frame()]
         for system in build_systems(plan, counts):
             truth = _encoded(plan, counts, system, part.records)
-            people = _chosen(self.release, counts, system, truth, options)
+            people = _chosen(self.release, counts, system, truth, self.options, share=self.share)
             histogram = histogram_of(plan, system.candidates, columns)
             watched = quarantine.of_batch(counts, system)
             frames.append(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from recon_cli.ask.options import LeaveOneOutOptions
 from recon_cli.capabilities.leave_one_out import LEAVE_ONE_OUT
 from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
@@ -38,9 +37,9 @@ def open_stage(run: Run) -> QuestionStage:
         SourceError: The counts are not exact, or not those of the records.
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
-    config, scoring = run.config.section(LeaveOneOut), run.config.section(Score)
-    seed = run.seed_of(config)
-    gains = _gains(run, config)
+    config, scoring = run.section(LeaveOneOut), run.config.section(Score)
+    seed = config.fixed_seed
+    gains = config.gained(run.release)
     made = open_reconstructed(run)
     made.require_exact(
         LEAVE_ONE_OUT.command,
@@ -72,10 +71,7 @@ def open_stage(run: Run) -> QuestionStage:
             "release": run.release,
             "tables": made.used,
             "coverage": made.coverage,
-            "options": LeaveOneOutOptions(
-                gains, seed, config.solutions, config.seconds, within=config.within
-            ),
-            "people": config.people,
+            "options": config,
             "read_records": lambda: records().everybody(),
         },
         records=records,
@@ -95,17 +91,6 @@ def _cut_evenly(release: Release, geounits: Folder) -> list[Piece]:
         units = places.filter(level=unit).select("geoid", "population")
         pieces += cut(release, partition, units, _PIECE)
     return pieces
-
-
-def _gains(run: Run, config: LeaveOneOut) -> tuple[str, ...]:
-    """Return the attacker's gained columns, from the config or the release."""
-    gains = config.gains or (run.release.attack.gains if run.release.attack else None)
-    if gains is None:
-        raise ConfigError(
-            f"leave_one_out.gains: release {run.release.name!r} does not say what an attacker "
-            "gains; name the columns"
-        )
-    return gains
 
 
 def _settings(config: LeaveOneOut, scoring: Score, gains: tuple[str, ...]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.config = run.config.section(self.section)
+        self.config = run.section(self.section)
         self.true = run.release
 
     def __getstate__(self) -> dict[str, Any]:

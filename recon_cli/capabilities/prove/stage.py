@@ -30,8 +30,8 @@ def open_stage(run: Run) -> QuestionStage:
     Raises:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
-    config = run.config.section(Prove)
-    seed = run.seed_of(config)
+    config = run.section(Prove)
+    seed = config.fixed_seed
     made = open_reconstructed(run)
     made.require_bounded(PROVE.command)
     folders = _folders(WorkFolder(run.work), made.blocks)

@@ -19,6 +19,7 @@ from recon_cli.ask.question import (
     missing_units,
 )
 from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.capabilities.reconstruct.options import Reconstruct
 from recon_cli.capabilities.reconstruct.person_records import (
     Within,
     histogram_resolved,
@@ -225,17 +226,10 @@ def _unit_records(
 
 @dataclass(frozen=True)
 class ReconstructionQuestion(PlannedQuestion):
-    """The question of which records have the published counts, and whether others do.
+    """The question of which records have the published counts, and whether others do."""
 
-    Attributes:
-        verify: Whether every published cell is counted again on the records.
-    """
-
-    seed: int
-    objective: Objective | None
+    options: Reconstruct
     study: StudyProgram | None
-    within: Within
-    verify: bool
 
     @classmethod
     def of(
@@ -243,21 +237,24 @@ class ReconstructionQuestion(PlannedQuestion):
         release: Release,
         tables: Sequence[Table],
         coverage: Coverage,
-        seed: int,
-        objective: Objective | None,
+        options: Reconstruct,
         *,
-        engine: EngineChoice,
-        within: Within,
         is_exact: bool,
-        verify: bool,
     ) -> Self:
-        """Prepare for some tables."""
+        """Prepare for some tables; the release is without its assumptions if they are not used."""
+        if not options.assumptions:
+            release = release.without_assumptions()
         plan = plan_for(release, tables, coverage, is_exact=is_exact)
-        study = study_program(release, tables, coverage, engine, is_exact=is_exact)
-        return cls(plan, seed, objective, study, within, verify)
+        study = study_program(release, tables, coverage, options.engine, is_exact=is_exact)
+        return cls(plan, options, study)
 
-    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
-        """Compute rows of ``microdata/`` and ``blocks/``.
+    def reconstructed(
+        self,
+        part: RegionData,
+        on_progress: OnProgress = ignore_progress,
+        quarantine: Quarantine = NO_QUARANTINE,
+    ) -> tuple[Reconstruction, dict[str, int]]:
+        """Reconstruct a part, and count the published cells that were compared with the result.
 
         Raises:
             VerificationError: The records do not reproduce a published count.
@@ -265,14 +262,24 @@ class ReconstructionQuestion(PlannedQuestion):
         result = reconstruct_plan(
             self.plan,
             part.published,
-            seed=self.seed,
-            objective=self.objective,
+            seed=self.options.fixed_seed,
+            objective=self.options.objective,
             study=self.study,
-            within=self.within,
+            within=self.options.within,
             on_progress=on_progress,
             quarantine=quarantine,
         )
-        verified = self._verified(part, result) if self.verify else {"cells_compared": 0}
+        return result, self._verified(part, result) if self.options.verify else {
+            "cells_compared": 0
+        }
+
+    def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
+        """Compute rows of ``microdata/`` and ``blocks/``.
+
+        Raises:
+            VerificationError: The records do not reproduce a published count.
+        """
+        result, verified = self.reconstructed(part, on_progress, quarantine)
         blocks = result.blocks
         place = self.release.geoid_column
         places = blocks.filter(is_place(place))
@@ -317,7 +324,7 @@ class ReconstructionQuestion(PlannedQuestion):
             found.require()
         except VerificationError as error:
             level = release.geography.partition
-            raise VerificationError(f"{level} {part.partition}: {error}") from error
+            raise VerificationError(f"{level} {part.partition or '(all)'}: {error}") from error
         return {
             "cells_compared": found.cells_compared,
             "cells_within": found.cells_within,

@@ -24,8 +24,8 @@ def open_stage(run: Run) -> MadeStage:
         ConfigError: A table is unknown or not published, or an engine is named for counts that
             are not exact.
     """
-    config = run.config.section(Reconstruct)
-    seed = run.seed_of(config)
+    config = run.section(Reconstruct)
+    seed = config.fixed_seed
     tables, geounits = open_published(run.work, run.release)
     coverage = read_coverage(tables, run.release)
     selection = select(run.release, config.tables, coverage)
@@ -71,22 +71,17 @@ def open_stage(run: Run) -> MadeStage:
                 pieces=lambda: pieces_of(geounits.manifest),
                 notes={**notes, "verified": False, "is_fitted": True},
             )
-        release = run.release if config.assumptions else run.release.without_assumptions()
         return QuestionStage(
             run,
             recipe,
             geounits,
             question=_reconstruction_question,
             arguments=lambda: {
-                "release": release,
+                "release": run.release,
                 "tables": selection.tables,
                 "coverage": coverage,
                 "is_exact": not has_statements(tables),
-                "seed": seed,
-                "objective": config.objective,
-                "engine": config.engine,
-                "within": config.within,
-                "verify": config.verify,
+                "options": config,
             },
             notes={**notes, "verified": config.verify, "is_fitted": False},
         )

@@ -76,12 +76,12 @@ def open_stage(run: Run) -> MadeStage:
         ConfigError: A source is unknown, or the classes are not.
         StageError: ``links/`` is missing or damaged, or the work folder is in use.
     """
-    config = run.config.section(Score)
+    config = run.section(Score)
     folders = {name: open_folder(run.work, LINK, name) for name in LINK.folders[1:]}
     notes = folders["truth"].manifest.notes
     zero = find_zero(run)
     measured = _measured_source(run, folders["truth"].manifest, zero)
-    seed = run.seed_of(config)
+    seed = config.fixed_seed
     settings = config.model_dump(mode="json") | {"measured": measured}
     shared = {"links": folders["truth"].manifest.key}
     if zero.folder is not None:

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from recon_cli.config.model import Section
 
+Mode = Literal["relaxed", "exact"]
 Seconds = Annotated[float, Field(gt=0)]
 
 
@@ -38,7 +39,7 @@ class Solvar(Section):
         seed: Seed of the solver; default the run's seed.
     """
 
-    mode: Literal["relaxed", "exact"] = "relaxed"
+    mode: Mode = "relaxed"
     diameter: bool = False
     intervals: Literal["exact", "propagation"] = "exact"
     engine: Literal["cp-sat", "highs", "scip"] = "cp-sat"

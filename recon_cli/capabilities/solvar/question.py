@@ -6,19 +6,19 @@ See *solution variability* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
 import polars as pl
 
 from recon_cli.ask.known_batch import KnownBatch
-from recon_cli.ask.options import Mode, VariabilityOptions
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import Answer, PlannedQuestion, RegionData, Rows, count_statuses
 from recon_cli.capabilities.score.variability import solvar_percentiles, variability_by_size
 from recon_cli.capabilities.solvar.frames import REGIONS, interval_schema, narrow, unit_schema
 from recon_cli.capabilities.solvar.histogram import histogram_columns, histogram_masks
+from recon_cli.capabilities.solvar.options import Mode, Solvar
 from recon_cli.capabilities.solvar.regions import MeasuredRegions, UnitsAlone
 from recon_cli.coverage import Coverage
 from recon_cli.frames import is_place, require_polars
@@ -76,7 +76,7 @@ def measure_variability(
     published: Publication,
     tables: Sequence[Table],
     microdata: pl.DataFrame,
-    options: VariabilityOptions,
+    options: Solvar,
 ) -> Variability:
     """Measure how far other solutions can be from records that ``tables`` imply.
 
@@ -84,7 +84,9 @@ def measure_variability(
         StageError: The records do not reproduce the published counts.
     """
     coverage, is_exact = published.coverage, published.is_exact
-    question = VariabilityQuestion.of(release, tables, coverage, options, is_exact=is_exact)
+    question = VariabilityQuestion.of(
+        release, tables, coverage, options, is_exact=is_exact, people=microdata.height
+    )
     return question.measured(RegionData(published, microdata))
 
 
@@ -125,9 +127,14 @@ def make_variability_plan(
 
 @dataclass(frozen=True)
 class VariabilityQuestion(PlannedQuestion):
-    """The question of how far other solutions can be, and which records all share."""
+    """The question of how far other solutions can be, and which records all share.
 
-    options: VariabilityOptions
+    Attributes:
+        people: People of the whole run, who share ``options.total_seconds``.
+    """
+
+    options: Solvar
+    people: int
 
     @classmethod
     def of(
@@ -135,13 +142,14 @@ class VariabilityQuestion(PlannedQuestion):
         release: Release,
         tables: Sequence[Table],
         coverage: Coverage,
-        options: VariabilityOptions,
+        options: Solvar,
         *,
         is_exact: bool,
+        people: int,
     ) -> Self:
         """Prepare for some tables."""
         plan = make_variability_plan(release, tables, coverage, options.mode, is_exact=is_exact)
-        return cls(plan, options)
+        return cls(plan, options, people)
 
     @staticmethod
     def decides(release: Release) -> str:
@@ -166,12 +174,14 @@ class VariabilityQuestion(PlannedQuestion):
         of_units = unit_schema(plan, diameter=options.diameter)
         of_cells = interval_schema(plan, columns)
         units, intervals, regions = ([each.to_frame()] for each in (of_units, of_cells, REGIONS))
-        alone = UnitsAlone(plan, part, replace(options, mode="relaxed"), quarantine)
+        alone = UnitsAlone(
+            plan, part, options.model_copy(update={"mode": "relaxed"}), self.people, quarantine
+        )
         for number, known in enumerate(KnownBatch.each(plan, counts, systems, part, quarantine)):
             system, progress = known.system, ProgressSoFar(on_progress)
-            found = MeasuredRegions(known, options, f"batch-{number:05d}", progress).measured(
-                columns
-            )
+            found = MeasuredRegions(
+                known, options, self.people, f"batch-{number:05d}", progress
+            ).measured(columns)
             if counts.intervals is not None:
                 name = f"alone-{number:05d}"
                 found = narrow(found, partial(alone.measured, system, columns, name))

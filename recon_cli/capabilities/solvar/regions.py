@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.ask.known_batch import KnownBatch, people_in_candidates
-from recon_cli.ask.options import VariabilityOptions
 from recon_cli.ask.quarantine import Quarantine
 from recon_cli.ask.question import KeptSearch, RegionData
 from recon_cli.capabilities.solvar.batch import SolutionSpace, measure_batch
@@ -18,6 +16,7 @@ from recon_cli.capabilities.solvar.dense import DenseRegion
 from recon_cli.capabilities.solvar.distance import FROM_INCUMBENT, LOST, Distances
 from recon_cli.capabilities.solvar.frames import BatchFrames
 from recon_cli.capabilities.solvar.histogram import histogram_columns, histogram_masks, histogram_of
+from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.capabilities.solvar.unit_search import EffortBudget, UnitSearch
 from recon_cli.frames import OPEN
 from recon_cli.model.counts import PartitionCounts, arrange_counts
@@ -36,7 +35,8 @@ class UnitsAlone:
 
     plan: Plan
     data: RegionData
-    options: VariabilityOptions
+    options: Solvar
+    people: int
     quarantine: Quarantine
 
     @cached_property
@@ -56,15 +56,21 @@ class UnitsAlone:
         alone = build_system(plan, counts, region, must_list=False)
         (known,) = KnownBatch.each(plan, counts, [alone], self.data, self.quarantine)
         progress = ProgressSoFar(ignore_progress)
-        return MeasuredRegions(known, self.options, name, progress).measured(columns)
+        return MeasuredRegions(known, self.options, self.people, name, progress).measured(columns)
 
 
 @dataclass(frozen=True)
 class MeasuredRegions:
-    """A batch to measure; its search is checkpointed as ``name``."""
+    """A batch to measure.
+
+    Attributes:
+        people: People of the whole run, who share ``options.total_seconds``.
+        name: Names the checkpoint of its search.
+    """
 
     known: KnownBatch
-    options: VariabilityOptions
+    options: Solvar
+    people: int
     name: str
     progress: ProgressSoFar
 
@@ -101,7 +107,9 @@ class MeasuredRegions:
     def seeds(self) -> dict[int, int]:
         """Return the solver's seed of each region."""
         names = self.known.regions.items()
-        return {region: digest_seed(self.options.seed, "solvar", name) for region, name in names}
+        return {
+            region: digest_seed(self.options.fixed_seed, "solvar", name) for region, name in names
+        }
 
     def _listed(self, columns: tuple[str, ...]) -> BatchFrames:
         known, options, missing = self.known, self.options, self.known.missing
@@ -130,7 +138,7 @@ class MeasuredRegions:
             self.seeds,
             options.unit_seconds,
             options.diameter,
-            _region_seconds(options, system.regions, people),
+            self._region_seconds(people),
             options.intervals == "exact",
             options.engine,
         )
@@ -138,6 +146,15 @@ class MeasuredRegions:
             space, histogram, system.regions, budget, known.watched, search=self.search(people)
         )
         return BatchFrames(plan, counts, system, histogram, found, people)
+
+    def _region_seconds(self, people: IntArray) -> dict[int, float] | None:
+        """Return the share of the total budget of each region of a batch."""
+        if self.options.total_seconds is None:
+            return None
+        numbers, place = np.unique(self.known.system.regions, return_inverse=True)
+        person_seconds = self.options.total_seconds / max(self.people, 1)
+        total = np.bincount(place, weights=people) * person_seconds
+        return dict(zip(numbers.tolist(), total.tolist(), strict=True))
 
     def _dense(self, columns: tuple[str, ...]) -> BatchFrames:
         known, missing = self.known, self.known.missing
@@ -161,17 +178,6 @@ class MeasuredRegions:
         if self.options.mode == "relaxed":
             found = replace(found, region=None)
         return BatchFrames(plan, counts, system, histogram, found, people)
-
-
-def _region_seconds(
-    options: VariabilityOptions, regions: IntArray, people: npt.NDArray[np.integer | np.floating]
-) -> dict[int, float] | None:
-    """Return the total budget of each region of a batch."""
-    if options.person_seconds is None:
-        return None
-    numbers, place = np.unique(regions, return_inverse=True)
-    total = np.bincount(place, weights=people) * options.person_seconds
-    return dict(zip(numbers.tolist(), total.tolist(), strict=True))
 
 
 def _people(

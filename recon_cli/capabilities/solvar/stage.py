@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from recon_cli.ask.options import VariabilityOptions
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
 from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.capabilities.solvar.options import Solvar
@@ -24,12 +23,12 @@ def open_stage(run: Run) -> QuestionStage:
     Raises:
         StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
-    config = run.config.section(Solvar)
-    seed = run.seed_of(config)
+    config = run.section(Solvar)
+    seed = config.fixed_seed
     made = open_reconstructed(run)
     made.require_bounded("recon solvar")
     people = sum(piece.people for piece in read_pieces(made.geounits))
-    total, keys = config.total_seconds, run.release.attack
+    keys = run.release.attack
     settings = config.model_dump(exclude={"seed"})
     settings["uniques"] = None if keys is None else list(keys.binned)
     return QuestionStage(
@@ -42,15 +41,8 @@ def open_stage(run: Run) -> QuestionStage:
             "tables": made.used,
             "coverage": made.coverage,
             "is_exact": not has_statements(made.tables),
-            "options": VariabilityOptions(
-                mode=config.mode,
-                seed=seed,
-                unit_seconds=config.unit_seconds,
-                diameter=config.diameter,
-                person_seconds=None if total is None else total / max(people, 1),
-                intervals=config.intervals,
-                engine=config.engine,
-            ),
+            "options": config,
+            "people": people,
         },
         records=made.records,
         notes={"tables": made.table_names, "mode": config.mode},

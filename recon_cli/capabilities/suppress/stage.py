@@ -35,7 +35,7 @@ class SuppressStage(CountsStage[Suppress, None]):
 
     @cached_property
     def seed(self) -> int:
-        return self.run.seed_of(self.config)
+        return self.config.fixed_seed
 
     @property
     def identifier(self) -> str | None:

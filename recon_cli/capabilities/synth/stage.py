@@ -23,8 +23,8 @@ def open_stage(run: Run) -> MadeStage:
         ConfigError: No size, or wrong parameters.
         StageError: The work folder cannot be written, or is in use.
     """
-    config = run.config.section(Synth)
-    seed = run.seed_of(config)
+    config = run.section(Synth)
+    seed = config.fixed_seed
     nation = nation_of(config)
     people = config.people
     if people is None:

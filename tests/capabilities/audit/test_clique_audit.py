@@ -24,10 +24,10 @@ from benchmarks.office.publication import (
     rounded,
     stars,
 )
-from recon_cli.ask.options import AuditOptions
 from recon_cli.ask.quarantine import Quarantine
 from recon_cli.ask.question import RegionData
 from recon_cli.capabilities.audit import joint_ends, question
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.question import AuditQuestion
 from recon_cli.capabilities.protect.counts import tidy_counts
 from recon_cli.capabilities.suppress.linked_cells import linked_cells
@@ -86,7 +86,7 @@ def test_clique_tables_say_what_joint_histograms_say(office: str) -> None:
     release, published = hospital() if office == "hospital" else schools(office)
     ours = recon.audit_counts(release, published, seed=1)
     with joint_histograms():
-        theirs = recon.audit_counts(release, published, seed=1, effort=0.3)
+        theirs = recon.audit_counts(release, published, seed=1, region_seconds=0.3)
     both = ours.join(theirs, on=KEY, suffix="_joint", how="full", coalesce=True)
     assert both.height == ours.height == theirs.height > 4
     same = (pl.col("least") == pl.col("least_joint")) & (
@@ -127,7 +127,7 @@ def test_counts_are_told_as_they_are_decided(
         told.update(statuses)
         seen.append((done, told.copy()))
 
-    audited = AuditQuestion(plan, AuditOptions(1, 0.3), published.coverage).audited(
+    audited = AuditQuestion(plan, Audit(seed=1, region_seconds=0.3), published.coverage).audited(
         RegionData(published), tell
     )
     end = dict(audited["status"].value_counts().iter_rows())
@@ -142,7 +142,7 @@ def test_counts_are_told_as_they_are_decided(
 def test_a_region_where_a_solver_died_is_asked_as_before() -> None:
     release, published = schools("stars")
     plan = make_interval_plan(release, release.tables, published.coverage)
-    options = AuditOptions(seed=1, effort=5.0)
+    options = Audit(seed=1, region_seconds=5.0)
     cautious = Quarantine(split_regions=frozenset("W"))
     with mock.patch.object(question, "clique_ends", side_effect=AssertionError):
         audited = AuditQuestion(plan, options, published.coverage).audited(

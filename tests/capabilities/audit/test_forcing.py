@@ -36,7 +36,7 @@ def test_each_recovered_count_is_a_sum_of_published_ones(
 ) -> None:
     release, published = hospital
     tables = release.select_tables(("AGES", "DIAGNOSES"))
-    audit = recon.audit_counts(release, published, tables=["AGES", "DIAGNOSES"])
+    audit = recon.audit_counts(release, published, tables=("AGES", "DIAGNOSES"))
     recovered: dict[CellName, int] = {
         (geoid, table, cell): count
         for geoid, table, cell, count in audit.filter(status="recovered")

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.ask.options import AuditOptions
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import RegionData
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.question import AuditQuestion
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.schema import parse_release
@@ -46,7 +46,7 @@ def test_nothing_is_said_of_a_region_in_quarantine(quarantine: Quarantine, decid
         protection=Protection((Statement(parse_law({"rounded": {"base": 3}})),)),
     )
     plan = make_interval_plan(WARDS, WARDS.tables, counts.coverage)
-    question = AuditQuestion(plan, AuditOptions(1, 5.0), counts.coverage)
+    question = AuditQuestion(plan, Audit(seed=1, region_seconds=5.0), counts.coverage)
     audited = question.audited(RegionData(counts), quarantine=quarantine)
     assert audited.height == decided
     assert audited.filter("is_exact").height == decided

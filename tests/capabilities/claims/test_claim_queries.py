@@ -57,13 +57,13 @@ def records() -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        (["TOTAL"], "no published cell of TOTAL tells any column of 'homes' apart"),
-        (["TENURE"], "no table 'TENURE' in release 'homes' (tables: TOTAL, KIND, SIZE)"),
+        (("TOTAL",), "no published cell of TOTAL tells any column of 'homes' apart"),
+        (("TENURE",), "no table 'TENURE' in release 'homes' (tables: TOTAL, KIND, SIZE)"),
         ("ward", "no level 'ward' in release 'homes' (levels: block, town"),
     ],
 )
 def test_what_cannot_be_claimed_is_refused(
-    homes: Release, tables: list[str] | str, message: str
+    homes: Release, tables: tuple[str, ...] | str, message: str
 ) -> None:
     published = recon.publish(homes, recon.tabulate(homes, records()))
     microdata = recon.reconstruct(homes, published, seed=1).microdata

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.ask.options import ClaimOptions
 from recon_cli.capabilities.claims.groups import disclosing_groups, make_groups
+from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.question import VerifiedClaims, find_claims
 from recon_cli.capabilities.claims.settle import Sets, SettledSets, settle
 from recon_cli.capabilities.reconstruct.question import reconstruct
@@ -47,7 +47,7 @@ from tests.support.populations import (
 from tests.support.properties import SEEDS, examples
 from tests.support.protecting import protect
 
-OPTIONS = ClaimOptions(seed=1, unit_seconds=30.0)
+OPTIONS = Claims(seed=1, unit_seconds=30.0)
 #: Values on the columns, None where a claim does not speak of one.
 Values = tuple[Any, ...]
 
@@ -388,7 +388,7 @@ def test_absences_and_greatest_sizes_equal_enumeration(seed: int, people: int) -
         raise
     microdata = reconstruct(release, published, release.tables, seed=seed).microdata
     usual = find_claims(release, published, release.tables, microdata, OPTIONS)
-    options = replace(OPTIONS, absent=True, at_most=True)
+    options = OPTIONS.model_copy(update={"absent": True, "at_most": True})
     result = find_claims(release, published, release.tables, microdata, options)
     assert result.units.drop("seconds").equals(usual.units.drop("seconds"))
     assert result.disclosures.equals(usual.disclosures)
@@ -428,7 +428,7 @@ def test_absences_and_greatest_sizes_of_intervals_hold(seed: int, people: int) -
         assume(False)
         raise
     microdata = reconstruct(release, published, release.tables, seed=seed).microdata
-    options = replace(OPTIONS, absent=True, at_most=True)
+    options = OPTIONS.model_copy(update={"absent": True, "at_most": True})
     result = find_claims(release, published, release.tables, microdata, options)
     closed = result.units.filter(pl.col("status") != "open")[release.geoid_column]
     assert result.claims.filter(count=0)[release.geoid_column].is_in(closed.implode()).all()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from recon_cli.ask.options import ConfidenceOptions
 from recon_cli.ask.sampling import between_vertices, vertices
+from recon_cli.capabilities.confidence.options import Confidence
 from recon_cli.capabilities.confidence.question import measure_confidence
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.capabilities.score.confidence import calibration, sum_confidence
@@ -48,7 +48,7 @@ def test_confidence_lies_between_what_solutions_show(seed: int, people: int) -> 
     columns = histogram_columns(release, release.tables, published.coverage)
     microdata = reconstruct(release, published, release.tables, seed=1).microdata
     found = measure_confidence(
-        release, published, release.tables, microdata, ConfidenceOptions(seed=2, solutions=4)
+        release, published, release.tables, microdata, Confidence(seed=2, solutions=4)
     )
     key = [release.geoid_column, *columns]
     assert found.select(key).equals(microdata.select(key))

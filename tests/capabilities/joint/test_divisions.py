@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recon_cli.ask.options import JointOptions
 from recon_cli.ask.question import Answer, RegionData
 from recon_cli.capabilities.joint.household_links import HouseholdLinks
 from recon_cli.capabilities.joint.part import PartInput
@@ -29,6 +28,7 @@ from tests.support.joint_worlds import (
     published,
     records,
     releases,
+    section,
     told_households,
     true_households,
     with_members,
@@ -150,7 +150,7 @@ def _asked(
         PartInput(release, release.tables, each.coverage)
         for release, each in zip(releases_, published_, strict=True)
     ]
-    question = JointQuestion.of(joint, parts, JointOptions(1, 20.0, ALL))
+    question = JointQuestion.of(joint, parts, section(ALL))
     return question.ask(RegionData(published_[0], partners=(published_[1],), partition="S"))
 
 

@@ -6,13 +6,12 @@ from collections import Counter
 
 import polars as pl
 
-from recon_cli.ask.options import JointOptions
 from recon_cli.ask.question import RegionData
 from recon_cli.capabilities.joint.part import PartInput
 from recon_cli.capabilities.joint.question import JointQuestion
 from recon_cli.schema import parse_release
 from recon_cli.schema.joint import parse_joint
-from tests.support.joint_worlds import HOMES, LINKS, PEOPLE, compositions, records
+from tests.support.joint_worlds import HOMES, LINKS, PEOPLE, compositions, records, section
 from tests.support.populations import publish
 
 #: Householders by age, which homes count by kind, and which people would count as a sum of these.
@@ -46,7 +45,7 @@ def claims(*, has_derived: bool) -> tuple[Counter[Row], Counter[Row], set[str]]:
         PartInput(release, release.tables, published.coverage)
         for release, published in zip((first, second), both, strict=True)
     ]
-    question = JointQuestion.of(joint, parts, JointOptions(1, 20.0))
+    question = JointQuestion.of(joint, parts, section())
     answer = question.ask(RegionData(both[0], partners=(both[1],), partition="S"))
     people, partner = (
         Counter(answer.frames[name].drop("proof").iter_rows())

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recon_cli.ask.options import LeaveOneOutOptions
 from recon_cli.capabilities.leave_one_out.again import attack_again
+from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.leave_one_out.question import leave_out
 from recon_cli.capabilities.leave_one_out.reference import largest_gain
 from recon_cli.capabilities.solvar.histogram import histogram_columns
@@ -165,7 +164,7 @@ def compare_both_worlds(
     is_one_region = len({release.region.enclosing(unit) for unit in units}) == 1
     features = {release.column_groups(name).feature for name in gains}
     gained = {name for name in columns if release.column_groups(name).feature in features}
-    options = LeaveOneOutOptions(tuple(gains), seed=1, solutions=3, seconds=10.0)
+    options = LeaveOneOut(gains=tuple(gains), seed=1, solutions=3, seconds=10.0)
     found = leave_out(release, published, release.tables, records, options)
     assert found["people"].sum() == records.height
 
@@ -232,7 +231,7 @@ def test_a_sample_is_the_same_for_any_order_of_records() -> None:
     records = random_records(release, 3, 40, units)
     published = publish(release, records, units)
     columns = histogram_columns(release, release.tables, published.coverage)
-    options = LeaveOneOutOptions(columns[:1], seed=1, solutions=2, seconds=1.0, share=0.5)
+    options = LeaveOneOut(gains=columns[:1], seed=1, solutions=2, seconds=1.0, people=20)
     first = leave_out(release, published, release.tables, records, options)
     assert 0 < first["people"].sum() < 40
     other = leave_out(release, published, release.tables, records.reverse(), options)
@@ -244,15 +243,13 @@ def test_where_nobody_is_chosen_nothing_is_concluded() -> None:
     units = random_units(release, 3, 3)
     records = random_records(release, 3, 10, units)
     columns = histogram_columns(release, release.tables, publish(release, records, units).coverage)
-    options = LeaveOneOutOptions(columns[:1], seed=1, solutions=2, seconds=1.0, share=0.2)
+    options = LeaveOneOut(gains=columns[:1], seed=1, solutions=2, seconds=1.0)
 
     def published_of(some: pl.DataFrame) -> Publication:
         return publish(release, some, units)
 
-    some = attack_again(release, release.tables, records, published_of, options)
-    none = attack_again(
-        release, release.tables, records, published_of, replace(options, share=1e-9)
-    )
+    some = attack_again(release, release.tables, records, published_of, options, share=0.2)
+    none = attack_again(release, release.tables, records, published_of, options, share=1e-9)
     assert none.is_empty()
     assert none.schema == some.schema
 
@@ -263,10 +260,10 @@ def test_records_of_other_counts_are_refused() -> None:
     records = random_records(release, 3, 20, units)
     published = publish(release, records, units)
     columns = histogram_columns(release, release.tables, published.coverage)
-    options = LeaveOneOutOptions(columns[:1], seed=1, solutions=2, seconds=1.0)
+    options = LeaveOneOut(gains=columns[:1], seed=1, solutions=2, seconds=1.0)
     with pytest.raises(SourceError, match="the records that were tabulated"):
         leave_out(release, published, release.tables, without(records, 0), options)
-    unseen = LeaveOneOutOptions((), seed=1, solutions=2, seconds=1.0)
+    unseen = options.model_copy(update={"gains": ()})
     with pytest.raises(ConfigError, match="tell nothing of"):
         leave_out(release, published, release.tables, records, unseen)
 
@@ -285,7 +282,7 @@ def test_the_attack_from_scratch_equals_enumeration(seed: int, people: int, exac
 
     columns = histogram_columns(release, release.tables, plain.coverage)
     assume(columns)
-    options = LeaveOneOutOptions(columns[-1:], seed=1, solutions=2, seconds=10.0)
+    options = LeaveOneOut(gains=columns[-1:], seed=1, solutions=2, seconds=10.0)
     features = {release.column_groups(name).feature for name in columns[-1:]}
     gained = {name for name in columns if release.column_groups(name).feature in features}
     found = attack_again(release, release.tables, records, published_of, options)

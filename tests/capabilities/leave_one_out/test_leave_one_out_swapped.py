@@ -10,15 +10,11 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from recon_cli.ask.options import LeaveOneOutOptions
-from recon_cli.capabilities.leave_one_out.again import (
-    ScratchAttack,
-    SwappedPublication,
-    attack_swapped,
-)
+from benchmarks.leave_one_out_swapped import SwappedPublication, attack_swapped
+from recon_cli.capabilities.leave_one_out.again import ScratchAttack
+from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.swap.settings import load_swap
 from recon_cli.capabilities.swap.swap import apply_moves, draw_moves
-from recon_cli.errors import ConfigError, SourceError
 from recon_cli.publication import Publication
 from recon_cli.tabulation import publish_records
 from tests.support import nations
@@ -48,7 +44,8 @@ def one_publication(published: Publication, _row: int) -> tuple[Publication]:
 def test_it_is_the_attack_from_scratch_on_tables_swapped_again(setting: str) -> None:
     """Everything published anew, one person after the other, by the attack that is enumerated."""
     people, tables = persons(), SF1.select_tables("block")
-    options = LeaveOneOutOptions(("race", "hispanic"), 2, 2, 1.0, share=16 / people.height)
+    options = LeaveOneOut(gains=("race", "hispanic"), seed=2, solutions=2)
+    share = 16 / people.height
     units = people[PLACE].unique()
 
     def published(some: pl.DataFrame) -> Publication:
@@ -56,11 +53,11 @@ def test_it_is_the_attack_from_scratch_on_tables_swapped_again(setting: str) -> 
 
     draw = partial(draw_moves, settings=load_swap(setting), chance=CHANCE, levels=LEVELS)
     swap = SwappedPublication(draw, apply_moves, published)
-    found = attack_swapped(SF1, tables, people, swap, options)
+    found = attack_swapped(SF1, tables, people, swap, options, share=share)
     assert (found["status"] == "complete").all()
     whole = apply_moves(people, swap.draw(people))
     attack = ScratchAttack.of(SF1, tables, people, published(whole), options)
-    chosen = attack.people("household")
+    chosen = attack.people(share, "household")
     assert found.height == chosen.height > 8
     for number, row in enumerate(chosen["_row"]):
         others = people.filter(pl.int_range(pl.len()) != row)
@@ -87,9 +84,10 @@ def test_without_swaps_it_is_the_attack_without_them(tmp_path: Path) -> None:
     )
     people = persons()
     block = people[PLACE].mode()[0]
-    found = recon.leave_one_out_swapped(
-        SF1, people, chance=CHANCE, setting=str(none), tables="block", within=block
-    )
+    units, tables = people[PLACE].unique().sort(), SF1.select_tables("block")
+    draw = partial(draw_moves, settings=load_swap(str(none)), chance=CHANCE, levels=LEVELS)
+    swap = SwappedPublication(draw, apply_moves, lambda some: publish_records(SF1, some, units))
+    found = attack_swapped(SF1, tables, people, swap, LeaveOneOut(within=block))
     plain = recon.leave_one_out(
         SF1,
         publish_records(SF1, people, people[PLACE].unique()),
@@ -107,13 +105,3 @@ def test_without_swaps_it_is_the_attack_without_them(tmp_path: Path) -> None:
     assert both.height == plain.height > 10
     for name in decided:
         assert both[name].equals(both[f"{name}_right"], check_names=False)
-
-
-def test_what_it_cannot_swap_is_refused() -> None:
-    people = persons()
-    with pytest.raises(SourceError, match="persons: no column 'household'"):
-        recon.leave_one_out_swapped(SF1, people.drop("household"), chance=CHANCE)
-    with pytest.raises(ConfigError, match="has no tract: swaps need one"):
-        recon.leave_one_out_swapped(
-            recon.load_release("clinic_visits"), people, chance=CHANCE, gains=("x",)
-        )

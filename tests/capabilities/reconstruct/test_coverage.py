@@ -11,8 +11,8 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, assume, given, settings
 
-from recon_cli.ask.options import VariabilityOptions
 from recon_cli.capabilities.reconstruct.question import reconstruct, reconstruct_plan
+from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.capabilities.solvar.question import measure_variability
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ContradictionError, SchemaError, SourceError
@@ -200,7 +200,7 @@ def test_people_that_no_table_bounds_leave_a_unit_open() -> None:
     result = reconstruct(release, published, release.tables, seed=1)
     assert result.blocks["status"].to_list() == ["open"] * 3
     assert result.blocks["population"].null_count() == 3
-    question = VariabilityOptions("relaxed", seed=1, unit_seconds=1.0)
+    question = Solvar(mode="relaxed", seed=1, unit_seconds=1.0)
     found = measure_variability(release, published, release.tables, result.microdata, question)
     assert found.units["status"].to_list() == ["open"] * 3
     assert found.units["solvar_upper_pct"].null_count() == 3

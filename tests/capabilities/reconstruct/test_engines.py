@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recon_cli import api
-from recon_cli.ask.options import VariabilityOptions
 from recon_cli.capabilities.reconstruct import study_program
 from recon_cli.capabilities.reconstruct.person_records import Within
 from recon_cli.capabilities.reconstruct.question import Reconstruction, reconstruct
+from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.capabilities.solvar.question import measure_variability
 from recon_cli.cli import main
 from recon_cli.errors import ConfigError, ContradictionError
@@ -86,7 +86,7 @@ def test_farthest_solutions_are_as_far_by_each_engine(seed: int, people: int, mo
     release, published = tiny_release(seed, people)
     found = reconstruct(release, published, release.tables, seed=seed)
     options = [
-        VariabilityOptions(mode, 1, 10.0, diameter=True, engine=engine)  # type: ignore[arg-type]
+        Solvar(mode=mode, seed=1, unit_seconds=10.0, diameter=True, engine=engine)  # type: ignore[arg-type]
         for engine in ENGINES
     ]
     first, *others = (

@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.ask.options import AuditOptions, Mode
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.question import audit_counts
 from recon_cli.capabilities.solvar.histogram import histogram_columns
+from recon_cli.capabilities.solvar.options import Mode
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.planning import coverage_of_units
 from recon_cli.publication import Publication
@@ -155,7 +156,7 @@ def test_the_audit_keeps_what_units_prove(
         nullcontext() if by_cliques else mock.patch.object(CliqueForm, "is_narrow", new=False),
     ):
         less, more = (
-            audit_counts(release, each, release.tables, AuditOptions(seed=0, effort=5.0))
+            audit_counts(release, each, release.tables, Audit(seed=0, region_seconds=5.0))
             for each in (alone, published)
         )
     key = ["geoid", "table", "cell"]
@@ -180,7 +181,7 @@ def test_an_audit_that_cannot_list_a_region_keeps_what_its_units_prove() -> None
             mock.patch("recon_cli.model.system.MOST_CANDIDATES", 6),
             mock.patch.object(CliqueForm, "is_narrow", new=False),
         ):
-            rated = audit_counts(KINDS, published, KINDS.tables, AuditOptions(seed=0, effort=5.0))
+            rated = audit_counts(KINDS, published, KINDS.tables, Audit(seed=0, region_seconds=5.0))
         found.append(rated.filter(table="K").select("geoid", "cell", "least", "greatest"))
     # Twice the total is the sum of the three pairs: 24 at most.
     assert found[0].filter(cell=1)["greatest"].to_list() == [12, 12]

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import recon_cli as recon
-from recon_cli.ask.options import AuditOptions
+from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.question import audit_counts
 from recon_cli.errors import ContradictionError, SolverError, SourceError
 from recon_cli.model.bounds import propagate
@@ -208,7 +208,7 @@ def audited(seed: int, exact: float) -> Iterator[AuditedCell]:
     """What the audit says of each cell, and the counts of it in all solutions."""
     release, _, published = protected_release(seed, exact)
     every = enumerate_or_skip(release, published)
-    audit = audit_counts(release, published, release.tables, AuditOptions(seed=1, effort=30.0))
+    audit = audit_counts(release, published, release.tables, Audit(seed=1, region_seconds=30.0))
     values = list(itertools.product(*(feature.values for feature in release.features)))
     unit = release.geography.unit.name
     homes = published.geounits.filter(level=unit)["geoid"].to_list()
@@ -525,7 +525,7 @@ def test_the_audit_of_cells_that_three_numbers_force() -> None:
     )  # fmt: skip
     law = {"suppressed": {"below": 3, "complementary": True}}
     published = recon.publish(WARDS, counts, protection=under(law))
-    audit = audit_counts(WARDS, published, WARDS.tables, AuditOptions(seed=1, effort=30.0))
+    audit = audit_counts(WARDS, published, WARDS.tables, Audit(seed=1, region_seconds=30.0))
     shown = audit.select("cell", "low", "high", "least", "greatest", "is_exact", "status")
     assert shown.rows() == [
         (5, 1, None, 2, 2, True, "recovered"),
@@ -534,6 +534,6 @@ def test_the_audit_of_cells_that_three_numbers_force() -> None:
     ]
     assert audit["width"].to_list() == [0, 2, 2]
     assert audit["suppression"].to_list() == ["primary", "unknown", "unknown"]
-    options = AuditOptions(seed=1, effort=30.0, safety=2)
+    options = Audit(seed=1, region_seconds=30.0, safety=2)
     wanted = audit_counts(WARDS, published, WARDS.tables, options)
     assert wanted["status"].to_list() == ["recovered", "safe", "safe"]

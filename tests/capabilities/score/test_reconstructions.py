@@ -8,12 +8,12 @@ import polars as pl
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recon_cli.ask.options import VariabilityOptions
 from recon_cli.capabilities.link.partition import AGREEMENT, TALLIES, TARGETS
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.capabilities.score.collect import PEOPLE, Partition, collect
 from recon_cli.capabilities.score.control import Control
 from recon_cli.capabilities.score.rates import Rules, agreement_rates
+from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.capabilities.solvar.question import measure_variability
 from recon_cli.page.sizes import ALL, Sizes
 from tests.capabilities.solvar.test_variability import Histogram, found_histogram, histogram, setup
@@ -29,7 +29,7 @@ def shared(left: Histogram, right: Histogram, unit: str) -> int:
 def test_no_reconstruction_agrees_outside_its_limits(seed: int, count: int, at: int) -> None:
     release, published, every = setup(seed, count, hide=False)
     microdata = reconstruct(release, published, release.tables, seed=seed).microdata
-    question = VariabilityOptions("exact", seed=1, unit_seconds=10.0)
+    question = Solvar(mode="exact", seed=1, unit_seconds=10.0)
     result = measure_variability(release, published, release.tables, microdata, question)
     ours = found_histogram(microdata, release, result.columns)
     others = [histogram(release, each, result.columns) for each in every]

@@ -222,7 +222,7 @@ def overlap(codes: pl.DataFrame, *, of_atoms: str = "") -> Release:
 def proven(release: Release, people: pl.DataFrame) -> pl.DataFrame:
     """What the audit, certain records and claims say: ``geoid, of, what``."""
     published = recon.publish(release, recon.tabulate(release, people))
-    audit = recon.audit_counts(release, published, ask=["atom"]).select(
+    audit = recon.audit_counts(release, published, ask=("atom",)).select(
         "geoid", "table", "cell", "least", "greatest", "status"
     )
     records = recon.reconstruct(release, published).microdata

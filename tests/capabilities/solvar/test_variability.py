@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from recon_cli.ask.options import VariabilityOptions
 from recon_cli.capabilities.reconstruct.question import reconstruct
+from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.capabilities.solvar.question import Variability, measure_variability
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
@@ -135,7 +135,7 @@ def check(
 def test_exact_equals_enumeration(seed: int, people: int, hide: bool) -> None:
     release, published, every = setup(seed, people, hide=hide)
     microdata = reconstruct(release, published, release.tables, seed=seed).microdata
-    question = VariabilityOptions("exact", seed=1, unit_seconds=10.0, diameter=True)
+    question = Solvar(mode="exact", seed=1, unit_seconds=10.0, diameter=True)
     result = measure_variability(release, published, release.tables, microdata, question)
     start = found_histogram(microdata, release, result.columns)
     histograms = [histogram(release, solution, result.columns) for solution in every]
@@ -171,7 +171,7 @@ def relaxed_histograms(
 def test_relaxed_equals_enumeration(seed: int, people: int) -> None:
     release, published, _ = setup(seed, people, hide=False)
     microdata = reconstruct(release, published, release.tables, seed=seed).microdata
-    question = VariabilityOptions("relaxed", seed=1, unit_seconds=10.0, diameter=True)
+    question = Solvar(mode="relaxed", seed=1, unit_seconds=10.0, diameter=True)
     result = measure_variability(release, published, release.tables, microdata, question)
     start = found_histogram(microdata, release, result.columns)
     try:
@@ -189,7 +189,11 @@ def compare(
 ) -> tuple[Variability, Variability]:
     exact, relaxed = (
         measure_variability(
-            release, published, tables, microdata, VariabilityOptions(mode, 1, 10.0, diameter=True)
+            release,
+            published,
+            tables,
+            microdata,
+            Solvar(mode=mode, seed=1, unit_seconds=10.0, diameter=True),
         )
         for mode in ("exact", "relaxed")
     )
@@ -244,7 +248,7 @@ def test_solvar_is_the_same_without_exact_intervals(seed: int, people: int) -> N
                 published,
                 release.tables,
                 microdata,
-                VariabilityOptions(mode, 1, 10.0, intervals=intervals),
+                Solvar(mode=mode, seed=1, unit_seconds=10.0, intervals=intervals),
             )
             for intervals in ("exact", "propagation")
         )
