@@ -9,16 +9,7 @@ A clinic publishes tables of its four patients; what do they reveal?
 >>> import polars as pl
 >>> import recon_cli as recon
 >>> release = recon.load_release("clinic_visits")
->>> patients = pl.DataFrame(
-...     {
-...         "geoid_clinic": ["D01001"] * 4,
-...         "gender": ["woman", "woman", "man", "man"],
-...         "age": [34, 71, 52, 55],
-...         "insurance": ["public", "private", "public", "public"],
-...         "smoker": [False, True, False, False],
-...         "conditions": [1, 8, 8, 8],  # one has diabetes, three are healthy
-...     }
-... )
+>>> patients = recon.example_patients()
 >>> counts = recon.tabulate(release, patients)
 >>> published = recon.publish(release, counts)
 >>> reconstruction = recon.reconstruct(release, published, seed=2)
@@ -61,12 +52,15 @@ from recon_cli.version import __version__ as __version__
 
 __all__ = [
     "AttackKeys",
+    "Chart",
     "DimensionMapping",
+    "Draft",
     "FileMapping",
     "Guesser",
     "KeyedChance",
     "Linkage",
     "Pass",
+    "ProtectedData",
     "Protection",
     "Publication",
     "ReconError",
@@ -76,10 +70,14 @@ __all__ = [
     "Variability",
     "Verification",
     "VerifiedClaims",
+    "WorkFolder",
     "agreement",
     "audit_counts",
     "baselines",
+    "compare",
     "count_accuracy",
+    "draft",
+    "example_patients",
     "find_claims",
     "find_witnesses",
     "flag_certain",
@@ -93,25 +91,33 @@ __all__ = [
     "packaged_releases",
     "parse_law",
     "parse_release",
+    "protect",
     "protect_counts",
     "publish",
     "read_published",
     "reconstruct",
+    "report",
+    "run",
+    "run_config",
     "score_links",
     "tabulate",
     "tag_records",
     "verify",
 ]
 
+#: Modules of the API: the sections of a config as types, and risk without any reconstruction.
+_MODULES = ("options", "risk")
+
 if TYPE_CHECKING:
     from recon_cli.api import *
+    from recon_cli.api import options as options
     from recon_cli.api import risk as risk
 else:
 
     def __getattr__(name: str) -> object:
         """Import a name of the public API when it is first used (PEP 562)."""
-        if name == "risk":
-            return importlib.import_module("recon_cli.api.risk")
+        if name in _MODULES:
+            return importlib.import_module(f"recon_cli.api.{name}")
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value: object = getattr(importlib.import_module("recon_cli.api"), name)
@@ -120,5 +126,5 @@ else:
 
 
 def __dir__() -> list[str]:
-    """List all names, including those of the API that are not imported yet."""
-    return sorted({*globals(), *__all__})
+    """List the public API alone, imported or not."""
+    return sorted({*__all__, *_MODULES, "__version__"})

@@ -8,7 +8,6 @@ from typing import Final
 import polars as pl
 
 from recon_cli.coverage import UNLISTED
-from recon_cli.errors import SourceError
 from recon_cli.schema import Level
 
 #: What polars raises on a file that is damaged or lacks a column. A panic is one of its own
@@ -111,12 +110,12 @@ def is_place(geoid: str) -> pl.Expr:
     return ~pl.col(geoid).str.ends_with(UNLISTED)
 
 
-def require_polars(*frames: object) -> None:
-    """Refuse frames of pandas, which have other methods, and say how to convert them."""
-    for frame in frames:
-        kind = type(frame)
-        if kind.__module__.partition(".")[0] == "pandas":
-            raise SourceError(
-                f"a {kind.__name__} of pandas was given where one of polars is needed: "
-                "write polars.from_pandas(frame)"
-            )
+class ShownBySize:
+    """Base of results that are frames: their representation is the sizes of these."""
+
+    def __repr__(self) -> str:
+        frames = (
+            (name, each) for name, each in vars(self).items() if isinstance(each, pl.DataFrame)
+        )
+        sizes = [f"{name} {each.height:,} × {each.width}" for name, each in frames]
+        return f"<{type(self).__name__}: {', '.join(sizes)}>"

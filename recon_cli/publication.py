@@ -13,7 +13,7 @@ import polars as pl
 
 from recon_cli.coverage import Coverage
 from recon_cli.errors import SourceError
-from recon_cli.frames import look_up
+from recon_cli.frames import ShownBySize, look_up
 from recon_cli.schema import Level, Release
 from recon_cli.statement import EXACT, Protection
 
@@ -83,8 +83,8 @@ class Source(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Publication:
+@dataclass(frozen=True, repr=False)
+class Publication(ShownBySize):
     """The published counts of one partition.
 
     Attributes:

@@ -20,7 +20,7 @@ from recon_cli.arrays import IntArray
 from recon_cli.coverage import CoveragePattern
 from recon_cli.encoding import encode
 from recon_cli.errors import VerificationError
-from recon_cli.frames import COUNTS, require_polars
+from recon_cli.frames import COUNTS
 from recon_cli.publication import Publication
 from recon_cli.schema import Cell, Feature, Level, Release, Table
 
@@ -56,8 +56,12 @@ def tabulate(
     Raises:
         VerificationError: Columns, values or geoids that the schema does not know; the message
             names column, value and first geoid. Or an unknown table or level.
+
+    >>> import recon_cli as recon
+    >>> release = recon.load_release("clinic_visits")
+    >>> recon.tabulate(release, recon.example_patients()).head(1).rows()
+    [('D01001', 'PATIENTS', 1, 4)]
     """
-    require_polars(records)
     unknown = [name for name in levels or () if name not in release.geography.by_name]
     if unknown:
         known = ", ".join(release.geography.by_name)

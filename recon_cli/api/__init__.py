@@ -1,8 +1,9 @@
 """The Python API, `import recon_cli as recon`: stages as functions over data frames."""
 
-from recon_cli.api.leave_one_out import leave_one_out as leave_one_out
-from recon_cli.api.leave_one_out import leave_one_out_protected as leave_one_out_protected
-from recon_cli.api.leave_one_out import measure_confidence as measure_confidence
+from recon_cli.api.door import accept_pandas as _accept_pandas
+from recon_cli.api.drafts import Draft as Draft
+from recon_cli.api.drafts import draft as draft
+from recon_cli.api.example import example_patients as example_patients
 from recon_cli.api.linkage import Linkage as Linkage
 from recon_cli.api.linkage import agreement as agreement
 from recon_cli.api.linkage import baselines as baselines
@@ -16,6 +17,17 @@ from recon_cli.api.reconstruction import publish as publish
 from recon_cli.api.reconstruction import read_published as read_published
 from recon_cli.api.reconstruction import reconstruct as reconstruct
 from recon_cli.api.reconstruction import verify as verify
+from recon_cli.api.runs import Chart as Chart
+from recon_cli.api.runs import ProtectedData as ProtectedData
+from recon_cli.api.runs import WorkFolder as WorkFolder
+from recon_cli.api.runs import compare as compare
+from recon_cli.api.runs import protect as protect
+from recon_cli.api.runs import report as report
+from recon_cli.api.runs import run as run
+from recon_cli.api.runs import run_config as run_config
+from recon_cli.api.without_one import leave_one_out as leave_one_out
+from recon_cli.api.without_one import leave_one_out_protected as leave_one_out_protected
+from recon_cli.api.without_one import measure_confidence as measure_confidence
 from recon_cli.capabilities.check.tags import tag_records as tag_records
 from recon_cli.capabilities.claims.question import VerifiedClaims as VerifiedClaims
 from recon_cli.capabilities.link.passes import Pass as Pass
@@ -41,3 +53,5 @@ from recon_cli.statement import load_protection as load_protection
 from recon_cli.statement import parse_law as parse_law
 from recon_cli.tabulation import tabulate as tabulate
 from recon_cli.verification import Verification as Verification
+
+_accept_pandas(globals())

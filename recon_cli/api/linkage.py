@@ -36,14 +36,14 @@ from recon_cli.capabilities.score.control import Control
 from recon_cli.capabilities.score.rates import Rules
 from recon_cli.capabilities.score.tables import Sources, make_rates
 from recon_cli.errors import ConfigError
-from recon_cli.frames import require_polars
+from recon_cli.frames import ShownBySize
 from recon_cli.page.sizes import Sizes
 from recon_cli.publication import Publication
 from recon_cli.schema import AttackKeys, Release
 
 
-@dataclass(frozen=True)
-class Linkage:
+@dataclass(frozen=True, repr=False)
+class Linkage(ShownBySize):
     """Links between records and attacker files, with their totals.
 
     Attributes:
@@ -94,8 +94,17 @@ def link(
         ConfigError: The release does not say what an attacker links on, or the tables do not
             determine what guessers must know.
         SourceError: A file lacks a column, or has a value that the schema does not know.
+
+    >>> import polars as pl
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> found = recon.reconstruct(release, published, seed=2)
+    >>> truth = patients.with_columns(pik=pl.Series(["a", "b", "c", "d"]))
+    >>> linkage = recon.link(release, truth, {"rHDF": found.microdata}, seed=1)
+    >>> linkage.links.filter(source="rHDF")["confirmed"].sum()
+    2
     """
-    require_polars(truth, *records.values(), *(attackers or {}).values())
     chosen = default_keys(release) if keys is None else keys
     release.check_attack(chosen)
     files = {CEF_ATKR: None} if attackers is None else attackers
@@ -160,6 +169,17 @@ def score_links(
 
     Raises:
         ConfigError: Sizes do not rise from 1, or there is no such study.
+
+    >>> import polars as pl
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> found = recon.reconstruct(release, published, seed=2)
+    >>> truth = patients.with_columns(pik=pl.Series(["a", "b", "c", "d"]))
+    >>> linkage = recon.link(release, truth, {"rHDF": found.microdata}, seed=1)
+    >>> rates = recon.score_links(linkage, bootstrap=0, threshold=0)
+    >>> rates.filter(table="table09_overall", rate="precision", source="rHDF")["count"].to_list()
+    [2.0]
     """
     spec, classes = linkage.spec, Sizes(tuple(sizes))
     place = spec.release.geoid_column
@@ -203,8 +223,14 @@ def agreement(
     Raises:
         ConfigError: The release does not say what an attacker links on.
         SourceError: A file lacks a column, or has a value that the schema does not know.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> found = recon.reconstruct(release, published, seed=2)
+    >>> recon.agreement(release, patients, found.microdata).select("records", "agree").rows()
+    [(4, 2)]
     """
-    require_polars(left, right)
     encoder = _encoder(release, right, keys)
     ours, theirs = (
         encoder.encode(file, name=name).records for file, name in ((left, "left"), (right, "right"))
@@ -235,8 +261,12 @@ def baselines(
     Raises:
         ConfigError: The release does not say what an attacker gains.
         SourceError: A column is missing, or has a value that the schema does not know.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> recon.baselines(release, patients).select("people", "modal", "proportional").rows()
+    [(4, 2.0, 1.5)]
     """
-    require_polars(records)
     encoder = _encoder(release, records, keys)
     counts = pl.DataFrame(
         [

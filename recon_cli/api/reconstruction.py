@@ -28,7 +28,6 @@ from recon_cli.capabilities.solvar.question import Variability
 from recon_cli.coverage import select
 from recon_cli.deprecation import Former
 from recon_cli.errors import SourceError
-from recon_cli.frames import require_polars
 from recon_cli.publication import GeounitBatch, Publication, Source, describe_geounits
 from recon_cli.schema import Release, Table
 from recon_cli.sources import NO_MAPPING, AbsentCells, FileMapping
@@ -63,8 +62,12 @@ def publish(
 
     Raises:
         SourceError: A row is no published count of the release; names it.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> recon.publish(release, recon.tabulate(release, patients))
+    <Publication: geounits 2 × 5, counts 47 × 4>
     """
-    require_polars(counts)
     listed = None if geounits is None else sources.list_geounits(release, geounits, "geounits")
     tidy = sources.tidy_frame(release, counts, absent=absent, protection=protection)
     return _gather(release, sources.complete_geounits(release, tidy, listed), tidy.protection)
@@ -94,6 +97,14 @@ def read_published(
     Raises:
         ConfigError: There is no such format, or the mapping does not fit the release.
         SourceError: A file is not what it should be; names it and the place in it.
+
+    >>> import recon_cli as recon
+    >>> import tempfile
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> path = f"{tempfile.mkdtemp()}/counts.csv"
+    >>> recon.tabulate(release, patients).write_csv(path)
+    >>> recon.read_published(release, [path])
+    <Publication: geounits 2 × 5, counts 47 × 4>
     """
     opened = sources.open_source(
         release,
@@ -122,6 +133,12 @@ def reconstruct(release: Release, published: Publication, options: Reconstruct) 
         ContradictionError: No records have these counts; names the cells.
         SolverError: Two engines disagree.
         VerificationError: The records do not reproduce a published count.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> recon.reconstruct(release, published, seed=2).microdata["gender"].to_list()
+    ['woman', 'woman', 'man', 'man']
     """
     used = chosen_tables(release, published, options.tables)
     question = ReconstructionQuestion.of(
@@ -150,8 +167,14 @@ def verify(
     Raises:
         ConfigError: A table is unknown or not published.
         VerificationError: The records do not fit the schema.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> found = recon.reconstruct(release, published, seed=2)
+    >>> recon.verify(release, published, found.microdata).ok
+    True
     """
-    require_polars(records)
     return compare(release, published, records, chosen_tables(release, published, tables))
 
 
@@ -180,8 +203,15 @@ def measure_variability(
         ConfigError: A table is unknown or not published, or the tables tell no column apart.
         StageError: The records do not have the published counts.
         SolverError: Two engines disagree.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> found = recon.reconstruct(release, published, seed=2)
+    >>> variability = recon.measure_variability(release, published, found.microdata)
+    >>> variability.units.select("solvar_pct", "certain_records", "status").rows()
+    [(50.0, 1, 'proven')]
     """
-    require_polars(microdata)
     used = chosen_tables(release, published, options.tables)
     parts = [
         solvar.measure_variability(release, part, used, microdata, options)
@@ -216,8 +246,14 @@ def find_claims(
         ConfigError: A table is unknown or not published, or the tables tell no column apart.
         StageError: The records do not have the published counts.
         SolverError: Two engines disagree.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> found = recon.reconstruct(release, published, seed=2)
+    >>> recon.find_claims(release, published, found.microdata).claims.height > 0
+    True
     """
-    require_polars(microdata)
     used = chosen_tables(release, published, options.tables)
     require_columns(release, used, published.coverage)
     parts = [
@@ -256,6 +292,16 @@ def audit_counts(release: Release, published: Publication, options: Audit) -> pl
         ConfigError: A table is unknown or not published.
         ContradictionError: No true counts fit the statements.
         SolverError: A solver could not decide, or two engines disagree.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> law = recon.parse_law({"suppressed": {"below": 3}})
+    >>> protection, chance = recon.Protection((recon.Statement(law),)), recon.KeyedChance.secret()
+    >>> counts = recon.protect_counts(release, patients, protection, chance=chance)
+    >>> tidy = counts.select("geoid", "table", "cell", "count")
+    >>> suppressed = recon.publish(release, tidy, protection=protection)
+    >>> recon.audit_counts(release, suppressed)["status"].unique().to_list()
+    ['recovered']
     """
     used = chosen_tables(release, published, options.tables)
     parts = split(release, published)
@@ -291,8 +337,20 @@ def find_witnesses(
         ConfigError: A table is unknown or not published.
         ContradictionError: No true counts fit the statements.
         SolverError: A solver could not decide, or more records are possible than can be listed.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> law = recon.parse_law({"suppressed": {"below": 3}})
+    >>> protection, chance = recon.Protection((recon.Statement(law),)), recon.KeyedChance.secret()
+    >>> counts = recon.protect_counts(release, patients, protection, chance=chance)
+    >>> of_clinic = counts.filter(level="clinic", table="PATIENTS")
+    >>> tidy = of_clinic.select("geoid", "table", "cell", "count")
+    >>> suppressed = recon.publish(release, tidy, absent="unpublished", protection=protection)
+    >>> audit = recon.audit_counts(release, suppressed, tables=["PATIENTS"])
+    >>> safe = audit.filter(status="safe").head(1)
+    >>> [len(each) for each in recon.find_witnesses(release, suppressed, safe, tables=["PATIENTS"])]
+    [4, 4]
     """
-    require_polars(cells)
     used = chosen_tables(release, published, tables)
     options = witnesses.WitnessOptions(seed, _WITNESS_EFFORT, safety)
     parts = [

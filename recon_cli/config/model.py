@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -147,6 +147,10 @@ class ConfigModel(BaseModel):
         frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False
     )
 
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Show what was given, not the defaults."""
+        return [each for each in super().__repr_args__() if each[0] in self.model_fields_set]
+
     @field_validator("*", mode="after")
     @classmethod
     def _has_room(cls, value: object) -> object:
@@ -281,6 +285,14 @@ class RunConfig:
             release = load_release(self.top.release)
         except ConfigError as error:
             raise ConfigError(f"{self.source}: {error}") from error
+        return self.complete(release)
+
+    def complete(self, release: Release) -> Release:
+        """Add to a release what the sections' files state about it, and check them against it.
+
+        Raises:
+            ConfigError: A section names what the release does not have.
+        """
         for name, section in self.sections.items():
             try:
                 release = section.complete(release)

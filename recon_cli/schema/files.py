@@ -36,6 +36,10 @@ def load_release(name_or_path: str, *, base: Path | None = None) -> Release:
     Raises:
         ConfigError: No such schema.
         SchemaError: The schema is malformed; the message names the key.
+
+    >>> import recon_cli as recon
+    >>> recon.load_release("clinic_visits")
+    <Release clinic_visits: 6 tables, 134 cells; clinic < district>
     """
     if not name_or_path.endswith((".yaml", ".yml")):
         if name_or_path not in packaged_releases():

@@ -46,6 +46,22 @@ def parse_release(text: str, *, source: str) -> Release:
 
     Raises:
         SchemaError: The text is not YAML, has unknown keys, or contradicts itself.
+
+    >>> import recon_cli as recon
+    >>> text = '''
+    ... release: pupils
+    ... title: Pupils of a town
+    ... features: {sex: {categories: [girl, boy]}}
+    ... geography: {levels: [{level: school, digits: 4}], partition: school}
+    ... microdata: [sex]
+    ... histogram: [sex]
+    ... families:
+    ...   - levels: [school]
+    ...     cells: [total, {by: sex}]
+    ...     tables: {PUPILS: {code: "PUP-#"}}
+    ... '''
+    >>> recon.parse_release(text, source="pupils.yaml")
+    <Release pupils: 1 tables, 3 cells; school>
     """
     document = parse_yaml(text, source=source, error=SchemaError)
     try:

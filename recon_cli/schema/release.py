@@ -16,7 +16,7 @@ from recon_cli.schema.geography import RESERVED_COLUMNS, Geography, Level
 from recon_cli.schema.tables import Cell, StructuralZero, Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release:
     """The full description of a publication.
 
@@ -64,6 +64,11 @@ class Release:
         for column in (*self.microdata, *self.histogram):
             self.column_groups(column)
         self.check_attack(self.attack)
+
+    def __repr__(self) -> str:
+        cells = sum(len(table.cells) for table in self.tables)
+        levels = " < ".join(level.name for level in self.geography.levels)
+        return f"<Release {self.name}: {len(self.tables):,} tables, {cells:,} cells; {levels}>"
 
     def _check_names(self) -> None:
         names = [feature.name for feature in self.features]

@@ -119,6 +119,14 @@ def load_protection(path: Path, release: Release) -> Protection:
 
     Raises:
         ConfigError: It cannot be read, or something in it is wrong; names file, line and key.
+
+    >>> import recon_cli as recon
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "protection.yaml")
+    >>> _ = path.write_text("statements: [{law: {suppressed: {below: 5}}}]")
+    >>> recon.load_protection(path, recon.load_release("clinic_visits")).laws[0].below
+    5
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -255,42 +255,6 @@ def test_confidence_is_that_of_the_command(tmp_path: Path) -> None:
     same(found, tmp_path / "work" / "confidence")
 
 
-#: As pandas makes them, which need not be installed.
-PANDAS = type("DataFrame", (), {"__module__": "pandas.core.frame"})()
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("publish", (PANDAS,)),
-        ("tabulate", (PANDAS,)),
-        ("verify", (None, PANDAS)),
-        ("measure_variability", (None, PANDAS)),
-        ("find_claims", (None, PANDAS)),
-        ("find_witnesses", (None, PANDAS)),
-        ("measure_confidence", (None, PANDAS)),
-        ("leave_one_out", (None, PANDAS)),
-        ("leave_one_out_protected", (PANDAS, None)),
-        ("link", (pl.DataFrame(), {"rHDF": PANDAS})),
-        ("agreement", (pl.DataFrame(), PANDAS)),
-        ("baselines", (PANDAS,)),
-        ("flag_certain", (PANDAS, None)),
-        ("count_accuracy", (PANDAS,)),
-        ("protect_counts", (PANDAS, None)),
-        ("tag_records", (PANDAS,)),
-    ],
-)
-def test_frames_of_pandas_are_refused_with_what_to_write(
-    name: str, arguments: tuple[object, ...]
-) -> None:
-    named: dict[str, dict[str, object]] = {
-        "protect_counts": {"chance": None},
-        "tag_records": {"unique": {}},
-    }
-    with pytest.raises(SourceError, match=r"a DataFrame of pandas .*polars\.from_pandas\(frame\)"):
-        getattr(recon, name)(None, *arguments, **named.get(name, {}))
-
-
 def test_options_are_those_of_the_section() -> None:
     """A key of a section is a keyword with its default and its meaning, and nothing else is."""
     for function, section in (

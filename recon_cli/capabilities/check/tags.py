@@ -8,7 +8,6 @@ import polars as pl
 
 from recon_cli.capabilities.link.key_encoding import column_codes
 from recon_cli.errors import SourceError
-from recon_cli.frames import require_polars
 from recon_cli.schema import Release
 
 #: The people that a place, and a value in the country, must have: the bureau's own thresholds.
@@ -48,8 +47,13 @@ def tag_records(
     Raises:
         SourceError: A column is missing, or has a value that the schema does not know, or totals
             do not have.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> tagged = recon.tag_records(release, patients, unique={"who": ["gender", "insurance"]})
+    >>> tagged["unique_who"].to_list()
+    [True, True, False, False]
     """
-    require_polars(records, zero, certain, *totals)
     place = pl.col(release.geoid_column)
     flags = [(pl.len().over(place) < geography).alias("below_geography")]
     if zero is not None:

@@ -35,7 +35,7 @@ from recon_cli.capabilities.solvar.histogram import (
     unbounded_histogram,
 )
 from recon_cli.coverage import Coverage
-from recon_cli.frames import is_place
+from recon_cli.frames import ShownBySize, is_place
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_relaxed_plan
@@ -79,8 +79,8 @@ def claims_with_foundations(
     return joined.with_columns(rests_on=rests_on).drop("_count", "_exact")
 
 
-@dataclass(frozen=True)
-class VerifiedClaims:
+@dataclass(frozen=True, repr=False)
+class VerifiedClaims(ShownBySize):
     """Statements that hold in every solution, unit by unit.
 
     Attributes:

@@ -16,7 +16,6 @@ from scipy import sparse
 
 from recon_cli.capabilities.protect.keys import cell_definitions
 from recon_cli.coverage import CoveragePattern
-from recon_cli.frames import require_polars
 from recon_cli.model.margins import count_matrix, relations_of
 from recon_cli.page.sizes import ALL, Sizes
 from recon_cli.publication import GeounitBatch, Publication, with_population
@@ -86,8 +85,16 @@ def count_accuracy(release: Release, protected: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         Columns of `ACCURACY`.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> law = recon.parse_law({"suppressed": {"below": 3}})
+    >>> protection, chance = recon.Protection((recon.Statement(law),)), recon.KeyedChance.secret()
+    >>> counts = recon.protect_counts(release, patients, protection, chance=chance)
+    >>> errors = recon.count_accuracy(release, counts)
+    >>> errors.filter(level="clinic", table="PATIENTS", size="All")["suppressed"].to_list()
+    [5]
     """
-    require_polars(protected)
     published = [level for level in release.geography.levels if level.name in _levels(release)]
     coverage = tuple(CoveragePattern.complete(release, level.name) for level in published)
     patterns = {level.name: number for number, level in enumerate(published)}

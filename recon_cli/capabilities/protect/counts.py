@@ -20,7 +20,7 @@ from recon_cli.capabilities.protect.keys import (
 from recon_cli.chance import Draws, KeyedChance
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
-from recon_cli.frames import COUNTS, require_polars
+from recon_cli.frames import COUNTS
 from recon_cli.publication import GeounitBatch, Publication, with_population
 from recon_cli.schema import AreaGeography, Release, Table
 from recon_cli.statement import FLAGGED, Law, Protection, law_document
@@ -81,8 +81,15 @@ def protect_counts(
         SourceError: Counts are not exact, or what is published differs within a level.
         SolverError: No controlled rounding was found in time.
         VerificationError: The records do not fit the schema.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> law = recon.parse_law({"suppressed": {"below": 3}})
+    >>> protection, chance = recon.Protection((recon.Statement(law),)), recon.KeyedChance.secret()
+    >>> counts = recon.protect_counts(release, patients, protection, chance=chance)
+    >>> counts.head(2).select("table", "cell", "count", "true").rows()
+    [('PATIENTS', 1, 4, 4), ('PATIENTS', 2, None, 2)]
     """
-    require_polars(data, records)
     for law in protection.laws:
         require_zeros_kept(law)
     if isinstance(data, pl.DataFrame):

@@ -29,7 +29,7 @@ from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_sys
 from recon_cli.capabilities.reconstruct.study_program import StudyProgram
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError, VerificationError
-from recon_cli.frames import is_place
+from recon_cli.frames import ShownBySize, is_place
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
@@ -45,8 +45,8 @@ Objective = Literal["any", "likely"]
 EngineChoice = Literal["auto", "cp-sat", "highs", "scip"]
 
 
-@dataclass(frozen=True)
-class Reconstruction:
+@dataclass(frozen=True, repr=False)
+class Reconstruction(ShownBySize):
     """The records of one partition.
 
     Attributes:

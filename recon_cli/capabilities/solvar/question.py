@@ -21,7 +21,7 @@ from recon_cli.capabilities.solvar.histogram import histogram_columns, histogram
 from recon_cli.capabilities.solvar.options import Mode, Solvar
 from recon_cli.capabilities.solvar.regions import MeasuredRegions, UnitsAlone
 from recon_cli.coverage import Coverage
-from recon_cli.frames import is_place, require_polars
+from recon_cli.frames import ShownBySize, is_place
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_plan, make_relaxed_plan
@@ -36,8 +36,8 @@ from recon_cli.schema import Release, Table
 SIZES = Sizes((1, 10, 50, 100, 250, 500, 1000))
 
 
-@dataclass(frozen=True)
-class Variability:
+@dataclass(frozen=True, repr=False)
+class Variability(ShownBySize):
     """The variability of one partition.
 
     Attributes:
@@ -98,8 +98,15 @@ def flag_certain(
     Returns:
         The measured records in their order: the unit's geoid, the histogram columns that the
         tables see, and ``certain``.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> found = recon.reconstruct(release, published, seed=2)
+    >>> variability = recon.measure_variability(release, published, found.microdata)
+    >>> recon.flag_certain(release, found.microdata, variability)["certain"].sum()
+    1
     """
-    require_polars(microdata)
     key = [release.geoid_column, *measurement.columns]
     ranked = microdata.select(*key, rank=pl.int_range(pl.len()).over(key))
     lower = measurement.intervals.select(*key, "lower")

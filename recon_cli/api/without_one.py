@@ -12,7 +12,6 @@ from recon_cli.capabilities.leave_one_out import again
 from recon_cli.capabilities.leave_one_out import question as attack
 from recon_cli.capabilities.leave_one_out.again import Publish
 from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
-from recon_cli.frames import require_polars
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 
@@ -38,8 +37,13 @@ def leave_one_out(
         ConfigError: A table is unknown or not published, or tells nothing of the gains.
         SourceError: The counts are not exact, or not those of the records.
         SolverError: The solver could not decide, or two engines disagree.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> recon.leave_one_out(release, published, patients)["people"].sum()
+    4
     """
-    require_polars(records)
     used = chosen_tables(release, published, options.tables)
     return pl.concat(
         attack.leave_out(release, part, used, records, options)
@@ -64,8 +68,15 @@ def leave_one_out_protected(
     Raises:
         ConfigError: A table is unknown or not published, or tells nothing of the gains.
         SolverError: The solver could not decide, or two engines disagree.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> def publish(records):
+    ...     counts = recon.tabulate(release, records)
+    ...     return recon.publish(release, counts, geounits=["D01", "D01001"])
+    >>> recon.leave_one_out_protected(release, patients, publish)["people"].sum()
+    4
     """
-    require_polars(records)
     place = records[release.geoid_column]
     share = options.share(int(release.geography.inside(place, options.within).sum()))
     prefix = release.geography.partition_level.enclosing(pl.col(release.geoid_column))
@@ -99,8 +110,15 @@ def measure_confidence(
         SourceError: The counts are not exact.
         StageError: The records do not have the published counts.
         SolverError: The solver could not decide, or two engines disagree.
+
+    >>> import recon_cli as recon
+    >>> release, patients = recon.load_release("clinic_visits"), recon.example_patients()
+    >>> published = recon.publish(release, recon.tabulate(release, patients))
+    >>> found = recon.reconstruct(release, published, seed=2)
+    >>> sampled = recon.measure_confidence(release, published, found.microdata, solutions=10)
+    >>> sampled.filter("certain").height, sampled["confidence"].null_count()
+    (1, 1)
     """
-    require_polars(microdata)
     used = chosen_tables(release, published, options.tables)
     parts = []
     for part in split(release, published):
