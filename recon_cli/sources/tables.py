@@ -170,7 +170,7 @@ def open_tables(
     """
     unpublished = tables_without_zeros(release, absent)
     sheets = open_sheets(source, paths, mapping)
-    unread = tuple(_sheets_left_out(paths, mapping))
+    unread = tuple(sheets_left_out(paths, mapping))
     opened: TablesSource
     unpacked = UnpackedFolder()
     folder = unpacked.path
@@ -270,8 +270,8 @@ def _left_out(readers: Sequence[SheetReader]) -> tuple[LeftOut, ...]:
     return tuple(each for reader in readers for each in reader.left_out())
 
 
-def _sheets_left_out(paths: Sequence[Path | str], mapping: FileMapping) -> Iterator[LeftOut]:
-    """The sheets of workbooks with numbers that nobody reads."""
+def sheets_left_out(paths: Sequence[Path | str], mapping: FileMapping) -> Iterator[LeftOut]:
+    """Yield the numbers of the sheets of workbooks that nobody reads."""
     for path in map(Path, paths):
         for document in documents_with_counts(path)[0]:
             for name, rows in unread_sheets(document, mapping.sheet).items():

@@ -17,6 +17,8 @@ from recon_cli.store.folder import Folder, open_folder
 COVERAGE = "_coverage.json"
 PROTECTION = "_statements.json"
 NAMES = "_names.json"
+#: Page that shows each sheet as it was read.
+READING = "_reading.html"
 #: Note of the manifest with the numbers of the files that are not among the counts.
 LEFT_OUT = "left_out"
 #: Text in place of the name of a unit that stands for others.

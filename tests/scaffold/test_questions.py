@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -71,16 +72,59 @@ def test_a_total_that_differs_in_one_row_is_a_question() -> None:
     assert Path("recon.yaml").exists()
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1)])
-def test_a_question_is_asked_on_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+@pytest.mark.parametrize(
+    ("answer", "left_out"), [("1\n", False), ("2\n1\n", True), ("9\n3\n", False)]
+)
+def test_a_question_is_a_list_at_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, answer: str, left_out: bool
 ) -> None:
     office(*ROWS[:2], "Ash,90,22,18", ROWS[3])
-    monkeypatch.setattr("recon_cli.capabilities.init.command._is_terminal", lambda: True)
+    monkeypatch.setattr("recon_cli.capabilities.init.command.is_terminal", lambda: True)
     done = CliRunner().invoke(main, ["init", "office.csv"], input=answer)
-    assert done.exit_code == code, done.output
-    assert "take it so?" in done.output
-    assert Path("recon.yaml").exists() == (code == 0)
+    assert done.exit_code == 0, done.output
+    assert "1  as it is  (--total 'All pupils')" in done.output
+    assert "3  leave it as it was read" in done.output
+    assert ("All pupils: null" in Path("recon.yaml").read_text()) == left_out
+
+
+def test_nothing_is_written_where_a_question_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    office(*ROWS[:2], "Ash,90,22,18", ROWS[3])
+    monkeypatch.setattr("recon_cli.capabilities.init.command.is_terminal", lambda: True)
+    assert CliRunner().invoke(main, ["init", "office.csv"], input="").exit_code == 1
+    assert [path.name for path in Path().iterdir()] == ["office.csv"]
+
+
+@pytest.mark.parametrize("header", ["Pupils' meals", 'The "big" ones', "$HOME `x` \\ !"])
+def test_the_flag_of_an_answer_can_be_pasted(header: str) -> None:
+    sizes = (320, 510, 250, 90)
+    rows = [row.replace(",", f",{n},", 1) for row, n in zip(ROWS, sizes, strict=True)]
+    quoted = '"' + header.replace('"', '""') + '"'
+    office(*rows, header=f"Place,{quoted},Pupils,a,b")
+    asked = recon("init", "office.csv", code=2).stderr
+    flags = [line.strip() for line in asked.splitlines() if line.startswith("    --leave-out")]
+    assert len(flags) == 1
+    assert shlex.split(flags[0])[:2] == ["--leave-out", header]
+    recon("init", "office.csv", "--leave-out", header)
+
+
+def test_a_dry_run_writes_nothing() -> None:
+    office(*ROWS[:2], "Ash,40,c,c", ROWS[3])
+    shown = recon("init", "office.csv", "--dry-run", "--to", "there/audit.yaml").stdout
+    assert "there/audit.protection.yaml, there/audit.yaml, there/audit.reading.html" in shown
+    office(*ROWS[:2], "Ash,90,22,18", ROWS[3])
+    recon("init", "office.csv", "--dry-run", code=2)
+    assert [path.name for path in Path().iterdir()] == ["office.csv"]
+
+
+def test_all_files_are_written_beside_the_config_and_run_from_there() -> None:
+    office(*ROWS[:2], "Ash,40,c,c", ROWS[3])
+    Path("there").mkdir()
+    recon("init", "office.csv", "--to", "there/audit.yaml")
+    assert [path.name for path in Path().iterdir() if path.is_file()] == ["office.csv"]
+    assert {path.name for path in Path("there").iterdir()} == {
+        *("audit.yaml", "audit.protection.yaml", "audit.reading.html", "office.yaml")
+    }
+    assert "recovered" in recon("run", "-c", "there/audit.yaml", "--until", "audit").stdout
 
 
 def test_persons_are_everybody_and_one_category_is_yes_or_no() -> None:
@@ -125,7 +169,7 @@ def test_a_column_beside_a_sum_is_asked_about() -> None:
     office(*rows, header="Place,Size,Pupils,a,b")
     asked = " ".join(recon("init", "office.csv", code=2).stderr.split())
     assert "'Size' is in no relation to the counts" in asked
-    assert "--leave-out 'Size'" in asked
+    assert "--leave-out Size" in asked
     said = " ".join(recon("init", "office.csv", "--leave-out", "Size").stdout.split())
     assert "'Pupils' is everybody" in said
 

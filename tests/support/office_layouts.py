@@ -469,7 +469,7 @@ def judge(path: Path, truth: Truth) -> Judged:
     except ReconError as error:
         return Judged("refused", str(error))
     if found.questions:
-        return Judged("question", found.questions[0])
+        return Judged("question", found.questions[0].text)
     mapping = mapping_of(path, found)
     read: dict[tuple[str, int, int], tuple[str, int, str]] = {}
     try:

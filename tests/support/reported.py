@@ -1,6 +1,7 @@
 """Work folders that tests of the report look at, each made once.
 
-``python -m tests.support.reported docs/images/report.png`` takes the README's picture of one.
+``python -m tests.support.reported docs/images/report.png`` takes the README's picture of one, and
+``python -m tests.support.reported docs/images/reading.png`` that of how an office's sheet is read.
 """
 
 from __future__ import annotations
@@ -97,5 +98,20 @@ def main_picture(target: Path) -> None:
             sight.page.screenshot(path=target, full_page=True, clip=clip)
 
 
+def reading_picture(target: Path) -> None:
+    """Take the picture of an office's sheet as it was read, a sum pointed at, for its page."""
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        config = Path(folder) / "pupils.yaml"
+        recon("init", ROOT / "fixtures" / "offices" / "schools.xlsx", "--to", config)
+        page = config.with_name("pupils.reading.html")
+        with opened(browser, page, width=_WIDTH + 200) as sight:
+            sight.page.add_style_tag(
+                content=".look .long, .look fieldset > div { max-height: 30rem !important }"
+            )
+            sight.page.locator("#s1r2").check()
+            sight.page.locator("#s1").screenshot(path=target)
+
+
 if __name__ == "__main__":
-    main_picture(Path(sys.argv[1]))
+    taken = Path(sys.argv[1])
+    (reading_picture if taken.stem == "reading" else main_picture)(taken)

@@ -23,11 +23,14 @@ from recon_cli.publication import Source, describe_geounits, duplicates
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Level, Release
 from recon_cli.schema.files import load_register
+from recon_cli.sources.formats.sheet import SHEET
+from recon_cli.sources.read.replayed import replayed_sheets
+from recon_cli.stage import undisturbed
 from recon_cli.statement import EXACT, Protection, load_protection
 from recon_cli.store import Manifest, PartWriter, Piece, Transaction, coverage_bytes
 from recon_cli.store.pieces import PIECES, cut, pieces_bytes
 from recon_cli.store.protection import protection_files
-from recon_cli.store.published import COVERAGE, LEFT_OUT, NAMES, names_bytes
+from recon_cli.store.published import COVERAGE, LEFT_OUT, NAMES, READING, names_bytes
 
 #: Rows that wait to be written: bounds memory, and makes parts worth a file.
 _BUFFERED_ROWS = 2_000_000
@@ -56,10 +59,22 @@ def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
     stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
     if names := place_names(config):
         stage.staging.write_extra("geounits", NAMES, names_bytes(names))
+    if config.source == SHEET.name:
+        stage.staging.write_extra("tables", READING, _reading(run.release, config, opened))
     left_out = [asdict(each) for each in opened.left_out]
     return stage.publish(
         (Piece(piece.partition) for piece in pieces), notes={LEFT_OUT: left_out} if left_out else {}
     )
+
+
+def _reading(release: Release, config: Ingest, opened: sources.OpenedSource) -> bytes:
+    """Render the page that shows each sheet as it was read."""
+    with undisturbed():
+        from recon_cli.page.html import reading_page
+
+    sheets = replayed_sheets(config.paths, file_mapping(config))
+    unread = [each for each in opened.left_out if not each.column]
+    return reading_page(sheets, release.title, unread=unread).encode()
 
 
 def open_source(release: Release, config: Ingest) -> sources.OpenedSource:

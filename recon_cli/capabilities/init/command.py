@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 import polars as pl
@@ -17,18 +17,25 @@ from recon_cli.capabilities.init.document import (
     grid_lines,
     names_file,
     protection_file,
+    reading_file,
     schema_file,
 )
+from recon_cli.capabilities.init.questions import Said, choose, is_terminal, list_questions
 from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
 from recon_cli.console.options import OUTPUT_FILE, GivenPath
 from recon_cli.console.output import Fact, show
 from recon_cli.errors import ConfigError
+from recon_cli.page.html import reading_page
+from recon_cli.plurals import counted
 from recon_cli.sources import FileMapping
-from recon_cli.sources.read.reading import Choices
+from recon_cli.sources.read.reading import Question
+from recon_cli.sources.tables import sheets_left_out
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named
 
 _DEFAULT = "recon.yaml"
+#: What a page of ours has near its top; only such a one is written over.
+_OURS = b'content="recon-cli '
 
 
 @click.command()
@@ -38,7 +45,7 @@ _DEFAULT = "recon.yaml"
     type=OUTPUT_FILE,
     default=_DEFAULT,
     show_default=True,
-    help="The config to write.",
+    help="The config to write; all other files are written beside it.",
 )
 @click.option("--release", help="Packaged schema, or a .yaml file.  [default: the one that fits]")
 @click.option("--place", metavar="HEADER", help="Of tables: header of the column with the places.")
@@ -95,24 +102,17 @@ _DEFAULT = "recon.yaml"
     help="Of tables: number of a header row. Repeatable.",
 )
 @click.option("--yes", is_flag=True, help="Take what was found where it could be read in two ways.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 def command(
     paths: tuple[Path, ...],
     *,
     to: Path,
     release: str | None,
-    place: str | None,
-    parent: tuple[str, ...],
-    sheet: tuple[str, ...],
-    leave_out: tuple[str, ...],
-    count: tuple[str, ...],
-    total: tuple[str, ...],
-    apart: tuple[str, ...],
-    thousands: str | None,
-    one_place: bool,
-    header: tuple[int, ...],
     yes: bool,
+    dry_run: bool,
     force: bool,
+    **said: Any,
 ) -> None:
     r"""Write a commented config for published files.
 
@@ -120,8 +120,9 @@ def command(
     (columns geoid, table, cell, count), or tables as portals and offices publish them: CSV, TSV,
     xlsx, JSON, or zips of them. What it is and which packaged release it belongs to is found out.
     If it belongs to none, a schema is drafted from its labels. What could not be told is printed.
-    Where the rows of a table cannot be read without it, say --place or --header.
-    `recon run` then does everything that the config says.
+    What the numbers leave open is asked at a terminal; elsewhere the exit code is 2, and the flag
+    that gives each answer is printed. Beside the config lies a page that shows each sheet as it
+    was read. `recon run` then does everything that the config says.
 
     Example:
       recon init data/al2010.sf1.zip
@@ -130,67 +131,117 @@ def command(
       recon init tables/*.csv --release mine.yaml \
         --to audit.yaml
     """
-    said = FileMapping(
-        header=header,
-        place=place,
-        parent=parent,
-        sheet=sheet,
-        columns=dict.fromkeys(leave_out),
-    )
-    choices = Choices(
-        header=header,
-        place=place,
-        parent=parent,
-        count=count,
-        total=total,
-        apart=apart,
-        thousands=thousands,
-        are_kinds=one_place or None,
-        leave_out=dict.fromkeys(leave_out, ""),
-        codes_first=release is not None,
-    )
-    found = recognise(paths, release, said, choices)
-    _ask(found.questions, yes=yes)
-    drafts: dict[Path, str] = {}
-    if found.draft is not None:
-        schema = schema_file(to, found.release)
-        if schema.exists() and not force:
-            raise ConfigError(
-                f"{schema}: is there already; name it with --release to use it, or give --force"
-            )
-        drafts[schema] = found.draft
-        found = replace(found, release=str(schema))
-    if found.needs_law:
-        drafts[protection_file(to)] = compose_protection(found.markers, found.base)
-    if found.names:
-        drafts[names_file(to)] = _names(found.names)
-    drafts[to] = compose(found, to)
-    for path in drafts:
-        if path.exists() and not force:
-            raise ConfigError(
-                f"{path}: is there already; choose another with --to, or give --force"
-            )
-    for path, text in drafts.items():
-        write_named(path, text.encode())
-    show(f"init: wrote {to}", _facts(found, to))
+    found, open_questions = _settled(paths, release, Said(**said), yes=yes)
+    page = None if not found.readings else _page(found)
+    if open_questions:
+        list_questions(open_questions)
+        if page is not None and not dry_run:
+            _write_page(reading_file(to), page)
+            click.echo(f"  the sheets, with what is asked: {reading_file(to)}", err=True)
+        raise ConfigError(
+            f"{counted(len(open_questions), 'question')} to be answered, by a flag or at a "
+            "terminal; --yes takes everything as it was read"
+        )
+    drafts = _Drafts.of(found, to)
+    if dry_run:
+        paths_of = [*drafts.texts, *([reading_file(to)] if page is not None else [])]
+        show("init: dry run, nothing is written", _facts(drafts.found, to))
+        click.echo(f"would write: {', '.join(map(str, paths_of))}")
+        return
+    drafts.write(force=force)
+    facts = _facts(drafts.found, to)
+    if page is not None:
+        _write_page(reading_file(to), page)
+        facts.append(("page", f"{reading_file(to)}, each sheet as it was read"))
+    show(f"init: wrote {to}", facts)
     chosen = "" if to == Path(_DEFAULT) else f" -c {shlex.quote(str(to))}"
     click.echo(f"next: recon run{chosen}")
 
 
-def _ask(questions: tuple[str, ...], *, yes: bool) -> None:
-    """Ask whether what could be read in two ways was read right.
+def _settled(
+    paths: Sequence[Path], release: str | None, said: Said, *, yes: bool
+) -> tuple[RecognisedFiles, list[Question]]:
+    """Recognise files; at a terminal, until every question that they leave open is answered.
+
+    Returns:
+        The files, and what nobody was there to answer.
+    """
+    left: list[str] = []
+    while True:
+        choices = said.choices(codes_first=release is not None)
+        found = recognise(paths, release, said.mapping, choices)
+        asked = [each for each in found.questions if not yes and each.text not in left]
+        if not asked or not is_terminal():
+            return found, asked
+        answer = choose(asked[0])
+        if answer is None:
+            left.append(asked[0].text)
+        else:
+            said = said.with_flags(answer)
+
+
+@dataclass(frozen=True)
+class _Drafts:
+    """The files that are written, and what they are of.
+
+    Attributes:
+        texts: The text of each file, by its path.
+        schema: The drafted schema among them.
+    """
+
+    found: RecognisedFiles
+    texts: Mapping[Path, str]
+    schema: Path | None
+
+    @classmethod
+    def of(cls, found: RecognisedFiles, to: Path) -> _Drafts:
+        """Compose the config, and the files that it names."""
+        texts: dict[Path, str] = {}
+        schema = None
+        if found.draft is not None:
+            schema = schema_file(to, found.release)
+            texts[schema] = found.draft
+            found = replace(found, release=str(schema))
+        if found.needs_law:
+            texts[protection_file(to)] = compose_protection(found.markers, found.base)
+        if found.names:
+            texts[names_file(to)] = _names(found.names)
+        texts[to] = compose(found, to)
+        return cls(found, texts, schema)
+
+    def write(self, *, force: bool) -> None:
+        """Write all files, or none.
+
+        Raises:
+            ConfigError: One of them is there already.
+        """
+        for path in () if force else self.texts:
+            if path.exists():
+                remedy = "choose another with --to, or give --force"
+                if path == self.schema:
+                    remedy = "name it with --release to use it, or give --force"
+                raise ConfigError(f"{path}: is there already; {remedy}")
+        for path, text in self.texts.items():
+            write_named(path, text.encode())
+
+
+def _page(found: RecognisedFiles) -> bytes:
+    """Render the sheets as they were read."""
+    chosen = FileMapping(sheet=tuple(found.mapping.get("sheet", ())))  # type: ignore[arg-type]
+    unread = tuple(sheets_left_out(found.paths, chosen))
+    title = found.schema.title if found.draft is None else found.paths[0].name
+    return reading_page(found.readings, title, found.questions, unread).encode()
+
+
+def _write_page(path: Path, page: bytes) -> None:
+    """Write the page of the reading, over none but an earlier one.
 
     Raises:
-        ConfigError: There is nobody to ask.
+        ConfigError: Something else is there.
     """
-    for question in () if yes else questions:
-        if not _is_terminal():
-            raise ConfigError(f"{question}; mend the file, or take it so: --yes")
-        click.confirm(f"{question}; take it so?", abort=True, err=True)
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty()
+    if path.exists() and _OURS not in path.read_bytes()[:4096]:
+        raise ConfigError(f"{path}: is there already, and no page of ours; choose another --to")
+    write_named(path, page)
 
 
 def _names(names: Mapping[str, str]) -> str:

@@ -90,6 +90,11 @@ def names_file(target: Path) -> Path:
     return target.with_name(f"{target.stem}.names.csv")
 
 
+def reading_file(target: Path) -> Path:
+    """Where the page of how the files are read lies, beside the config."""
+    return target.with_name(f"{target.stem}.reading.html")
+
+
 def schema_file(target: Path, name: str) -> Path:
     """Where the draft of a schema lies: beside the config, and never in its place.
 

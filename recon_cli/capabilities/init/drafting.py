@@ -33,7 +33,7 @@ from recon_cli.sources.formats.vocabulary import Interval, interval, is_total
 from recon_cli.sources.read.grid import MOST_CELLS
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
-from recon_cli.sources.read.reading import Choices, Question, Reading, column_names
+from recon_cli.sources.read.reading import Choices, Question, Reading, column_names, flag
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
@@ -60,7 +60,7 @@ class Draft:
     mapping: dict[str, object]
     geoids: Mapping[str, str]
     doubts: tuple[str, ...]
-    questions: tuple[str, ...]
+    questions: tuple[Question, ...]
 
 
 def draft(files: Sequence[TableFile], name: str) -> Draft:
@@ -148,6 +148,15 @@ def _level(names: Sequence[str], level: int, height: int) -> list[str]:
     return [name if level == height - 1 else "" for name in names]
 
 
+def _asked_once(questions: Sequence[Question]) -> list[Question]:
+    """Return the questions that an answer to an earlier one does not answer, too."""
+    kept: list[Question] = []
+    for each in questions:
+        if not any({*each.answers.values()} <= {*earlier.answers.values()} for earlier in kept):
+            kept.append(each)
+    return kept
+
+
 class _Drafter:
     def __init__(self, parts: Sequence[Part], name: str) -> None:
         self.parts = list(parts)
@@ -182,12 +191,13 @@ class _Drafter:
         tables = [replace(each, lengths=published) for each in self.tables]
         text, doubts = draft_schema(self.name, title, tables, places, named, census=census)
         release = parse_release(text, source=f"{self.name}.yaml")
-        questions = tuple(
-            f"{each.text}: " + "; ".join(f"{said}: {flag}" for said, flag in each.answers.items())
-            for each in self.questions
-        )
         return Draft(
-            text, release, self._mapping(geoids), geoids, (*self.doubts, *doubts), questions
+            text,
+            release,
+            self._mapping(geoids),
+            geoids,
+            (*self.doubts, *doubts),
+            tuple(_asked_once(self.questions)),
         )
 
     def read(self) -> None:
@@ -354,9 +364,9 @@ class _Drafter:
                 f"{shown}: in no relation to the other counts; some of the same people, or to be "
                 "left out?",
                 {
-                    f"{name!r} {what}": f"--{flag} {name!r}"
+                    f"{name!r} {what}": flag(option, name)
                     for name in names
-                    for what, flag in (
+                    for what, option in (
                         ("counts some of them", "count"),
                         ("is to be left out", "leave-out"),
                     )

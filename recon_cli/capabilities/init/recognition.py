@@ -31,7 +31,7 @@ from recon_cli.sources.formats.codes import cells_by_code
 from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.geography import summarise
-from recon_cli.sources.read.reading import NO_CHOICES, Choices
+from recon_cli.sources.read.reading import NO_CHOICES, Choices, Question, Reading
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 from recon_cli.statement.suppression import is_marker, threshold_of
 
@@ -69,7 +69,8 @@ class RecognisedFiles:
         protection: The file beside them that declares by which law they were published.
         draft: The text of a schema that was drafted from them, where no release fits.
         names: Geoid → what people call the place, where files have both.
-        questions: What has to be answered before the draft is worth anything, a sentence each.
+        questions: What has to be answered before the draft is worth anything.
+        readings: Sheets as they were read, with their names.
     """
 
     source: str
@@ -84,7 +85,8 @@ class RecognisedFiles:
     protection: Path | None = None
     draft: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
-    questions: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    readings: tuple[tuple[str, Reading], ...] = ()
 
     @property
     def is_protected(self) -> bool:
@@ -279,6 +281,7 @@ def _tables(
         found,
         mapping=mapping,
         doubts=(*opened.notes, *found.doubts),
+        readings=opened.readings,
     )
 
 

@@ -73,11 +73,13 @@ class TableFiles:
         files: One for each file, or sheet of a workbook.
         sheets: The sheets that are read, where a workbook has others.
         notes: What was passed over, a sentence each.
+        readings: Sheets that are read by their numbers, with their names.
     """
 
     files: tuple[TableFile, ...]
     sheets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    readings: tuple[tuple[str, Reading], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ def open_table_files(
     files: list[TableFile] = []
     passed: list[str] = []
     notes: list[str] = []
+    readings: list[tuple[str, Reading]] = []
     for path in paths:
         documents, beside = documents_with_counts(path)
         for document in documents:
@@ -123,14 +126,14 @@ def open_table_files(
                 )
             for each in documents_of_sheets(document, said.sheet):
                 form = recognise_format(each)
-                own = (
-                    _sheet_tables(path, each, choices)
-                    if form is SHEET
-                    else [
+                if form is SHEET:
+                    own, reading = _sheet_tables(path, each, choices)
+                    readings.append((each.sheet or each.name, reading))
+                else:
+                    own = [
                         TableFile(path, each, form, sheet, survey(sheet))
                         for sheet in form.read(each, beside, said)
                     ]
-                )
                 if not own:
                     passed.append(each.sheet or each.name)
                     notes.append(f"{each.label}{_called(each)}: has no counts, and is not read")
@@ -151,6 +154,7 @@ def open_table_files(
         tuple(_of_one_period(file) for file in files),
         sheets if passed or said.sheet else (),
         (*notes, *(note for file in files for note in file.sheet.notes)),
+        tuple(readings),
     )
 
 
@@ -158,22 +162,24 @@ def _called(document: Document) -> str:
     return f", sheet {document.sheet}" if document.sheet else ""
 
 
-def _sheet_tables(path: Path, document: Document, choices: Choices) -> list[TableFile]:
-    """The tables of a sheet that is read by its numbers."""
+def _sheet_tables(
+    path: Path, document: Document, choices: Choices
+) -> tuple[list[TableFile], Reading]:
+    """The tables of a sheet that is read by its numbers, and the sheet with all that is asked."""
     sheet = read_sheet(document)
-    found = []
+    found: list[TableFile] = []
     reading = Reading.of(sheet, choices)
     require_certain(reading)
-    for table in reading.tables:
+    tables = list(reading.tables)
+    for number, table in enumerate(tables):
         if table.counts:
             roles = count_sheet(sheet, table)
             told = survey(roles)
             _refuse_odd(roles, told, table)
             asked = (*table.questions, *_odd_words(roles, told))
-            found.append(
-                TableFile(path, document, SHEET, roles, told, replace(table, questions=asked))
-            )
-    return found
+            tables[number] = replace(table, questions=asked)
+            found.append(TableFile(path, document, SHEET, roles, told, tables[number]))
+    return found, replace(reading, tables=tuple(tables))
 
 
 def _odd_words(roles: CountSheet, told: Survey) -> Iterator[Question]:

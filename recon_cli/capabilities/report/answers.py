@@ -21,7 +21,9 @@ from recon_cli.page.missing import Missing
 from recon_cli.page.words import Words, enumerate_words, of_people, of_units, percentage
 from recon_cli.plurals import counted
 from recon_cli.schema.description import describe_cell
+from recon_cli.stage import INGEST
 from recon_cli.store import Manifest
+from recon_cli.store.published import READING
 
 #: Tables and files that are named one by one.
 _NAMED = 8
@@ -76,7 +78,7 @@ def make_answers(
         KeyAnswer("Rule", rule, is_aside=True),
         KeyAnswer("How sure", _sureness(findings, words), is_aside=True),
         KeyAnswer("Who may see this", _readers(findings), is_aside=True),
-        KeyAnswer("When, from what", _origin(findings), is_aside=True),
+        KeyAnswer("When, from what", _origin(findings), _readings(findings), is_aside=True),
     ]
     return tuple(answer for answer in answers if answer.text)
 
@@ -277,6 +279,15 @@ def _sureness(findings: Findings, words: Words) -> str:
         f"{text} What is not stated is unknown, not safe: one more column, table or place, or what "
         "an attacker knows besides, can give away more."
     )
+
+
+def _readings(findings: Findings) -> tuple[Hyperlink, ...]:
+    """Link to the page that shows the sheets as they were read, where there is one."""
+    ingest = next((each for each in findings.manifests if each.stage == INGEST.name), None)
+    if ingest is None or READING not in ingest.extras:
+        return ()
+    page = f"../{INGEST.folders[0]}/{READING}"
+    return (Hyperlink("Each sheet as it was read", page, "every cell by what it is taken for"),)
 
 
 def _origin(findings: Findings) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from recon_cli.arrays import BoolArray
 from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.crossed import ValueSum, fitting_marks, value_sums
-from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.grid import MOST_CELLS, Grid
 from recon_cli.sources.read.headers import header_paths
 from recon_cli.sources.read.lattice import Lattice
 from recon_cli.sources.read.names import Names
@@ -34,6 +35,8 @@ from recon_cli.sources.tabular.sheet import Sheet
 _FEWEST_ZEROS: Final = 5
 #: The same of dashes, which offices print for nothing.
 _FEWEST_DASHES: Final = 2
+#: Columns of which each has answers of its own, beside those for all together.
+_MOST_APART: Final = 4
 DASHES: Final = frozenset(("-", "\u2013", "\u2014", "\u2212"))
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d")
 
@@ -105,11 +108,23 @@ class Question:
 
     Attributes:
         text: What is asked, with the numbers that tell the answers apart.
-        answers: For each answer the flag that gives it.
+        answers: For each answer the flags that give it.
+        columns: The columns of the sheet that it is about.
     """
 
     text: str
     answers: Mapping[str, str]
+    columns: tuple[int, ...] = ()
+
+
+def flag(name: str, *values: str) -> str:
+    """Return a flag with its values as a shell takes them.
+
+    Example:
+        >>> print(flag("count", "Girls", "Pupils' parents"))
+        --count Girls --count 'Pupils'"'"' parents'
+    """
+    return " ".join(f"--{name} {shlex.quote(value)}" for value in values)
 
 
 @dataclass(frozen=True)
@@ -181,9 +196,13 @@ class Reading:
     ambiguous: str = ""
 
     @classmethod
-    def of(cls, sheet: Sheet, choices: Choices = NO_CHOICES) -> Reading:
-        """Propose a reading by the numbers of a sheet, and by what is said of it."""
-        grid = Grid.of(sheet).with_zeros(choices.zeros)
+    def of(cls, sheet: Sheet, choices: Choices = NO_CHOICES, most: int = MOST_CELLS) -> Reading:
+        """Propose a reading by the numbers of a sheet, and by what is said of it.
+
+        Args:
+            most: Cells at most that it is proposed from.
+        """
+        grid = Grid.of(sheet, most).with_zeros(choices.zeros)
         if choices.thousands:
             grid = grid.under(GERMAN if choices.thousands == "." else ENGLISH)
         first = _read(grid, choices)
@@ -591,7 +610,8 @@ class _Draft:
         self.questions.append(
             Question(
                 f"which of {shown} has the places? taken: {self._header(chosen)!r}",
-                {self._header(at): f"--place {self._header(at)!r}" for at in able},
+                {self._header(at): flag("place", self._header(at)) for at in able},
+                tuple(able),
             )
         )
         return chosen
@@ -657,25 +677,29 @@ class _Draft:
         rows = relations.sums(Axis.ROWS)
         other_said = {*self._said(self.choices.apart)}
         open_ = [at for at in unrelated if at not in said | other | other_said]
-        slipped = self._ask_slips(counts) if open_ and relations.base == 1 else set()
+        left_out = {*self._said(tuple(self.choices.leave_out))}
+        used = [at for at in counts if at not in left_out]
+        slipped = self._ask_slips(used) if open_ and relations.base == 1 else set()
         open_ = [at for at in open_ if at not in slipped]
         open_ = [at for at in open_ if not says(" ".join(self.headers[at]), Sense.OF_WHICH)]
         is_classed = not has_counts and self._are_apart(open_)
         for run in _runs(open_, [int(at) for at in relations.columns]):
-            is_told = is_classed or self._ask_possible(run, counts)
+            is_told = is_classed or self._ask_possible(run, used)
             if not is_told and (has_counts or not rows):
                 self._ask_unrelated(run)
         for each in relations.found:
-            if each.is_sum and each.axis is Axis.COLUMNS and not self._holds(each):
+            is_used = left_out.isdisjoint((each.line, *each.of))
+            if each.is_sum and each.axis is Axis.COLUMNS and is_used and not self._holds(each):
                 parts = " + ".join(repr(self._header(at)) for at in each.of)
                 self.questions.append(
                     Question(
                         f"{self._header(each.line)!r} = {parts} in {each.support.shown} row, "
                         f"{each.support.open} leave it open: is it so?",
                         {
-                            "yes": f"--total {self._header(each.line)!r}",
-                            "no": f"--apart {self._header(each.line)!r}",
+                            "yes": flag("total", self._header(each.line)),
+                            "no": flag("apart", self._header(each.line)),
                         },
+                        (each.line, *each.of),
                     )
                 )
         return tuple(counts), tuple(statistics)
@@ -731,9 +755,10 @@ class _Draft:
                     f"{self.grid.texts[row, total]}, and {shown} are {numbers}; they add up in "
                     f"{each.shown} other rows: mend the file, or take it as it is",
                     {
-                        "as it is": f"--total {self._header(total)!r}",
-                        "leave it out": f"--leave-out {self._header(total)!r}",
+                        "as it is": flag("total", self._header(total)),
+                        "leave it out": flag("leave-out", self._header(total)),
                     },
+                    (total, *parts),
                 )
             )
         return found
@@ -765,9 +790,10 @@ class _Draft:
                 f"{self._header(counts[whole])!r} may be {shown}: too few rows show it, none "
                 f"of {len(self.region.body)} forbids it; is it so?",
                 {
-                    "yes": f"--total {self._header(counts[whole])!r}",
-                    "no": " ".join(f"--apart {self._header(at)!r}" for at in run),
+                    "yes": flag("total", self._header(counts[whole])),
+                    "no": flag("apart", *map(self._header, run)),
                 },
+                (counts[whole], *parts),
             )
         )
         return True
@@ -775,19 +801,31 @@ class _Draft:
     def _ask_unrelated(self, run: Sequence[int]) -> None:
         shown = ", ".join(repr(self._header(at)) for at in run)
         is_one = len(run) == 1
-        answers = {
-            f"{self._header(at)!r} is {what}": f"--{flag} {self._header(at)!r}"
-            for at in run
-            for what, flag in (
-                ("a count of these people", "count"),
-                ("to be left out", "leave-out"),
-            )
-        }
+        headers = [self._header(at) for at in run]
+        answers: dict[str, str] = {}
+        if not is_one:
+            every = "both are" if len(run) == 2 else f"all {len(run)} are"
+            apart = f"{every} counts of these people, and nobody is in two of them"
+            answers = {
+                apart: flag("apart", *headers),
+                f"{every} counts of these people": flag("count", *headers),
+                f"{every} to be left out": flag("leave-out", *headers),
+            }
+        if len(run) <= _MOST_APART:
+            answers |= {
+                f"{header!r} is {what}": flag(name, header)
+                for header in headers
+                for what, name in (
+                    ("a count of these people", "count"),
+                    ("to be left out", "leave-out"),
+                )
+            }
         self.questions.append(
             Question(
                 f"{shown} {'is' if is_one else 'are'} in no relation to the counts: a median, a "
                 "count of something else, or to be left out?",
                 answers,
+                tuple(run),
             )
         )
 
@@ -818,9 +856,10 @@ class _Draft:
                 f"{self._header(each.dimension)}: {each.total!r} may be {parts}: no row shows it, "
                 "none forbids it; is it so?",
                 {
-                    "yes": f"--total {each.total!r}",
-                    "no": f"--apart {self._header(each.dimension)!r}",
+                    "yes": flag("total", each.total),
+                    "no": flag("apart", self._header(each.dimension)),
                 },
+                (each.dimension,),
             )
         )
         return each
@@ -847,7 +886,8 @@ class _Draft:
             self.questions.append(
                 Question(
                     f"which of {shown} is the count? shown to add up: {those}",
-                    {self._header(at): f"--count {self._header(at)!r}" for at in whole},
+                    {self._header(at): flag("count", self._header(at)) for at in whole},
+                    tuple(whole),
                 )
             )
         return counts, tuple(at for at in relations.columns if at not in counts)

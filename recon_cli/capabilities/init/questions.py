@@ -1,0 +1,125 @@
+"""What a user says of files, and the questions that the files leave open, asked one by one."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import click
+
+from recon_cli.sources import FileMapping
+from recon_cli.sources.read.reading import Choices, Question
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a user says of tables, by the names of the flags.
+
+    Attributes:
+        place: Header of the column of places.
+        parent: Headers of the columns with what places are part of, the largest first.
+        sheet: Sheets of workbooks to read.
+        leave_out: Headers of columns that have no counts.
+        count: Headers of columns that count some of these people.
+        total: Columns, rows or values that others add up to.
+        apart: Headers of columns that exclude each other.
+        thousands: What is between groups of three digits.
+        one_place: Whether all is about one place.
+        header: Numbers of header rows.
+    """
+
+    place: str | None = None
+    parent: tuple[str, ...] = ()
+    sheet: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    count: tuple[str, ...] = ()
+    total: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    thousands: str | None = None
+    one_place: bool = False
+    header: tuple[int, ...] = ()
+
+    @property
+    def mapping(self) -> FileMapping:
+        """Return what a config has of it, and files of known formats are read by."""
+        return FileMapping(
+            header=self.header,
+            place=self.place,
+            parent=self.parent,
+            sheet=self.sheet,
+            columns=dict.fromkeys(self.leave_out),
+        )
+
+    def choices(self, *, codes_first: bool) -> Choices:
+        """Return what overrules the numbers of sheets.
+
+        Args:
+            codes_first: Whether places are called by their codes, where a column has both.
+        """
+        return Choices(
+            header=self.header,
+            place=self.place,
+            parent=self.parent,
+            count=self.count,
+            total=self.total,
+            apart=self.apart,
+            thousands=self.thousands,
+            are_kinds=self.one_place or None,
+            leave_out=dict.fromkeys(self.leave_out, ""),
+            codes_first=codes_first,
+        )
+
+    def with_flags(self, flags: str) -> Said:
+        """Add the flags of an answer.
+
+        Example:
+            >>> Said(count=("Girls",)).with_flags("--count Boys --place 'Home town'").count
+            ('Girls', 'Boys')
+        """
+        words, said = iter(shlex.split(flags)), self
+        for word in words:
+            match word, next(words):
+                case "--place", header:
+                    said = replace(said, place=header)
+                case "--count", header:
+                    said = replace(said, count=(*said.count, header))
+                case "--leave-out", header:
+                    said = replace(said, leave_out=(*said.leave_out, header))
+                case "--total", label:
+                    said = replace(said, total=(*said.total, label))
+                case "--apart", header:
+                    said = replace(said, apart=(*said.apart, header))
+                case _:
+                    raise ValueError(f"{word}: no flag that answers a question")
+        return said
+
+
+def is_terminal() -> bool:
+    """Return whether somebody can be asked."""
+    return sys.stdin.isatty()
+
+
+def choose(question: Question) -> str | None:
+    """Ask a question at the terminal, and return the flags of the answer.
+
+    Returns:
+        None if it is left as it was read.
+    """
+    click.echo(f"\n? {question.text}", err=True)
+    answers = [*question.answers.items(), ("leave it as it was read", "")]
+    for number, (answer, flags) in enumerate(answers, start=1):
+        click.echo(f"  {number}  {answer}" + (f"  ({flags})" if flags else ""), err=True)
+    chosen: int = click.prompt("which", type=click.IntRange(1, len(answers)), err=True)
+    flags = answers[chosen - 1][1]
+    return None if flags in ("", "--yes") else flags
+
+
+def list_questions(questions: Sequence[Question]) -> None:
+    """Print questions on stderr, and for each answer the flag that gives it."""
+    for question in questions:
+        click.echo(f"? {question.text}", err=True)
+        width = max((len(flags) for flags in question.answers.values()), default=0)
+        for answer, flags in question.answers.items():
+            click.echo(f"    {flags:<{width}}  {answer}", err=True)
