@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from recon_cli import reconcheck
-from recon_cli.capabilities.prove.contradictions import least_change
-from recon_cli.capabilities.prove.derivation import Budget
 from recon_cli.capabilities.prove.refutation import prove_unique
-from recon_cli.capabilities.prove.scope_rows import RowSource
+from recon_cli.proof.contradictions import least_change
+from recon_cli.proof.derivation import Budget
+from recon_cli.proof.scope_rows import RowSource
 from tests.capabilities.prove.certificates import derived, ends, program, prover, solutions
 
 

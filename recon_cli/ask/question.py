@@ -132,6 +132,11 @@ class Question(ABC):
         """Return what a summary needs to know of the question; values that JSON can express."""
         return {}
 
+    @property
+    def refused(self) -> Plan | None:
+        """Return the plan by which contradictory counts are refused; None if they are not."""
+        return None
+
     @abstractmethod
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer: ...
 

@@ -21,8 +21,10 @@ import click
 
 from recon_cli.console.signals import (
     INTERRUPTED,
+    MACHINE,
     NO_READER,
     TERMINATED,
+    VERBOSITY,
     Terminated,
     drop_output,
     end_at_once,
@@ -45,11 +47,6 @@ def private_umask() -> Iterator[None]:
     finally:
         os.umask(before)
 
-
-#: Key of the verbosity of a subcommand, for the error handler.
-VERBOSITY = "recon_cli.verbosity"
-#: Key of a mark that only programs read stderr, and have been told.
-MACHINE = "recon_cli.machine"
 
 #: Purpose → the commands for it, in the order in which they are used.
 HEADINGS: Mapping[str, Sequence[str]] = {

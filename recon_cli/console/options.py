@@ -14,8 +14,8 @@ import click
 
 from recon_cli.config import RunConfig, load_config
 from recon_cli.config.keys import Key, named_keys, top_keys
-from recon_cli.console.group import VERBOSITY
 from recon_cli.console.output import console
+from recon_cli.console.signals import VERBOSITY
 from recon_cli.pipeline.run import ALL_PIECES, NO_PIECES, Run, Shard
 from recon_cli.progress import ConsoleReporter, Reporter, SilentReporter
 

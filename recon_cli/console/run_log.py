@@ -11,10 +11,9 @@ from pathlib import Path
 
 import click
 
-from recon_cli.console.group import MACHINE
 from recon_cli.console.options import RunOptions
 from recon_cli.console.output import show
-from recon_cli.console.signals import INTERRUPTED, TERMINATED, Terminated, behind
+from recon_cli.console.signals import INTERRUPTED, MACHINE, TERMINATED, Terminated, behind
 from recon_cli.console.stage_command import print_outcome
 from recon_cli.errors import ConfigError, ReconError
 from recon_cli.pipeline.run import Run, StageOutcome

@@ -11,6 +11,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+#: Key of the verbosity of a subcommand, for the error handler.
+VERBOSITY = "recon_cli.verbosity"
+#: Key of a mark that only programs read stderr, and have been told.
+MACHINE = "recon_cli.machine"
 #: 128 and the signal's number, as shells count.
 INTERRUPTED = 130
 TERMINATED = 143

@@ -36,20 +36,15 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
             page = work / CONTRADICTIONS / f"{error.region}.md"
             write_bytes(page, error.page.encode())
             raise ContradictionError(f"{error}; {page} shows them", error.region) from error
-        with undisturbed():
-            from recon_cli.capabilities.reconstruct.question import ReconstructionQuestion
-
-        if not error.region or not isinstance(question, ReconstructionQuestion):
-            raise
-        with undisturbed():
-            from recon_cli.capabilities.prove.contradictions import proof_of_region
-
-        found = proof_of_region(question.plan, part.published, error.region, _SECONDS)
-        if found is None:
+        if not error.region or question.refused is None:
             raise
         with undisturbed():
             from recon_cli import reconcheck
+            from recon_cli.proof.contradictions import proof_of_region
 
+        found = proof_of_region(question.refused, part.published, error.region, _SECONDS)
+        if found is None:
+            raise
         folder, checker = work / CONTRADICTIONS, reconcheck
         pairs = {error.region: (found.tables, found.proof)}
         if found.changed is not None:

@@ -157,10 +157,6 @@ def named(path: Path) -> set[str]:
     return imported(ast.walk(ast.parse(path.read_text())))
 
 
-#: The runner writes down the proof of a contradiction, where there is somebody to prove it.
-PROVING_RUNNER = ("recon_cli.pipeline.failure_log", {"prove", "reconstruct"})
-
-
 def test_the_kernel_imports_no_capability() -> None:
     layers = layer_of()
     kernel = {
@@ -168,7 +164,7 @@ def test_the_kernel_imports_no_capability() -> None:
         for module, path in MODULES.items()
         if layers.get(".".join(module.split(".")[1:2])) in LAYERS[:3]
     }
-    assert {module: known for module, known in kernel.items() if known} == dict([PROVING_RUNNER])
+    assert {module: known for module, known in kernel.items() if known} == {}
 
 
 def needs() -> dict[str, set[str]]:

@@ -10,3 +10,5 @@ CAPACITY = Stage(
     package=__name__,
     purpose="Compute how much the tables reveal, and how much noise they need, before any attack.",
 )
+#: Its page.
+PAGE = "capacity.html"

@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
+from recon_cli.capabilities.capacity import PAGE
 from recon_cli.capabilities.capacity.assessment import ReleaseCapacity, assess, level_tables
 from recon_cli.capabilities.capacity.indistinguishable import Farthest
 from recon_cli.capabilities.capacity.noise_needed import DecoderTrial, noise_needed, try_decoder
 from recon_cli.capabilities.capacity.options import Capacity
 from recon_cli.capabilities.capacity.page import compose_capacity
-from recon_cli.capabilities.capacity.stage import PAGE
 from recon_cli.coverage import Coverage
 from recon_cli.page.html import report_files
 from recon_cli.schema import Release, Table

@@ -16,8 +16,6 @@ from recon_cli.stage import undisturbed
 from recon_cli.store import Staging
 from recon_cli.store.published import has_statements, open_published, read_coverage
 
-PAGE = "capacity.html"
-
 
 def open_stage(run: Run) -> QuestionStage:
     """Open the stage that measures capacity and noise needed.

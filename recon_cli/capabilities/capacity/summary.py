@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.capabilities.capacity import CAPACITY
-from recon_cli.capabilities.capacity.stage import PAGE as CAPACITY_PAGE
+from recon_cli.capabilities.capacity import PAGE as CAPACITY_PAGE
 from recon_cli.capabilities.findings.result_tables import read_table
 from recon_cli.console.output import seconds, show, show_table, title_of
 from recon_cli.pipeline.run import Run, StageOutcome

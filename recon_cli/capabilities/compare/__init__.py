@@ -11,3 +11,5 @@ COMPARE = Stage(
     package=__name__,
     purpose="Protect the same records in several ways, attack each, and compare error and risk.",
 )
+#: Its page.
+PAGE = "comparison.html"

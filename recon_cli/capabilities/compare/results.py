@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from recon_cli.capabilities.account.account import Spend, expected_posterior
+from recon_cli.capabilities.compare import PAGE
 from recon_cli.capabilities.compare.errors import (
     count_deviations,
     distribution,
@@ -37,7 +38,6 @@ from recon_cli.capabilities.compare.protections import (
     published_by,
     truth_of,
 )
-from recon_cli.capabilities.compare.stage import PAGE
 from recon_cli.capabilities.compare.sweep import (
     SweptDraw,
     difference_table,

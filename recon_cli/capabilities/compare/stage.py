@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from recon_cli.capabilities.compare import COMPARE
+from recon_cli.capabilities.compare import COMPARE, PAGE
 from recon_cli.capabilities.compare.options import Compare
 from recon_cli.capabilities.compare.protections import truth_of
 from recon_cli.errors import ConfigError
@@ -19,8 +19,6 @@ from recon_cli.pipeline.run import Run
 from recon_cli.stage import undisturbed
 from recon_cli.store import Manifest, Recipe, Transaction
 from recon_cli.store.files import key_of
-
-PAGE = "comparison.html"
 
 
 def open_stage(run: Run) -> ComparedStage:

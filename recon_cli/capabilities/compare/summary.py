@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recon_cli.capabilities.compare.stage import PAGE
+from recon_cli.capabilities.compare import PAGE
 from recon_cli.capabilities.findings.checked import ALONE
 from recon_cli.console.output import seconds, show, title_of
 from recon_cli.pipeline.run import Run, StageOutcome

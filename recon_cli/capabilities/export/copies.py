@@ -21,7 +21,7 @@ from recon_cli.capabilities.export.findings import (
 from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
 from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.ingest.partitions import file_mapping
-from recon_cli.capabilities.ingest.stage import input_files, protection_path
+from recon_cli.capabilities.ingest.stage import input_files
 from recon_cli.capabilities.protect.true_counts import SUPPRESSED
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.pipeline.run import Run
@@ -182,7 +182,7 @@ def _located(run: Run) -> tuple[CountedFile, ...]:
         config.source,
         config.paths,
         file_mapping(config),
-        has_statements=protection_path(config) is not None,
+        has_statements=config.laws_file is not None,
     )
 
 

@@ -10,3 +10,5 @@ FRONTIER = Stage(
     package=__name__,
     purpose="Compute what noise would cost the users of each table, for each privacy loss.",
 )
+#: Its page.
+PAGE = "frontier.html"

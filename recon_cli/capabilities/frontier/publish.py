@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recon_cli.capabilities.frontier import PAGE
 from recon_cli.capabilities.frontier import release as core
 from recon_cli.capabilities.frontier.bounded_count import bounded_count, count_intervals
 from recon_cli.capabilities.frontier.invariant import bits_by_level, posterior_by_feature
@@ -14,7 +15,6 @@ from recon_cli.capabilities.frontier.page import (
     compose_frontier,
 )
 from recon_cli.capabilities.frontier.release import best_epsilon
-from recon_cli.capabilities.frontier.stage import PAGE
 from recon_cli.capabilities.measurements.strategy import NATION
 from recon_cli.capabilities.measurements.strategy_file import load_strategy
 from recon_cli.capabilities.topdown.stage import invariant_query

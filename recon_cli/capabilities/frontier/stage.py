@@ -9,8 +9,6 @@ from recon_cli.pipeline.run import Run
 from recon_cli.stage import undisturbed
 from recon_cli.store import Manifest, Transaction
 
-PAGE = "frontier.html"
-
 
 def open_stage(run: Run) -> MadeStage:
     """Open the stage that computes what noise would cost the users of each table.

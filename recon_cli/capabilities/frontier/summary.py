@@ -6,8 +6,8 @@ import polars as pl
 
 from recon_cli.capabilities.findings.result_tables import read_table
 from recon_cli.capabilities.frontier import FRONTIER
+from recon_cli.capabilities.frontier import PAGE as FRONTIER_PAGE
 from recon_cli.capabilities.frontier.release import OPTIMUM
-from recon_cli.capabilities.frontier.stage import PAGE as FRONTIER_PAGE
 from recon_cli.console.output import show, show_table, title_of
 from recon_cli.pipeline.run import Run, StageOutcome
 

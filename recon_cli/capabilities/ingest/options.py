@@ -23,6 +23,7 @@ from recon_cli.config.model import (
     as_list,
     keys_as_text,
 )
+from recon_cli.coverage import PROTECTION, UNIT_LIST
 from recon_cli.deprecation import Former
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
@@ -247,6 +248,26 @@ class Ingest(Section):
         if isinstance(self.membership, dict):
             return self.membership
         return {} if self.membership is None else {self.membership: self.columns}
+
+    @property
+    def unit_list(self) -> Path | None:
+        """Return the list of geounits that is named, or the one beside the published files.
+
+        A list beside some of the files says nothing of places that only the others may have.
+        """
+        if self.geounits is not None or self.is_legacy or self.lookups:
+            return self.geounits
+        folders = {path if path.is_dir() else path.parent for path in self.paths}
+        beside = folders.pop() / UNIT_LIST
+        return beside if not folders and beside.is_file() else None
+
+    @property
+    def laws_file(self) -> Path | None:
+        """Return the protection file that is named, or the one beside the published files."""
+        if self.protection is not None or self.source in ("sf1-legacy", "register"):
+            return self.protection
+        folders = [path if path.is_dir() else path.parent for path in self.paths]
+        return next((each for each in (f / PROTECTION for f in folders) if each.is_file()), None)
 
     @property
     def absent_cells(self) -> Absent | dict[str, Absent]:

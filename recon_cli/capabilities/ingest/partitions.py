@@ -13,7 +13,6 @@ import polars as pl
 
 from recon_cli import sources
 from recon_cli.capabilities.ingest.options import Ingest
-from recon_cli.capabilities.ingest.stage import protection_path, unit_list_path
 from recon_cli.coverage import UNLISTED
 from recon_cli.errors import SourceError
 from recon_cli.frames import partition_runs
@@ -84,11 +83,11 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
         ConfigError: The protection file is wrong.
         SourceError: Another file is not what it should be.
     """
-    listed = unit_list_path(config)
+    listed = config.unit_list
     units = None if listed is None else sources.read_geounit_list(release, listed)
     if config.is_register:
         return sources.completed(release, open_register(release, config), units)
-    path = protection_path(config)
+    path = config.laws_file
     chosen = config.is_legacy and config.tables is not None
     tables = release.select_tables(config.tables) if chosen else ()
     return sources.open_source(
@@ -116,7 +115,7 @@ def open_register(release: Release, config: Ingest) -> sources.JoinedSource:
         if name not in release.publications:
             continue
         placed = replace(schema, geography=release.geography)
-        path = protection_path(own)
+        path = own.laws_file
         counts = sources.open_counts(
             placed,
             own.source,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from recon_cli.capabilities.ingest.options import Ingest
-from recon_cli.coverage import PROTECTION, UNIT_LIST
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
@@ -60,26 +59,6 @@ def open_stage(run: Run) -> MadeStage:
     return MadeStage(recipe, make)
 
 
-def unit_list_path(config: Ingest) -> Path | None:
-    """The list of geounits that the config names, or the one beside the published files.
-
-    A list beside some of the files says nothing of places that only the others may have.
-    """
-    if config.geounits is not None or config.is_legacy or config.lookups:
-        return config.geounits
-    folders = {path if path.is_dir() else path.parent for path in config.paths}
-    beside = folders.pop() / UNIT_LIST
-    return beside if not folders and beside.is_file() else None
-
-
-def protection_path(config: Ingest) -> Path | None:
-    """The file that the config names, or the one beside the published files."""
-    if config.protection is not None or config.source in ("sf1-legacy", "register"):
-        return config.protection
-    folders = [path if path.is_dir() else path.parent for path in config.paths]
-    return next((each for each in (f / PROTECTION for f in folders) if each.is_file()), None)
-
-
 def _is_study(config: Ingest, files: Iterable[InputFile]) -> bool:
     """Whether a file, or the laws that the counts were published by, are for study.
 
@@ -89,7 +68,7 @@ def _is_study(config: Ingest, files: Iterable[InputFile]) -> bool:
     names = [Path(file.name) for file in files]
     if any(has_study_name(name) or name.name == NOT_FOR_PUBLICATION for name in names):
         return True
-    laws = protection_path(config)
+    laws = config.laws_file
     if laws is None:
         return False
     said = parse_yaml(read_text(laws), source=str(laws)).data
@@ -98,7 +77,7 @@ def _is_study(config: Ingest, files: Iterable[InputFile]) -> bool:
 
 def _beside(config: Ingest) -> list[Path]:
     """The files that the config names or implies besides the published ones."""
-    beside = (unit_list_path(config), *config.lookups, config.names, protection_path(config))
+    beside = (config.unit_list, *config.lookups, config.names, config.laws_file)
     # Others are among the files of a published folder.
     return [path for path in beside if path is not None and path.parent not in config.paths]
 

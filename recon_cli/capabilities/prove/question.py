@@ -18,7 +18,6 @@ from recon_cli.ask.quarantine import Quarantine
 from recon_cli.ask.question import Answer, Question, RegionData
 from recon_cli.capabilities.audit.left_out import coverage_with_left_out, with_left_out
 from recon_cli.capabilities.audit.witnesses import WitnessOptions, differing_records
-from recon_cli.capabilities.prove.derivation import Budget
 from recon_cli.capabilities.prove.region import (
     CONFIRMED,
     STATEMENTS,
@@ -28,7 +27,6 @@ from recon_cli.capabilities.prove.region import (
     unproven,
 )
 from recon_cli.capabilities.prove.statements import Found, Reader, Statement
-from recon_cli.capabilities.prove.tables import PublishedTables, within_region
 from recon_cli.capabilities.solvar.question import make_variability_plan
 from recon_cli.coverage import Coverage
 from recon_cli.errors import VerificationError
@@ -41,6 +39,8 @@ from recon_cli.model.predicates import Masks
 from recon_cli.model.system import System
 from recon_cli.page import wording
 from recon_cli.progress import OnProgress
+from recon_cli.proof.derivation import Budget
+from recon_cli.proof.tables import PublishedTables, within_region
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.solve.cp_sat import Effort

@@ -17,11 +17,11 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.capabilities.prove.derivation import ScopeProver
-from recon_cli.capabilities.prove.scope_rows import OPEN
-from recon_cli.capabilities.prove.tables import possible_values
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import IntegerProgram, LinearConstraints, with_rows
+from recon_cli.proof.derivation import ScopeProver
+from recon_cli.proof.scope_rows import OPEN
+from recon_cli.proof.tables import possible_values
 from recon_cli.reconcheck import Proof, Refused
 from recon_cli.schema import bits
 from recon_cli.solve.cp_sat import Effort

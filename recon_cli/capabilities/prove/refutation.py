@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import IntArray
-from recon_cli.capabilities.prove.derivation import GOAL, MULTIPLES, Count, Row, ScopeProver, Terms
-from recon_cli.capabilities.prove.scope_rows import OPEN
 from recon_cli.capabilities.prove.statements import Bound
-from recon_cli.capabilities.prove.tables import PublishedTables
+from recon_cli.proof.derivation import GOAL, MULTIPLES, Count, Row, ScopeProver, Terms
+from recon_cli.proof.scope_rows import OPEN
+from recon_cli.proof.tables import PublishedTables
 
 #: Cases within cases of a refutation.
 _DEPTH: Final = 40

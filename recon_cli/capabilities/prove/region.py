@@ -14,15 +14,15 @@ import polars as pl
 
 from recon_cli import reconcheck
 from recon_cli.arrays import IntArray
-from recon_cli.capabilities.prove.derivation import Budget, Count, ScopeProver
 from recon_cli.capabilities.prove.record_sets import PartSearch, RecordSet
 from recon_cli.capabilities.prove.refutation import Refutation, prove_unique, refute, sum_text
-from recon_cli.capabilities.prove.scope_rows import Patterns, RowSource
 from recon_cli.capabilities.prove.statements import Bound, Statement
-from recon_cli.capabilities.prove.tables import PublishedTables, grain_lines
 from recon_cli.model.grain import Grain
 from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.predicates import Masks
+from recon_cli.proof.derivation import Budget, Count, ScopeProver
+from recon_cli.proof.scope_rows import Patterns, RowSource
+from recon_cli.proof.tables import PublishedTables, grain_lines
 from recon_cli.solve.cp_sat import Effort
 
 #: Accepted by the checker: a derivation, or solutions that show it.

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from recon_cli.capabilities.audit.statuses import RECOVERED, SAFE
-from recon_cli.capabilities.prove.tables import words
 from recon_cli.page.wording import size_text, values_text
+from recon_cli.proof.tables import words
 from recon_cli.schema import Release
 
 #: The folders that statements are taken from, by the names that `prove.what` has for them.

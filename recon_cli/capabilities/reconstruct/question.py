@@ -248,6 +248,10 @@ class ReconstructionQuestion(PlannedQuestion):
         study = study_program(release, tables, coverage, options.engine, is_exact=is_exact)
         return cls(plan, options, study)
 
+    @property
+    def refused(self) -> Plan:
+        return self.plan
+
     def reconstructed(
         self,
         part: RegionData,

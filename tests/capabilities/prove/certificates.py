@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from recon_cli import reconcheck
-from recon_cli.capabilities.prove.derivation import Budget, Count, ScopeProver
 from recon_cli.capabilities.prove.refutation import refute
-from recon_cli.capabilities.prove.scope_rows import RowSource
+from recon_cli.proof.derivation import Budget, Count, ScopeProver
+from recon_cli.proof.scope_rows import RowSource
 
 SOURCE = Path(reconcheck.__file__).read_text(encoding="utf-8")
 

@@ -9,9 +9,9 @@ import pytest
 
 from recon_cli import reconcheck
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.capabilities.prove.derivation import Budget, ScopeProver
-from recon_cli.capabilities.prove.scope_rows import RowSource
 from recon_cli.model.junction_tree import JunctionTree
+from recon_cli.proof.derivation import Budget, ScopeProver
+from recon_cli.proof.scope_rows import RowSource
 from tests.capabilities.prove.certificates import check, derived
 
 #: Values of three features; cells cross the first two, and the last two.

@@ -10,14 +10,14 @@ import pytest
 
 from recon_cli import reconcheck, reconstruct
 from recon_cli.capabilities.audit.witnesses import WitnessOptions, find_witnesses
-from recon_cli.capabilities.prove.derivation import Budget, ScopeProver
 from recon_cli.capabilities.prove.record_sets import PartSearch, RecordSet
 from recon_cli.capabilities.prove.refutation import prove_unique
 from recon_cli.capabilities.prove.region import RegionProver
-from recon_cli.capabilities.prove.scope_rows import RowSource
 from recon_cli.capabilities.prove.statements import Statement
-from recon_cli.capabilities.prove.tables import PublishedTables, grain_lines, runs
 from recon_cli.model.planning import make_interval_plan
+from recon_cli.proof.derivation import Budget, ScopeProver
+from recon_cli.proof.scope_rows import RowSource
+from recon_cli.proof.tables import PublishedTables, grain_lines, runs
 from recon_cli.solve.cp_sat import Effort
 from tests.capabilities.audit.test_witnesses import TOWNS, flagged
 from tests.capabilities.prove.certificates import check, derived, ends, program, prover

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from benchmarks.soundness.proofs import prove_release
-from recon_cli.capabilities.prove.tables import possible_values
+from recon_cli.proof.tables import possible_values
 from tests.support.command_line import recon
 
 _BASE = {"release": "r", "title": "t"}

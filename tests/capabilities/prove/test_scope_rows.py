@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recon_cli import reconcheck
-from recon_cli.capabilities.prove.scope_rows import RowSource
+from recon_cli.proof.scope_rows import RowSource
 
 #: Values 1 to 4 of one feature; kinds tell 1 and 2 from 3 and 4, and no more.
 HALVES = [[0b0011, 0b1100]]

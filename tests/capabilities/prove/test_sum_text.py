@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from recon_cli.capabilities.prove.derivation import GOAL
 from recon_cli.capabilities.prove.refutation import Refutation, sum_text
 from recon_cli.capabilities.prove.statements import Bound
+from recon_cli.proof.derivation import GOAL
 
 #: Two tables of a place: SEX 1 counts 9 people, AGES 2 from 3 to 4.
 WRITTEN: Any = SimpleNamespace(

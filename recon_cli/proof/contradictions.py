@@ -18,17 +18,17 @@ from scipy import sparse
 
 from recon_cli import reconcheck
 from recon_cli.arrays import IntArray
-from recon_cli.capabilities.prove.derivation import MULTIPLES, Budget, ScopeProver, Terms
-from recon_cli.capabilities.prove.scope_rows import OPEN, RowSource
-from recon_cli.capabilities.prove.tables import (
+from recon_cli.model.grain import Grain
+from recon_cli.model.plan import Plan
+from recon_cli.model.program import IntegerProgram, LinearConstraints
+from recon_cli.proof.derivation import MULTIPLES, Budget, ScopeProver, Terms
+from recon_cli.proof.scope_rows import OPEN, RowSource
+from recon_cli.proof.tables import (
     PublishedTables,
     grain_lines,
     possible_values,
     within_region,
 )
-from recon_cli.model.grain import Grain
-from recon_cli.model.plan import Plan
-from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.publication import Publication
 from recon_cli.schema import bits
 from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.capabilities.prove.tables import runs
+from recon_cli.proof.tables import runs
 from recon_cli.reconcheck import Clique, Tables
 
 #: Stands for an end that is open; more than any count.

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.capabilities.prove.scope_rows import OPEN, RowSource, ScopeRows
 from recon_cli.model.program import IntegerProgram, LinearConstraints
+from recon_cli.proof.scope_rows import OPEN, RowSource, ScopeRows
 from recon_cli.solve.dual_bounds import whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation
 
