@@ -2,7 +2,7 @@
 
 ``--page docs/wp31995.md`` makes that page: claims of NBER Working Paper 31995 with what they rest
 on and what shows them here, figures that follow from its printed tables, and misprints. Ours are
-read from docs/scores.md and the measurements that git keeps.
+read from docs/scores.md, its tables and the measurements that git keeps.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def printed(name: str) -> pl.DataFrame:
 
 
 def ours(title: str, column: str, *words: str) -> str:
-    """A cell of docs/scores.md: a rate in percent.
+    """A cell of docs/scores.tables.markdown: a rate in percent.
 
     Args:
         title: How the heading of the table begins, and after a colon what it is against.
         column: Of its header, without ``%``.
         words: What the row begins with.
     """
-    text = (ROOT / "docs" / "scores.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "scores.tables.markdown").read_text(encoding="utf-8")
     head, _, against = title.partition(": ")
     part = re.search(
         rf"^## {re.escape(head)}\b[^\n]*: {re.escape(against)}$(.*?)(?=^## |\Z)",
@@ -69,7 +69,7 @@ def ours(title: str, column: str, *words: str) -> str:
         re.MULTILINE | re.DOTALL,
     )
     if part is None:
-        raise SystemExit(f"docs/scores.md has no {title}")
+        raise SystemExit(f"docs/scores.tables.markdown has no {title}")
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in part[1].splitlines()]
     header, _, *rows = [line for line in lines if line]
     named = (list(words), [*words[:-1], f"{words[-1]}-{against}"])

@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "generated",
+    "gallery",
     "mathml",
 ]
 exclude_patterns = ["_build", "*.notes.md"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from commands import describe_commands
 from configuration import describe_config
 from exit_codes import describe_exit_codes
+from notebook import run_notebook
 from release_schema import describe_schema, packaged_schema
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -19,12 +20,15 @@ from sphinx.util.typing import ExtensionMetadata
 
 MARKER = re.compile(r"^<!-- generated: ([a-z0-9_-]+) -->$", re.MULTILINE)
 
+NOTEBOOK = Path(__file__).parent.parent / "protect_a_clinic.ipynb"
+
 WRITERS: Mapping[str, Callable[[], str]] = {
     "commands": describe_commands,
     "config": describe_config,
     "exit-codes": describe_exit_codes,
     "schema": describe_schema,
     "sf1_2010": lambda: packaged_schema("sf1_2010"),
+    "notebook": lambda: run_notebook(NOTEBOOK),
     "clinic_visits": lambda: packaged_schema("clinic_visits"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,17 +58,25 @@ class WorkFolder:
         found, _ = manifests_in(self.path)
         return tuple(folder.name for folder in found)
 
-    def frame(self, folder: str) -> pl.DataFrame:
+    def frame(self, folder: str, file: str = "") -> pl.DataFrame:
         """Read the rows of a folder, such as ``microdata`` or ``private/round/accuracy``.
 
+        Args:
+            file: Name of a table in a folder that is not split into partitions, such as
+                ``errors`` in ``comparison``.
+
         Raises:
-            ConfigError: No stage publishes such a folder.
+            ConfigError: No stage publishes such a folder, or it has no rows without ``file``.
             StageError: It is missing or damaged.
         """
         stage = next((each for each in STAGES if folder in each.folders), None)
         if stage is None:
             raise ConfigError(f"no stage publishes a folder {folder!r}; {self.path} has others")
         opened = open_folder(self.path, stage, folder)
+        if file:
+            return pl.read_parquet(opened.read_extra(f"{file}.parquet"))
+        if not opened.partitions:
+            raise ConfigError(f"{opened.path} has no partitions; name one of its files")
         return pl.concat([opened.read(name) for name in opened.partitions], how="diagonal_relaxed")
 
     @property
@@ -183,7 +191,11 @@ def run(
 
 
 def run_config(
-    path: Path | str, *settings: str, work: Path | str | None = None, force: bool = False
+    path: Path | str,
+    *settings: str,
+    work: Path | str | None = None,
+    only: Sequence[str] = (),
+    force: bool = False,
 ) -> WorkFolder:
     """Run every stage that a config has a section for, as `recon run -c` does.
 
@@ -191,6 +203,7 @@ def run_config(
         path: The config.
         settings: As of ``--set``: ``reconstruct.seed=7``.
         work: A work folder in place of the config's.
+        only: Names of the stages to run; default all that the config has a section for.
         force: Run again what is up to date.
 
     Raises:
@@ -211,7 +224,7 @@ def run_config(
     config = load_config(
         Path(path), settings=settings, work=None if work is None else Path(work), workers=1
     )
-    return _run(config, config.load_release(), force=force)
+    return _run(config, config.load_release(), only, force=force)
 
 
 def protect(
@@ -286,7 +299,7 @@ def compare(
         workers: As of `run`.
 
     Returns:
-        The work folder, with a ``page``; ``frame("comparison")`` has the protections.
+        The work folder, with a ``page``; ``frame("comparison", "comparison")`` has a row for each.
 
     Raises:
         ConfigError: A protection does not fit the release.
@@ -363,10 +376,17 @@ def _kept(folder: Path | str | None) -> Iterator[Path]:
         yield Path(name)
 
 
-def _run(config: RunConfig, release: Release, *, force: bool) -> WorkFolder:
+def _run(
+    config: RunConfig, release: Release, only: Sequence[str] = (), *, force: bool
+) -> WorkFolder:
     run_ = Run(config, release, force=force)
-    for stage in stages_of(config):
-        run_stage(stage, run_)
+    stages = stages_of(config)
+    known = [stage.short_name for stage in stages]
+    if unknown := [name for name in only if name not in known]:
+        raise ConfigError(f"{config.source}: no stage {unknown[0]!r} (stages: {', '.join(known)})")
+    for stage in stages:
+        if not only or stage.short_name in only:
+            run_stage(stage, run_)
     return WorkFolder(config.work, release, tuple(config.sections.values()))
 
 

@@ -30,6 +30,8 @@ from tests.support.paths import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted({*DOCS.glob("*.md"), ROOT / "README.md"} - {*DOCS.glob("*.notes.md")})
+#: Characters of the longest page that a reader takes in.
+LONGEST = 60_000
 
 sys.path.append(str(DOCS / "_ext"))
 configuration, generated, reference = map(
@@ -72,6 +74,11 @@ def test_command_lines_exist(page: str, line: str) -> None:
         ):
             break
     command.parse_args(context, words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_is_longer_than_a_reader_takes_in(page: Path) -> None:
+    assert len(page.read_text()) < LONGEST, "put generated tables into a file beside it"
 
 
 def test_every_command_is_documented() -> None:

@@ -34,7 +34,9 @@ LARGE = 5.0
 
 
 def write_page(run: Run, rates: pl.DataFrame, path: Path, notes: Path | None = None) -> None:
-    """Write all result tables as one Markdown page.
+    """Write a Markdown page, and the result tables in a second file beside it.
+
+    ``scores.md`` has what a person reads, ``scores.tables.markdown`` what one looks up.
 
     Args:
         run: The run that the rates are of.
@@ -51,11 +53,17 @@ def write_page(run: Run, rates: pl.DataFrame, path: Path, notes: Path | None = N
             text = notes.read_text(encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"--notes: {notes} cannot be read: {error.strerror}") from error
-    write_named(path, page(run, rates, text).encode())
+    tables = path.with_suffix(".tables.markdown")
+    write_named(path, page(run, rates, tables.name, text).encode())
+    write_named(tables, tables_of(run, rates).encode())
 
 
-def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
-    """The text of the page: what was run, the large differences, the tables."""
+def page(run: Run, rates: pl.DataFrame, tables: str, notes: str = "") -> str:
+    """Return the text of the page: what was run, and the large differences.
+
+    Args:
+        tables: Name of the file with the result tables.
+    """
     found = open_folder(run.work, SCORE, "score").manifest.notes
     linked = open_folder(run.work, LINK, "truth").manifest
     words = words_of_run(run)
@@ -71,8 +79,7 @@ def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
         f"- Intervals: {found['intervals']}. Zero variability: {found['zero_variability']}.",
         *_modes(run, linked.totals),
         "",
-        "A cell is the rate in percent, its interval, and the count that it is of the "
-        f"{words.people} or, for precision, of the putative links.",
+        f"All rates, with intervals, are in the [tables]({tables}).",
         "",
         *_differences(rates),
     ]
@@ -80,6 +87,19 @@ def page(run: Run, rates: pl.DataFrame, notes: str = "") -> str:
         parts += [notes]
     parts += _percentiles(run)
     parts += _gains(rates, linked.notes, words)
+    return "\n".join(parts)
+
+
+def tables_of(run: Run, rates: pl.DataFrame) -> str:
+    """Return the result tables as Markdown, each under a heading."""
+    words = words_of_run(run)
+    parts = [
+        "# Tables of links and scores",
+        "",
+        "A cell is the rate in percent, its interval, and the count that it is of the "
+        f"{words.people} or, for precision, of the putative links.",
+        "",
+    ]
     for name in rates["table"].unique(maintain_order=True):
         rows = rates.filter(pl.col("table") == name)
         for against in rows["against"].unique(maintain_order=True):
@@ -197,7 +217,7 @@ def _differences(rates: pl.DataFrame) -> list[str]:
     lines = [
         "## Where the two differ most",
         "",
-        f"{compared.height:,} rates have a published one beside them in the tables below; their "
+        f"{compared.height:,} rates have a published one beside them in the tables; their "
         f"median absolute difference is {np.median(sizes):.1f} points, and {large.height:,} "
         f"differ by {LARGE:.0f} points or more:",
         "",

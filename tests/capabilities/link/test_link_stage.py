@@ -99,7 +99,7 @@ def test_from_files_to_tables(tmp_path: Path) -> None:
     assert table.height == rates.filter(table="table13_nonmodal").height
     assert (home / "table13_nonmodal.md").read_text().startswith("## Table 13.")
     page = (tmp_path / "page.md").read_text()
-    assert "## Table 12." in page
+    assert "## Table 12." in (tmp_path / "page.tables.markdown").read_text()
     assert "## Where the two differ most" in page
     again = recon("score", "-c", config)
     assert "up to date" in again.output
