@@ -30,6 +30,8 @@ from recon_cli.sources.read.reading import (
     Question,
     Reading,
     TableReading,
+    columns_named,
+    flag,
 )
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet
@@ -38,6 +40,8 @@ from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_s
 PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)
 
 
+#: Columns that a refusal names.
+_MOST_NAMED: Final = 20
 #: A number that is no count: negative, or of parts.
 _NO_COUNT: Final = re.compile(r"[-\u2212]\s?[0-9]+([.,][0-9]+)*%?|[0-9]*[.,][0-9]+%?|[0-9]+%")
 
@@ -138,6 +142,7 @@ def open_table_files(
                     passed.append(each.sheet or each.name)
                     notes.append(f"{each.label}{_called(each)}: has no counts, and is not read")
                 files += own
+    _require_known([reading for _, reading in readings], choices)
     forms = list(dict.fromkeys(file.form.name for file in files))
     if len(forms) > 1:
         examples = ", ".join(
@@ -156,6 +161,40 @@ def open_table_files(
         (*notes, *(note for file in files for note in file.sheet.notes)),
         tuple(readings),
     )
+
+
+def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
+    """Refuse a flag that names what no sheet has.
+
+    Raises:
+        ConfigError: Names the flag, and what there is.
+    """
+    if not readings:
+        return  # files of a known format say themselves what they miss
+    tables = [table for reading in readings for table in reading.tables]
+    said = {
+        "place": (choices.place,) if choices.place else (),
+        "parent": choices.parent,
+        "count": choices.count,
+        "leave-out": tuple(choices.leave_out),
+        "apart": choices.apart,
+        "total": choices.total,
+    }
+    for name, words in said.items():
+        for word in words:
+            if any(columns_named(table.headers, [word]) for table in tables):
+                continue
+            if name == "total" and any((table.grid.texts == word).any() for table in tables):
+                continue
+            columns = dict.fromkeys(table.header(at) for table in tables for at in table.headers)
+            known = ", ".join(map(repr, list(columns)[:_MOST_NAMED]))
+            more = f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else ""
+            raise ConfigError(
+                f"{flag(name, word)}: no column is called so; there are {known}{more}"
+            )
+    for number in choices.header:
+        if not any((reading.grid.rows == number).any() for reading in readings):
+            raise ConfigError(f"--header {number}: there is nothing in this row")
 
 
 def _called(document: Document) -> str:

@@ -307,6 +307,22 @@ def column_names(headers: Mapping[int, Path]) -> dict[int, str]:
     }
 
 
+def columns_named(headers: Mapping[int, Path], words: Sequence[str]) -> tuple[int, ...]:
+    """Columns whose header is one of some words; where none is, those whose last word is.
+
+    Example:
+        >>> columns_named({0: ("Sex", "Girls"), 1: ("Sex", "Boys")}, ["Girls"])
+        (0,)
+    """
+    if not words:
+        return ()
+    names = column_names(headers)
+    exact = [at for at in headers if names[at] in words]
+    if exact:
+        return tuple(exact)
+    return tuple(at for at, path in headers.items() if {": ".join(path), *path[-1:]} & {*words})
+
+
 def _weight(reading: Reading) -> float:
     """How much the sums of a reading tell."""
     across = sum(e.support.bits for t in reading.tables for e in t.relations.found if e.is_sum)
@@ -398,12 +414,7 @@ class _Draft:
 
     def _said(self, words: Sequence[str]) -> tuple[int, ...]:
         """Columns whose header, or its last word, is one of some."""
-        exact = [at for at in self.headers if self.columns[at] in words]
-        if exact:
-            return tuple(exact)
-        return tuple(
-            at for at, path in self.headers.items() if {": ".join(path), *path[-1:]} & {*words}
-        )
+        return columns_named(self.headers, words)
 
     def _header(self, at: int) -> str:
         return self.columns[at]
@@ -516,6 +527,8 @@ class _Draft:
         names = Names.of(self.grid, self.region)
         if self.choices.is_whole or self.choices.are_known:
             names = self._said_names(names)
+        elif not names.is_long:
+            names = self._with_place(names)
         if self.choices.count:
             said = set(self._said(self.choices.count))
             names = replace(names, keys=tuple(at for at in names.keys if at not in said))
@@ -558,25 +571,51 @@ class _Draft:
 
     def _said_names(self, names: Names) -> Names:
         """The names of rows as they are said: the place, and the dimensions of a long table."""
-        place = self._said((self.choices.place,)) if self.choices.place else names.keys[-1:]
+        said = self._said((self.choices.place,)) if self.choices.place else ()
+        place = said or names.keys[-1:]  # another sheet may call it otherwise
         dimensions = self._said(self.choices.dimension)
         keys = (*place, *(at for at in dimensions if at not in place))
-        parents = names.parents if self.choices.place is None else {}
+        parents = {} if said else names.parents
         return replace(names, keys=keys, parents=parents, is_long=bool(dimensions))
 
     def _parents(self, names: Names) -> Names:
         """The names with the parents that are said, the largest first."""
         said = [at for header in self.choices.parent for at in self._said((header,))]
-        place = self._said((self.choices.place,)) if self.choices.place else names.keys[-1:]
-        if not said or not place:
+        if not said:
             return names
-        chain = [place[0], *reversed(said)]
+        keys = replace(names, keys=tuple(at for at in names.keys if at not in said))
+        chain = [self._place_within(keys, said[-1]), *reversed(said)]
+        place = tuple(chain[:1])
         return replace(
             names,
             keys=tuple(at for at in names.keys if at not in said) or place,
             parents=dict(itertools.pairwise(chain)),
             is_long=names.is_long and len(set(names.keys) - set(said)) > 1,
         )
+
+    def _with_place(self, names: Names) -> Names:
+        """The names of rows of a wide table by the column of places that is said."""
+        said = self._said((self.choices.place,)) if self.choices.place else ()
+        if not said or said[0] in names.keys:
+            return names
+        place = said[0]
+        parents = {at: to for at, to in names.parents.items() if at == place or to != place}
+        if (key := names.twins.get(place)) in parents:
+            parents[place] = parents[key]
+        twins = {at: to for at, to in names.twins.items() if at != place}
+        constants = tuple(at for at in names.constants if at != place)
+        return replace(names, keys=(place,), parents=parents, twins=twins, constants=constants)
+
+    def _place_within(self, names: Names, parent: int) -> int:
+        """The column of places that are part of those in another: as said, or by their values."""
+        said = self._said((self.choices.place,)) if self.choices.place else ()
+        able = [at for at in names.keys if self._is_within(at, parent)]
+        return (*said, *able, *names.keys[-1:], parent)[0]
+
+    def _is_within(self, inner: int, outer: int) -> bool:
+        """Whether each text of a column stands beside one text of another."""
+        pairs = self.grid.texts[np.ix_(self.region.body, np.array([inner, outer]))].astype(str)
+        return len(np.unique(pairs, axis=0)) == len(np.unique(pairs[:, 0]))
 
     def _withheld(self, names: Names) -> BoolArray:
         """Numbers that a flag beside them takes back: a zero with a flag is no zero."""
@@ -591,13 +630,14 @@ class _Draft:
 
     def _place(self, names: Names) -> int | None:
         """The column of places: as said, as a word proposes, else the one with most values."""
-        if self.choices.place is not None:
-            said = self._said((self.choices.place,))
-            return said[0] if said else None
+        if self.choices.place is not None and (said := self._said((self.choices.place,))):
+            return said[0]
         if not names.keys:
             return None
         if not names.is_long:
             return names.keys[-1]
+        if (inner := [at for at in names.keys if at in names.parents]) and self.choices.parent:
+            return inner[0]
         by_word = [at for at in names.keys if says(self._header(at), Sense.PLACE)]
         coded = [at for at in names.keys if self._header(at).casefold() in GEOIDS]
         for able in (by_word, coded):
