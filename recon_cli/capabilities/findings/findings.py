@@ -73,6 +73,9 @@ class ReconstructionFindings:
         known: Histogram columns that the tables in use see.
         unknown: The others.
         by_size: Result of `uniqueness_by_size`, the first row over all sizes.
+        as_published: Disclosed people, by the rule, of places whose counts are all published,
+            where others are protected.
+        certain_as_published: Records there that are certain.
     """
 
     manifest: Manifest
@@ -82,6 +85,8 @@ class ReconstructionFindings:
     known: tuple[str, ...]
     unknown: tuple[str, ...]
     by_size: pl.DataFrame
+    as_published: int = 0
+    certain_as_published: int = 0
 
     @property
     def whole(self) -> Mapping[str, int]:

@@ -37,6 +37,7 @@ from recon_cli.capabilities.link.labels import file_labels
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.reconstruct.reconstructed import release_of_records
 from recon_cli.capabilities.report.options import Report
+from recon_cli.capabilities.report.protected_places import ProtectedPlaces
 from recon_cli.capabilities.score import SCORE
 from recon_cli.capabilities.score.options import Score
 from recon_cli.capabilities.solvar import SOLVAR
@@ -71,7 +72,8 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     microdata = work.fresh(RECONSTRUCT)
     audit = _audit(run, work)
     recovered = _recovered(audit)
-    reconstruction, places = _reconstruction(run, work, microdata, recovered)
+    protected = None if not isinstance(audit, AuditFindings) else ProtectedPlaces(work)
+    reconstruction, places = _reconstruction(run, work, microdata, recovered, protected)
     variability = _variability(_measured(work, microdata, SOLVAR))
     scored = next((each.config.get("compare") for each in manifests if each.stage == "score"), None)
     is_study = (run.config.section(Score).compare or scored) is not None
@@ -332,10 +334,12 @@ def _reconstruction(
     work: WorkFolder,
     folder: Folder | Missing,
     recovered: Mapping[str, tuple[int, int]],
+    protected: ProtectedPlaces | None,
 ) -> tuple[ReconstructionFindings | Missing, list[Place]]:
     """Sum the results of partitions, one at a time to save memory.
 
-    Also returns the places with most disclosed people.
+    Also returns the places with most disclosed people; where counts are protected, without those
+    whose counts are all published.
     """
     if isinstance(folder, Missing):
         return folder, []
@@ -346,7 +350,7 @@ def _reconstruction(
     parts = []
     worst: list[Place] = []
     report = run.config.section(Report)
-    empty = uncounted = 0
+    empty = uncounted = as_published = certain_as_published = 0
     task = Task(
         "report", release.geography.unit.name, totals["units"], totals["people"], release.record
     )
@@ -356,6 +360,12 @@ def _reconstruction(
             proven = proofs.units(name, records)
             parts.append(uniqueness_by_size(proven, sizes, mode))
             given = _given(proven, proofs.claims, name, report, recovered)
+            if protected is not None:
+                here = protected.places(name)
+                as_published += sum(each.given for each in given if each.geoid not in here)
+                given = [each for each in given if each.geoid in here]
+                others = proven.filter(~pl.col(release.geoid_column).is_in(list(here)))
+                certain_as_published += int(others["certain"].sum())
             worst = _worst([*worst, *given], report.places)
             places = proven.filter(is_place(release.geoid_column))
             empty += places.filter(pl.col("population") == 0).height
@@ -369,6 +379,8 @@ def _reconstruction(
         known=proofs.columns,
         unknown=tuple(each for each in release.histogram if each not in proofs.columns),
         by_size=add_up_sizes(parts, sizes),
+        as_published=as_published,
+        certain_as_published=certain_as_published,
     )
     return found, worst
 

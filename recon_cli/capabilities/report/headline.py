@@ -16,8 +16,8 @@ from recon_cli.capabilities.findings.findings import (
 from recon_cli.capabilities.findings.joint_findings import JointFindings
 from recon_cli.capabilities.findings.proven import proof_conditions
 from recon_cli.capabilities.report.verdict import (
-    audit_verdict,
     claims_verdict,
+    counts_verdict,
     joint_verdict,
     records_verdict,
 )
@@ -39,6 +39,9 @@ from recon_cli.plurals import plural
 #: Begin a verdict that alarms, and one that does not.
 _ALARM: Final = "**Yes"
 _ALL_CLEAR: Final = "**Not proven:**"
+#: Begin the verdict on counts that alarms, and details that reassure.
+_COUNTS_ALARM: Final = f"{_ALARM}, protected counts"
+_REASSURING: Final = "**No"
 #: What is said of all, and of what was looked at.
 _WITHIN: Final = ("**No more than", "**Not proven to be more than")
 
@@ -50,14 +53,20 @@ def make_headline(findings: Findings, words: Words) -> Headline:
         headline = _together(headline, findings.joint, findings, words)
     stopped = [note for manifest in findings.manifests for note in stopped_words(manifest)]
     headline = replace(headline, notes=(*stopped, *headline.notes))
-    return _never_all_clear(headline, findings)
+    return _never_all_clear(headline, findings, words)
 
 
-def _never_all_clear(headline: Headline, findings: Findings) -> Headline:
+def _never_all_clear(headline: Headline, findings: Findings, words: Words) -> Headline:
     """Remove reassuring sentences beside an alarm, or about what was not examined."""
-    verdicts, notes = headline.verdicts, headline.notes
+    verdicts, notes, details = headline.verdicts, headline.notes, headline.details
     if any(each.startswith(_ALARM) for each in verdicts):
-        verdicts = tuple(each for each in verdicts if not each.startswith(_ALL_CLEAR))
+        alarms = tuple(each for each in verdicts if not each.startswith(_ALL_CLEAR))
+        if len(alarms) < len(verdicts) and alarms[0].startswith(_COUNTS_ALARM):
+            more = f"**Of single {words.people}** no more is proven than what these counts say."
+            alarms = (*alarms, more)
+        verdicts = alarms
+    if any(each.startswith(_COUNTS_ALARM) for each in verdicts):
+        details = tuple(each for each in details if not each.startswith(_REASSURING))
     if findings.not_asked:
         verdicts = tuple(
             each.replace(_ALL_CLEAR, "**Undecided:**").replace(*_WITHIN) for each in verdicts
@@ -65,7 +74,7 @@ def _never_all_clear(headline: Headline, findings: Findings) -> Headline:
         notes = (f"Not asked about: {'; '.join(findings.not_asked)}.", *notes)
     if findings.reasons:
         notes = (*notes, f"Left out of the files, with a reason: {'; '.join(findings.reasons)}.")
-    return replace(headline, verdicts=verdicts, notes=notes)
+    return replace(headline, verdicts=verdicts, notes=notes, details=details)
 
 
 def _together(
@@ -116,13 +125,13 @@ def _headline(findings: Findings, words: Words) -> Headline:
         notes += _gaps(reconstruction, words)
         notes += proof_conditions(findings.laws, assumes_zeros=findings.assumes_zeros)
         counted = reconstruction.is_counted and findings.claims.is_counted
-        verdict = claims_verdict(findings.claims, findings.rule, words, counted=counted)
+        verdict = claims_verdict(findings.claims, reconstruction, findings.rule, words)
         verdicts = _alarms_first(verdict, findings.audit)
         asked = ", by what was asked about" if findings.not_asked else ""
         disclosed = _disclosed(findings.claims, words, asked, counted=counted)
         return Headline(tuple(verdicts), tuple(notes), (*disclosed, *precision))
     is_asked = not findings.not_asked
-    verdict = records_verdict(reconstruction, findings.rule, is_asked=is_asked)
+    verdict = records_verdict(reconstruction, findings.rule, words, is_asked=is_asked)
     verdicts = _alarms_first(verdict, findings.audit)
     details = (
         _one(reconstruction, words, is_asked=is_asked),
@@ -150,11 +159,8 @@ def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline
             (f"**Unknown:** nothing here says whether {words.people} are given away.",),
             (_unknown_until(gap),),
         )
-    recovered = audit_verdict(audit)
-    cells, undecided = audit.manifest.totals["cells"], audit.manifest.statuses.get("undecided", 0)
-    verdict = recovered or (
-        f"**Not proven:** none of {cells:,} protected counts is known to follow from the others."
-    )
+    verdict = counts_verdict(audit)
+    undecided = audit.manifest.statuses.get("undecided", 0)
     notes = [f"Of them {undecided:,} were not decided within the effort."] if undecided else []
     notes.append(
         f"Only the protected counts were examined, and no {words.people}: "
@@ -201,11 +207,12 @@ def _of_totals(findings: Findings, found: ReconstructionFindings, words: Words) 
 
 
 def _alarms_first(verdict: str, audit: AuditFindings | Missing | None) -> list[str]:
-    """Return the verdict on people, after the one on counts if only that alarms."""
-    recovered = audit_verdict(audit) if isinstance(audit, AuditFindings) else None
-    if recovered is None:
+    """Return the verdicts on people and on counts, those that alarm first."""
+    if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
         return [verdict]
-    return [verdict, recovered] if verdict.startswith(_ALARM) else [recovered, verdict]
+    counts = counts_verdict(audit)
+    both = [verdict, counts]
+    return sorted(both, key=lambda each: not each.startswith(_ALARM))
 
 
 def _disclosed(claims: ClaimFindings, words: Words, asked: str, *, counted: bool) -> list[str]:

@@ -9,7 +9,7 @@ from recon_cli.capabilities.findings.findings import (
     Rule,
 )
 from recon_cli.capabilities.findings.joint_findings import JointFindings
-from recon_cli.page.words import Words, percentage
+from recon_cli.page.words import Words, of_people, percentage
 
 #: Kind of rule → who is given away by it.
 _WHO = {
@@ -19,14 +19,18 @@ _WHO = {
 }
 
 
-def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words, *, counted: bool) -> str:
+def claims_verdict(
+    claims: ClaimFindings, found: ReconstructionFindings, rule: Rule, words: Words
+) -> str:
     """Return the verdict if every combination of columns was examined.
 
     People with certain records count as disclosed even if no known column determines another.
 
     Args:
-        counted: Whether the tables state the number of people of every unit.
+        claims: What was found.
+        found: How many people there are, and whose counts are all published.
     """
+    counted = found.is_counted and claims.is_counted
     disclosed = 0 if rule.kind == "record" else claims.disclosed[rule.kind]
     given = disclosed or claims.whole
     if not given:
@@ -35,10 +39,16 @@ def claims_verdict(claims: ClaimFindings, rule: Rule, words: Words, *, counted: 
             f"these {words.units}."
         )
     what = words.people if disclosed or rule.kind == "record" else "whole records"
-    return _verdict(what, given, claims.people, rule, least="at least ", counted=counted)
+    as_published = found.as_published if disclosed else found.certain_as_published
+    if given <= as_published:
+        return _published_verdict(given, words)
+    verdict = _verdict(what, given, claims.people, rule, least="at least ", counted=counted)
+    return _with_published(verdict, as_published, words)
 
 
-def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_asked: bool) -> str:
+def records_verdict(
+    found: ReconstructionFindings, rule: Rule, words: Words, *, is_asked: bool
+) -> str:
     """Return the verdict if only whole records were examined; that of claims may be worse.
 
     Args:
@@ -49,9 +59,25 @@ def records_verdict(found: ReconstructionFindings, rule: Rule, *, is_asked: bool
         which = "certain" if is_known else "proven certain"
         return f"**Unknown:** no whole record is {which}, and parts of records were not examined."
     least = "" if is_known else "at least "
-    return _verdict(
+    if certain <= found.certain_as_published:
+        return _published_verdict(certain, words)
+    verdict = _verdict(
         "whole records", certain, found.people, rule, least=least, counted=found.is_counted
     )
+    return _with_published(verdict, found.certain_as_published, words)
+
+
+def _published_verdict(given: int, words: Words) -> str:
+    """Return the verdict if people are known only where all counts are published as they are."""
+    where = f"in {words.units} whose counts are all published"
+    return f"**Published as it is:** what is known of {of_people(given, words)} {where}."
+
+
+def _with_published(verdict: str, given: int, words: Words) -> str:
+    """Say how many of the people are known where all counts are published as they are."""
+    if not given:
+        return verdict
+    return f"{verdict[:-1]}; {given:,} of them in {words.units} whose counts are all published."
 
 
 def joint_verdict(joint: JointFindings, rule: Rule) -> str | None:
@@ -64,11 +90,14 @@ def joint_verdict(joint: JointFindings, rule: Rule) -> str | None:
     return _verdict(what, certain, records, rule, least="at least ", counted=counted)
 
 
-def audit_verdict(audit: AuditFindings) -> str | None:
-    """Return the verdict on protected counts; None if nothing is proven."""
+def counts_verdict(audit: AuditFindings) -> str:
+    """Return the verdict on protected counts."""
     recovered, cells = audit.recovered, audit.manifest.totals["cells"]
     if not recovered:
-        return None
+        return (
+            f"**Not proven:** none of {cells:,} protected counts is known to follow from the "
+            "others."
+        )
     small, zeros = audit.small, audit.zeros
     told = f"; {small:,} are [[below the threshold]]" if small else ""
     if zeros == recovered:
