@@ -83,6 +83,11 @@ class Keywords(Generic[Options, SectionOf]):
 
     @overload
     def __call__(
+        self, function: Callable[[First, SectionOf], Result]
+    ) -> Callable[Concatenate[First, Options], Result]: ...
+
+    @overload
+    def __call__(
         self, function: Callable[[First, Second, SectionOf], Result]
     ) -> Callable[Concatenate[First, Second, Options], Result]: ...
 
@@ -156,9 +161,11 @@ def _documented(text: str, model: type[Section], taken: Collection[str]) -> str:
         for key, meaning in meanings_of(model).items()
         if key not in taken
     ]
-    before, mark, rest = inspect.cleandoc(text).partition("Args:\n")
-    arguments, gap, after = rest.partition("\n\n")
-    if not mark:
-        before, arguments, gap, after = f"{before}\n\n", "", "", ""
+    whole = inspect.cleandoc(text)
+    if "Args:\n" not in whole:
+        first, _, more = whole.partition("\n\n")
+        whole = f"{first}\n\nArgs:\n\n{more}"
+    before, _, rest = whole.partition("Args:\n")
+    arguments, _, after = rest.partition("\n\n")
     listed = "\n".join([*([arguments] if arguments else []), *entries])
-    return f"{before}Args:\n{listed}{gap}{after}"
+    return f"{before}Args:\n{listed}\n\n{after}"

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from pydantic import ConfigDict
 
+from recon_cli.api.keywords import Keywords
 from recon_cli.api.reconstruction import Choice, chosen_tables, inside
 from recon_cli.capabilities.link.baselines import (
     ValueCounts,
@@ -33,6 +35,7 @@ from recon_cli.capabilities.link.specification import (
 )
 from recon_cli.capabilities.score.collect import Partition, add_up, collect
 from recon_cli.capabilities.score.control import Control
+from recon_cli.capabilities.score.options import Score
 from recon_cli.capabilities.score.rates import Rules
 from recon_cli.capabilities.score.tables import Sources, make_rates
 from recon_cli.errors import ConfigError
@@ -141,34 +144,30 @@ def link(
     return Linkage(spec, pl.concat(links), counted)
 
 
-def score_links(
-    linkage: Linkage,
-    *,
-    zero: pl.Series | None = None,
-    compare: str | None = None,
-    sizes: Sequence[int] = (1, 10, 50, 100, 250, 500, 1000),
-    interval: float = 95.0,
-    bootstrap: int = 200,
-    threshold: int = 10,
-    seed: int = 0,
-) -> pl.DataFrame:
+class _Score(Score):
+    """The section ``score``, with proofs that a work folder has.
+
+    Attributes:
+        zero: Geoids of the geounits that are proven to have zero solution variability.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    zero: pl.Series | None = None
+
+
+@Keywords(_Score)
+def score_links(linkage: Linkage, options: _Score) -> pl.DataFrame:
     """Compute the rates of every result table, with intervals and the guessers' rates.
 
     Args:
         linkage: From `link`.
-        zero: Geoids of the geounits that are proven to have zero solution variability.
-        compare: A published study to put beside.
-        sizes: Lowest population of each size class, rising from 1.
-        interval: Coverage of intervals, in percent.
-        bootstrap: Resamples of geounits for intervals; 0 for none.
-        threshold: Rates of classes with fewer people are withheld; 0 for none.
-        seed: Seed of the resamples.
 
     Returns:
         See `recon_cli.capabilities.score.tables.make_rates`.
 
     Raises:
-        ConfigError: Sizes do not rise from 1, or there is no such study.
+        ConfigError: Sizes do not rise from 1, or there is no such study or alternative.
 
     >>> import polars as pl
     >>> import recon_cli as recon
@@ -181,28 +180,33 @@ def score_links(
     >>> rates.filter(table="table09_overall", rate="precision", source="rHDF")["count"].to_list()
     [2.0]
     """
-    spec, classes = linkage.spec, Sizes(tuple(sizes))
-    place = spec.release.geoid_column
+    spec, classes = linkage.spec, Sizes(options.sizes)
+    order = (*spec.origins, *(each.name for each in spec.guessers))
+    options.require_linked(order)
     collected = add_up(
         [
             collect(
-                Partition(name, each.truth, each.targets, each.tallies, each.agreement, zero),
-                place,
+                Partition(
+                    name, each.truth, each.targets, each.tallies, each.agreement, options.zero
+                ),
+                spec.release.geoid_column,
                 classes,
                 draws=1,
-                resamples=bootstrap,
-                seed=seed,
+                resamples=options.bootstrap,
+                seed=options.fixed_seed,
             )
             for name, each in linkage.counted.items()
         ]
     )
     shown = Sources.of(
-        (*spec.origins, *(each.name for each in spec.guessers)),
+        order,
         {each.name: each.kind for each in spec.guessers},
         leave_one_out=[each.name for each in spec.guessers if each.leave_one_out],
         truth=spec.truth,
+        alternatives=options.alternatives or (),
     )
-    return make_rates(collected, shown, Rules(classes, Control(threshold), interval), compare)
+    control = Control(options.threshold, options.small, options.digits)
+    return make_rates(collected, shown, Rules(classes, control, options.interval), options.compare)
 
 
 def agreement(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from recon_cli.config.model import Names, Section
+from recon_cli.errors import ConfigError
 
 
 class Score(Section):
@@ -28,8 +30,9 @@ class Score(Section):
 
     compare: Literal["wp31995"] | None = None
     alternatives: Names | None = None
-    sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        (1, 10, 50, 100, 250, 500, 1000), strict=False
+    sizes: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)] = (
+        *(1, 10, 50, 100),
+        *(250, 500, 1000),
     )
     interval: Annotated[float, Field(gt=0, lt=100)] = 95.0
     bootstrap: Annotated[int, Field(ge=0)] = 200
@@ -37,6 +40,19 @@ class Score(Section):
     digits: Annotated[int, Field(ge=1)] | None = None
     threshold: Annotated[int, Field(ge=0)] = 10
     small: Literal["merge", "withhold"] = "withhold"
+
+    def require_linked(self, sources: Sequence[str]) -> None:
+        """Refuse alternatives that are not among the linked sources.
+
+        Raises:
+            ConfigError: One is not.
+        """
+        for name in self.alternatives or ():
+            if name not in sources:
+                known = ", ".join(sources)
+                raise ConfigError(
+                    f"score.alternatives: no source {name!r} was linked (sources: {known})"
+                )
 
     @property
     def compares_with_study(self) -> bool:

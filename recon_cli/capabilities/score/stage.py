@@ -76,12 +76,12 @@ def open_stage(run: Run) -> MadeStage:
         ConfigError: A source is unknown, or the classes are not.
         StageError: ``links/`` is missing or damaged, or the work folder is in use.
     """
-    config = run.section(Score)
+    config = run.config.section(Score)
     folders = {name: open_folder(run.work, LINK, name) for name in LINK.folders[1:]}
     notes = folders["truth"].manifest.notes
     zero = find_zero(run)
     measured = _measured_source(run, folders["truth"].manifest, zero)
-    seed = config.fixed_seed
+    seed = run.section(Score).fixed_seed
     settings = config.model_dump(mode="json") | {"measured": measured}
     shared = {"links": folders["truth"].manifest.key}
     if zero.folder is not None:
@@ -196,11 +196,7 @@ def choose_sources(notes: Mapping[str, Any], config: Score, measured: str | None
         ConfigError: An alternative is not among the linked sources.
     """
     order = tuple(notes["sources"])
-    for name in config.alternatives or ():
-        if name not in order:
-            raise ConfigError(
-                f"score.alternatives: no source {name!r} was linked (sources: {', '.join(order)})"
-            )
+    config.require_linked(order)
     return Sources.of(
         order,
         notes["guessers"],
