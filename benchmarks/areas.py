@@ -21,7 +21,7 @@ import polars as pl
 
 import recon_cli as recon
 from recon_cli.capabilities.protect.counts import count_records, tidy_counts
-from recon_cli.capabilities.slivers.slivers import find_slivers
+from recon_cli.capabilities.slivers.question import find_slivers
 from recon_cli.capabilities.suppress.primary import PrimaryRules
 from recon_cli.capabilities.suppress.suppression import (
     SuppressionOptions,

@@ -6,6 +6,7 @@ inside functions, with `recon_cli.stage.undisturbed`, once there is something to
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from recon_cli.pipeline.run import PEOPLE_PER_PROCESS, Run
-from recon_cli.stage import undisturbed
+from recon_cli.stage import Stage, undisturbed
 from recon_cli.store import Folder, Manifest, Piece, Recipe, Staging, Transaction
 from recon_cli.store.pieces import read_pieces
 
@@ -37,6 +38,22 @@ class OpenedStage(ABC):
         """Finish the stage, after it was made or found up to date."""
 
 
+def _question_of(stage: Stage) -> type[Any]:
+    """Import the question that the module ``question`` of a stage's capability defines."""
+    with undisturbed():
+        from recon_cli.ask.question import Question
+
+        module = importlib.import_module(f"{stage.package}.question")
+    (found,) = (
+        member
+        for member in vars(module).values()
+        if isinstance(member, type)
+        and issubclass(member, Question)
+        and member.__module__ == module.__name__
+    )
+    return found
+
+
 def _nothing_beside(staging: Staging) -> Mapping[str, Any]:  # noqa: ARG001
     return {}
 
@@ -48,8 +65,9 @@ class QuestionStage(OpenedStage):
     Attributes:
         recipe: Everything that the answers depend on.
         geounits: ``geounits/``, which says how partitions are cut into pieces.
-        question: Imports the class of the `recon_cli.ask.question.Question`.
         arguments: Gives what its ``of`` makes it from.
+        question: Imports the class of the `recon_cli.ask.question.Question`; default that of the
+            module ``question`` of the stage's capability.
         records: Makes what reads them, see `recon_cli.pipeline.question_worker.Records`, where the
             question starts from records.
         notes: Further entries of the manifest.
@@ -63,8 +81,8 @@ class QuestionStage(OpenedStage):
     run: Run
     recipe: Recipe
     geounits: Folder
-    question: Callable[[], type[Any]]
     arguments: Callable[[], Mapping[str, Any]]
+    question: Callable[[], type[Any]] | None = None
     records: Callable[[], Any] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
     grain: int = PEOPLE_PER_PROCESS
@@ -81,7 +99,8 @@ class QuestionStage(OpenedStage):
             from recon_cli.pipeline import question_worker as asking
             from recon_cli.pipeline.quarantine import QuarantineOnDeath
 
-        kind, run, label = self.question(), self.run, self.recipe.stage.name
+        kind = self.question() if self.question else _question_of(self.recipe.stage)
+        run, label = self.run, self.recipe.stage.name
 
         @cache
         def question() -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.attacker import ATTACKER
 from recon_cli.capabilities.attacker.attacker_files import bins_of, commercial_file, exact_columns
-from recon_cli.capabilities.reconstruct.stage import input_digests
 from recon_cli.capabilities.synth import SYNTH
 from recon_cli.capabilities.synth.ages import OLDEST
 from recon_cli.capabilities.synth.options import Synth
@@ -20,6 +19,7 @@ from recon_cli.capabilities.synth.stage import nation_of
 from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.opened_stage import MadeStage
+from recon_cli.pipeline.published_input import input_digests
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.schema import Release
 from recon_cli.seeding import generator

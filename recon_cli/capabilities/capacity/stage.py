@@ -7,14 +7,12 @@ from typing import Any
 
 from recon_cli.capabilities.capacity import CAPACITY
 from recon_cli.capabilities.capacity.options import Capacity
-from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
-from recon_cli.coverage import select
 from recon_cli.errors import SourceError
 from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.published_input import PublishedInput
 from recon_cli.pipeline.run import Run
 from recon_cli.stage import undisturbed
 from recon_cli.store import Staging
-from recon_cli.store.published import has_statements, open_published, read_coverage
 
 
 def open_stage(run: Run) -> QuestionStage:
@@ -29,24 +27,13 @@ def open_stage(run: Run) -> QuestionStage:
     """
     config = run.section(Capacity)
     seed = config.fixed_seed
-    tables, geounits = open_published(run.work, run.release)
-    if has_statements(tables):
+    given = PublishedInput.of(run, config.tables)
+    if not given.is_exact:
         raise SourceError(
             "recon plan capacity needs exact counts; some of these are suppressed, rounded or "
             "perturbed"
         )
-    coverage = read_coverage(tables, run.release)
-    selection = select(run.release, config.tables, coverage)
     settings = config.model_dump(mode="json", exclude={"seed", "tables"})
-    recipe = run.recipe(
-        CAPACITY,
-        {**settings, "tables": [table.name for table in selection.tables]},
-        seed=seed,
-        shared=shared_digests(tables),
-        partitions=input_digests(tables, geounits),
-    )
-
-    given = {"release": run.release, "tables": selection.tables, "coverage": coverage}
 
     def write_assessment(staging: Staging) -> Mapping[str, Any]:
         with undisturbed():
@@ -55,25 +42,18 @@ def open_stage(run: Run) -> QuestionStage:
         return publish.write_assessment(
             staging,
             run.release,
-            selection.tables,
-            coverage,
-            geounits=geounits,
+            given.used,
+            given.coverage,
+            geounits=given.geounits,
             config=config,
             seed=seed,
         )
 
     return QuestionStage(
         run,
-        recipe,
-        geounits,
-        question=_question,
-        arguments=lambda: given,
-        notes={"tables": [table.name for table in selection.tables]},
+        given.recipe(run, CAPACITY, settings, seed),
+        given.geounits,
+        arguments=lambda: given.tables_in_use,
+        notes={"tables": given.table_names},
         beside=write_assessment,
     )
-
-
-def _question() -> type[Any]:
-    with undisturbed():
-        from recon_cli.capabilities.capacity.question import CapacityQuestion
-    return CapacityQuestion

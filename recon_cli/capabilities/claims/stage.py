@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.claims.groups import claim_columns, require_columns, unasked_features
 from recon_cli.capabilities.claims.options import Claims
@@ -13,7 +11,6 @@ from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release
 from recon_cli.stage import undisturbed
 from recon_cli.store import Folder
-from recon_cli.store.published import has_statements
 
 #: People that are worth a process: each takes less than a millisecond.
 _GRAIN = 3_000
@@ -30,17 +27,13 @@ def open_stage(run: Run) -> QuestionStage:
     made = open_reconstructed(run)
     made.require_bounded("recon claims")
     require_columns(made.release, made.used, made.coverage)
-    is_exact = not has_statements(made.tables)
     return QuestionStage(
         run,
         made.recipe(run, CLAIMS, config.model_dump(exclude={"seed"}), seed),
         made.geounits,
-        question=_question,
         arguments=lambda: {
-            "release": made.release,
-            "tables": made.used,
-            "coverage": made.coverage,
-            "is_exact": is_exact,
+            **made.tables_in_use,
+            "is_exact": made.is_exact,
             "options": config,
             "read_records": lambda columns: (
                 made.microdata.read(name, columns=columns) for name in made.microdata.partitions
@@ -56,12 +49,6 @@ def open_stage(run: Run) -> QuestionStage:
         },
         grain=_GRAIN,
     )
-
-
-def _question() -> type[Any]:
-    with undisturbed():
-        from recon_cli.capabilities.claims.question import ClaimsQuestion
-    return ClaimsQuestion
 
 
 def _laws(tables: Folder, release: Release) -> tuple[str, ...]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from recon_cli.capabilities.confidence import CONFIDENCE
 from recon_cli.capabilities.confidence.options import Confidence
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.stage import undisturbed
 
 
 def open_stage(run: Run) -> QuestionStage:
@@ -29,7 +26,6 @@ def open_stage(run: Run) -> QuestionStage:
         run,
         made.recipe(run, CONFIDENCE, config.model_dump(exclude={"seed"}), seed),
         made.geounits,
-        question=_question,
         arguments=lambda: {
             "release": run.release,
             "tables": made.used,
@@ -39,9 +35,3 @@ def open_stage(run: Run) -> QuestionStage:
         records=made.records,
         notes={"tables": made.table_names, "solutions": config.solutions},
     )
-
-
-def _question() -> type[Any]:
-    with undisturbed():
-        from recon_cli.capabilities.confidence.question import ConfidenceQuestion
-    return ConfidenceQuestion

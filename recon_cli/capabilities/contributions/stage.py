@@ -13,16 +13,16 @@ from recon_cli.capabilities.contributions.leaving_out import LeavingOut
 from recon_cli.capabilities.contributions.options import Contributions
 from recon_cli.capabilities.contributions.parts import Part
 from recon_cli.capabilities.contributions.ranking import Proven
-from recon_cli.coverage import select
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
 from recon_cli.pipeline.opened_stage import MadeStage
+from recon_cli.pipeline.published_input import PublishedInput
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stage import undisturbed
 from recon_cli.store import Manifest, Transaction
 from recon_cli.store.protection import read_published
-from recon_cli.store.published import has_statements, open_published, read_coverage
+from recon_cli.store.published import open_published
 
 RESULT = "contributions"
 
@@ -36,15 +36,13 @@ def open_stage(run: Run) -> MadeStage:
     """
     config = run.section(Contributions)
     seed = config.fixed_seed
-    tables, geounits = open_published(run.work, run.release)
-    coverage = read_coverage(tables, run.release)
-    selection = select(run.release, config.tables, coverage)
+    given = PublishedInput.of(run, config.tables)
     settings = config.model_dump(mode="json", exclude={"seed", "tables"})
     recipe = run.recipe(
         CONTRIBUTIONS,
-        {**settings, "tables": [table.name for table in selection.tables]},
+        {**settings, "tables": given.table_names},
         seed=seed,
-        shared={folder.path.name: folder.manifest.key for folder in (tables, geounits)},
+        shared={folder.path.name: folder.manifest.key for folder in given.folders},
     )
 
     def make(stage: Transaction) -> Manifest:
@@ -53,10 +51,10 @@ def open_stage(run: Run) -> MadeStage:
 
         leaving_out = LeavingOut.of(
             run.release,
-            selection.tables,
-            coverage,
+            given.used,
+            given.coverage,
             Claims(seed=seed, unit_seconds=config.unit_seconds),
-            is_exact=not has_statements(tables),
+            is_exact=given.is_exact,
             kind=config.parts,
             sets=config.without,
             orders=config.orders,
@@ -80,7 +78,7 @@ def open_stage(run: Run) -> MadeStage:
         return stage.publish(
             [],
             notes={
-                "tables": [table.name for table in selection.tables],
+                "tables": given.table_names,
                 "parts": config.parts,
                 "orders": config.orders,
                 "attacks": len(items),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from recon_cli.capabilities.estimate import ESTIMATE
 from recon_cli.capabilities.estimate.options import Estimate
-from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
 from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.published_input import input_digests, shared_digests
 from recon_cli.pipeline.run import Run, pieces_of
-from recon_cli.stage import undisturbed
 from recon_cli.store.published import open_published
 
 
@@ -27,14 +24,7 @@ def open_stage(run: Run) -> QuestionStage:
         run,
         recipe,
         geounits,
-        question=_question,
         arguments=lambda: {"release": run.release, "level": config.level},
         pieces=lambda: pieces_of(geounits.manifest),
         notes={"level": config.level},
     )
-
-
-def _question() -> type[Any]:
-    with undisturbed():
-        from recon_cli.capabilities.estimate.tree_estimates import EstimateQuestion
-    return EstimateQuestion

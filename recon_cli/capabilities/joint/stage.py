@@ -9,11 +9,11 @@ from typing import Any
 
 from recon_cli.capabilities.joint import JOINT
 from recon_cli.capabilities.joint.options import Joint
-from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
 from recon_cli.config import load_config
 from recon_cli.coverage import select
 from recon_cli.errors import StageError
 from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.published_input import input_digests, shared_digests
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release, Table
 from recon_cli.schema.joint import load_joint
@@ -61,7 +61,6 @@ def open_stage(run: Run) -> QuestionStage:
         run,
         run.recipe(JOINT, settings, seed=seed, shared=shared, partitions=digests),
         opened[0][1],
-        question=_question,
         arguments=lambda: {
             "joint": links,
             "parts": [
@@ -96,12 +95,6 @@ def _part(release: Release, tables: Folder) -> Any:
 
 def _selected(release: Release, tables: Folder) -> tuple[Table, ...]:
     return select(release, None, read_coverage(tables, release)).tables
-
-
-def _question() -> type[Any]:
-    with undisturbed():
-        from recon_cli.capabilities.joint.question import JointQuestion
-    return JointQuestion
 
 
 def _partners(works: Sequence[Path], releases: Sequence[Release]) -> list[Any]:

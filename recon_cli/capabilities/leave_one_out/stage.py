@@ -66,7 +66,6 @@ def open_stage(run: Run) -> QuestionStage:
         run,
         _with_records(made.recipe(run, LEAVE_ONE_OUT, settings, seed), slices),
         made.geounits,
-        question=_question,
         arguments=lambda: {
             "release": run.release,
             "tables": made.used,
@@ -119,9 +118,3 @@ def _with_records(recipe: Recipe, slices: Mapping[str, Slice]) -> Recipe:
     """Add the records to the recipe: all of them, because of the most frequent value."""
     digests = {name: each.digest for name, each in slices.items()}
     return replace(recipe, shared={**recipe.shared, "records": key_of(digests)})
-
-
-def _question() -> type[Any]:
-    with undisturbed():
-        from recon_cli.capabilities.leave_one_out.question import LeaveOneOutQuestion
-    return LeaveOneOutQuestion

@@ -10,12 +10,12 @@ import polars as pl
 
 from recon_cli.capabilities.protect.accuracy import accuracy_table, count_copies
 from recon_cli.capabilities.protect.counts import count_records
-from recon_cli.capabilities.reconstruct.stage import input_digests
 from recon_cli.capabilities.tabulate.stage import record_columns, typed_records
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, SourceError, VerificationError
 from recon_cli.frames import COUNTS
 from recon_cli.markdown import markdown_table
+from recon_cli.pipeline.published_input import input_digests
 from recon_cli.pipeline.run import pieces_of
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table

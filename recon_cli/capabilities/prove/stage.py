@@ -12,13 +12,12 @@ from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.prove import PROVE
 from recon_cli.capabilities.prove.options import Prove
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
-from recon_cli.capabilities.reconstruct.stage import input_digests
 from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.pipeline.opened_stage import QuestionStage
+from recon_cli.pipeline.published_input import input_digests
 from recon_cli.pipeline.run import Run
 from recon_cli.stage import undisturbed
 from recon_cli.store import Folder, Staging
-from recon_cli.store.published import has_statements
 
 #: People that are worth a process: each takes about a millisecond.
 _GRAIN = 2_000
@@ -41,12 +40,9 @@ def open_stage(run: Run) -> QuestionStage:
         run,
         replace(recipe, partitions=digests),
         made.geounits,
-        question=_question,
         arguments=lambda: {
-            "release": made.release,
-            "tables": made.used,
-            "coverage": made.coverage,
-            "is_exact": not has_statements(made.tables),
+            **made.tables_in_use,
+            "is_exact": made.is_exact,
             "read_found": FoundFolders(folders),
             "options": {"what": config.what, "seconds": config.seconds, "seed": seed},
         },
@@ -92,12 +88,6 @@ class FoundFolders:
         frames = {name: each.read(partition) for name, each in self.folders.items()}
         is_relaxed = solvar is not None and solvar.manifest.notes["mode"] == "relaxed"
         return found(**frames, is_relaxed=is_relaxed)
-
-
-def _question() -> type[Any]:
-    with undisturbed():
-        from recon_cli.capabilities.prove.question import ProofQuestion
-    return ProofQuestion
 
 
 def _write_texts(staging: Staging, partitions: Sequence[str]) -> Mapping[str, Any]:

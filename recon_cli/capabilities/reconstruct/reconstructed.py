@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
-from recon_cli.capabilities.reconstruct.stage import input_digests, shared_digests
-from recon_cli.coverage import Coverage, select
 from recon_cli.errors import SourceError, StageError
+from recon_cli.pipeline.published_input import PublishedInput
 from recon_cli.pipeline.run import Run
-from recon_cli.schema import Release, Table
+from recon_cli.schema import Release
 from recon_cli.stage import undisturbed
-from recon_cli.store import Folder, Manifest, Recipe, Stage, open_folder
-from recon_cli.store.published import has_statements, open_published, read_coverage
+from recon_cli.store import Folder, Manifest, open_folder
 
 
-@dataclass(frozen=True)
-class Reconstructed:
+@dataclass(frozen=True, kw_only=True)
+class Reconstructed(PublishedInput):
     """A reconstruction in the work folder, with its inputs.
 
-    Attributes:
-        release: The schema, with the structural zeros that the reconstruction is under.
-        tables: The folder ``tables/``; likewise the next three.
-        geounits: ``geounits/``.
-        microdata: ``microdata/``.
-        blocks: ``blocks/``.
-        used: The tables that the records were reconstructed from.
+    Its release has the structural zeros that the reconstruction is under, and the tables in use are
+    those that it was made from.
     """
 
-    release: Release
-    tables: Folder
-    geounits: Folder
     microdata: Folder
     blocks: Folder
-    coverage: Coverage
-    used: tuple[Table, ...]
 
     @property
-    def table_names(self) -> list[str]:
-        """Return the names of `used`."""
-        return [table.name for table in self.used]
+    def folders(self) -> tuple[Folder, ...]:
+        """Return the folders with partitions."""
+        return self.tables, self.geounits, self.microdata, self.blocks
 
     def records(self) -> Any:
         """Return the reader of the records of a piece."""
@@ -60,7 +47,7 @@ class Reconstructed:
         Raises:
             SourceError: Some counts are published under a law.
         """
-        if has_statements(self.tables):
+        if not self.is_exact:
             raise SourceError(
                 f"{command} needs exact counts; some of these are suppressed, rounded, perturbed "
                 f"or noisy; {instead}"
@@ -79,16 +66,6 @@ class Reconstructed:
                 "what they let somebody believe)"
             )
 
-    def recipe(self, run: Run, stage: Stage, settings: Mapping[str, Any], seed: int) -> Recipe:
-        """Make the recipe of a stage that reads all of this."""
-        return run.recipe(
-            stage,
-            {**settings, "tables": self.table_names},
-            seed=seed,
-            shared=shared_digests(self.tables),
-            partitions=input_digests(self.tables, self.geounits, self.microdata, self.blocks),
-        )
-
 
 def release_of_records(release: Release, microdata: Manifest) -> Release:
     """Return the schema with the structural zeros that reconstructed records used.
@@ -106,14 +83,19 @@ def open_reconstructed(run: Run) -> Reconstructed:
     Raises:
         StageError: A folder is missing, damaged, or of another release.
     """
-    tables, geounits = open_published(run.work, run.release)
+    given = PublishedInput.of(run)
     microdata, blocks = (open_folder(run.work, RECONSTRUCT, name) for name in RECONSTRUCT.folders)
-    if microdata.partitions != tables.partitions:
+    if microdata.partitions != given.tables.partitions:
         raise StageError(
             f"microdata/ and tables/ in {run.work} have different partitions; "
             f"run `{RECONSTRUCT.command}` again"
         )
-    coverage = read_coverage(tables, run.release)
-    used = select(run.release, tuple(microdata.manifest.notes["tables"]), coverage).tables
-    release = release_of_records(run.release, microdata.manifest)
-    return Reconstructed(release, tables, geounits, microdata, blocks, coverage, used)
+    return Reconstructed(
+        release=release_of_records(run.release, microdata.manifest),
+        tables=given.tables,
+        geounits=given.geounits,
+        coverage=given.coverage,
+        used=given.using(tuple(microdata.manifest.notes["tables"])).used,
+        microdata=microdata,
+        blocks=blocks,
+    )

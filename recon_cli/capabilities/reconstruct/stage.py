@@ -7,14 +7,13 @@ from typing import Any
 
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.reconstruct.options import Reconstruct
-from recon_cli.coverage import Coverage, select
+from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import MadeStage, QuestionStage
+from recon_cli.pipeline.published_input import PublishedInput
 from recon_cli.pipeline.run import Run, pieces_of
 from recon_cli.schema import Table
 from recon_cli.stage import undisturbed
-from recon_cli.store import Folder
-from recon_cli.store.published import has_statements, open_published, read_coverage
 
 
 def open_stage(run: Run) -> MadeStage:
@@ -25,62 +24,49 @@ def open_stage(run: Run) -> MadeStage:
             are not exact.
     """
     config = run.section(Reconstruct)
-    seed = config.fixed_seed
-    tables, geounits = open_published(run.work, run.release)
-    coverage = read_coverage(tables, run.release)
-    selection = select(run.release, config.tables, coverage)
-    if config.engine != "auto" and has_statements(tables):
+    given = PublishedInput.of(run, config.tables)
+    if config.engine != "auto" and not given.is_exact:
         raise ConfigError(
             f"reconstruct.engine: {config.engine} solves exact counts; some of these are "
             "suppressed, rounded, perturbed or noisy: leave out `reconstruct.engine`"
         )
-    if selection.unpublished:
-        run.reporter.note(f"reconstruct: not published: {', '.join(selection.unpublished)}")
-    settings = {
-        "tables": [table.name for table in selection.tables],
+    if given.unpublished:
+        run.reporter.note(f"reconstruct: not published: {', '.join(given.unpublished)}")
+    settings: dict[str, Any] = {
         "assumptions": config.assumptions,
         "verify": config.verify,
         "engine": config.engine,
         "within": config.within,
     }
-    if has_statements(tables):
+    if not given.is_exact:
         settings["objective"] = config.objective
-    recipe = run.recipe(
-        RECONSTRUCT,
-        settings,
-        seed=seed,
-        shared=shared_digests(tables),
-        partitions=input_digests(tables, geounits),
-    )
+    recipe = given.recipe(run, RECONSTRUCT, settings, config.fixed_seed)
     notes = {
-        "tables": [table.name for table in selection.tables],
-        "unpublished_tables": list(selection.unpublished),
+        "tables": given.table_names,
+        "unpublished_tables": list(given.unpublished),
         "assumptions": config.assumptions,
         "engine": config.engine,
-        "columns": _columns(run, selection.tables, coverage),
+        "columns": _columns(run, given.used, given.coverage),
     }
 
     def question() -> QuestionStage:
-        if _is_noise(run, tables, selection.tables):
+        if _is_noise(given):
             return QuestionStage(
                 run,
                 recipe,
-                geounits,
+                given.geounits,
                 question=_likely_records_question,
-                arguments=lambda: {"release": run.release, "tables": selection.tables},
-                pieces=lambda: pieces_of(geounits.manifest),
+                arguments=lambda: {"release": run.release, "tables": given.used},
+                pieces=lambda: pieces_of(given.geounits.manifest),
                 notes={**notes, "verified": False, "is_fitted": True},
             )
         return QuestionStage(
             run,
             recipe,
-            geounits,
-            question=_reconstruction_question,
+            given.geounits,
             arguments=lambda: {
-                "release": run.release,
-                "tables": selection.tables,
-                "coverage": coverage,
-                "is_exact": not has_statements(tables),
+                **given.tables_in_use,
+                "is_exact": given.is_exact,
                 "options": config,
             },
             notes={**notes, "verified": config.verify, "is_fitted": False},
@@ -98,40 +84,18 @@ def _columns(run: Run, chosen: Sequence[Table], coverage: Coverage) -> list[str]
     return [name for name in run.release.histogram if index[groups(name).feature] in seen]
 
 
-def _is_noise(run: Run, tables: Folder, chosen: Sequence[Table]) -> bool:
+def _is_noise(given: PublishedInput) -> bool:
     """Test whether all counts in use have noise, which bounds nothing."""
-    if not has_statements(tables):
+    if given.is_exact:
         return False
     with undisturbed():
+        from recon_cli.statement.protection import is_noise
         from recon_cli.store.protection import read_protection
 
-    protection = read_protection(tables, run.release)
-    with undisturbed():
-        from recon_cli.statement.protection import is_noise
-
-    return bool(is_noise(protection, read_coverage(tables, run.release), chosen))
-
-
-def shared_digests(tables: Folder) -> dict[str, str]:
-    """Return digests of the shared files of ``tables``, coverage and laws; for a recipe."""
-    return {f"tables/{name}": file.sha256 for name, file in tables.manifest.extras.items()}
-
-
-def input_digests(*folders: Folder) -> dict[str, dict[str, str]]:
-    """Map partitions to digests of their data in each of ``folders``; for a recipe."""
-    return {
-        name: {folder.path.name: folder.digest(name) for folder in folders}
-        for name in folders[0].partitions
-    }
+    return bool(is_noise(read_protection(given.tables, given.release), given.coverage, given.used))
 
 
 def _likely_records_question() -> type[Any]:
     with undisturbed():
         from recon_cli.capabilities.measurements.joint_fit import LikelyRecordsQuestion
     return LikelyRecordsQuestion
-
-
-def _reconstruction_question() -> type[Any]:
-    with undisturbed():
-        from recon_cli.capabilities.reconstruct.question import ReconstructionQuestion
-    return ReconstructionQuestion

@@ -7,7 +7,7 @@ import polars as pl
 from recon_cli.capabilities.findings.findings import Findings
 from recon_cli.capabilities.findings.section import Section, folder_of
 from recon_cli.capabilities.slivers import SLIVERS
-from recon_cli.capabilities.slivers.slivers import SLIVERS as COLUMNS
+from recon_cli.capabilities.slivers.question import SLIVERS as COLUMNS
 from recon_cli.page.document import ReportSection, result_table
 from recon_cli.page.words import Words
 from recon_cli.store import Folder

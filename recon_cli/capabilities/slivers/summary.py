@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from recon_cli.capabilities.slivers import SLIVERS
-from recon_cli.capabilities.slivers.slivers import SLIVERS as COLUMNS
+from recon_cli.capabilities.slivers.question import SLIVERS as COLUMNS
 from recon_cli.console.output import Fact, seconds, show, show_table, title_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
 from recon_cli.capabilities.solvar import SOLVAR
 from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
-from recon_cli.stage import undisturbed
 from recon_cli.store.pieces import read_pieces
-from recon_cli.store.published import has_statements
 
 #: People that are worth a process, by mode: each takes 0.1 ms, or 2 ms.
 _GRAINS = {"relaxed": 20_000, "exact": 2_000}
@@ -35,12 +31,9 @@ def open_stage(run: Run) -> QuestionStage:
         run,
         made.recipe(run, SOLVAR, settings, seed),
         made.geounits,
-        question=_question,
         arguments=lambda: {
-            "release": made.release,
-            "tables": made.used,
-            "coverage": made.coverage,
-            "is_exact": not has_statements(made.tables),
+            **made.tables_in_use,
+            "is_exact": made.is_exact,
             "options": config,
             "people": people,
         },
@@ -48,9 +41,3 @@ def open_stage(run: Run) -> QuestionStage:
         notes={"tables": made.table_names, "mode": config.mode},
         grain=_GRAINS[config.mode],
     )
-
-
-def _question() -> type[Any]:
-    with undisturbed():
-        from recon_cli.capabilities.solvar.question import VariabilityQuestion
-    return VariabilityQuestion

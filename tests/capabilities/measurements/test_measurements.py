@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recon_cli.capabilities.estimate.tree_estimates import estimate_counts
+from recon_cli.capabilities.estimate.question import estimate_counts
 from recon_cli.capabilities.measurements.draws import cells_of, measurement_noise
 from recon_cli.capabilities.measurements.joint_fit import fit_people, likely_records
 from recon_cli.capabilities.measurements.least_squares import StoppingRule

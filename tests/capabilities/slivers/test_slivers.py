@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import recon_cli as recon
-from recon_cli.capabilities.slivers.slivers import (
+from recon_cli.capabilities.slivers.question import (
     Sliver,
     areas_in_words,
     find_slivers,
