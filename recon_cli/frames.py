@@ -23,6 +23,15 @@ COUNTS = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "c
 #: where the source gave the interval.
 STATEMENTS = pl.Schema([*COUNTS.items(), ("low", pl.Int32), ("high", pl.Int32), ("law", pl.Int8)])
 
+#: ``tables/`` of a release with statistics: columns of `STATEMENTS`, and ``text``, the printed text
+#: of a statistic, which is null where the row is a count.
+PRINTED: Final = pl.Schema([*STATEMENTS.items(), ("text", pl.String)])
+
+#: A row a printed statistic.
+STATISTICS: Final = pl.Schema(
+    {"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "text": pl.String}
+)
+
 #: Of rows of `STATEMENTS`: the count is published as it is. Where a law leaves one count alone, a
 #: flag or another number may still stand for it.
 IS_AS_PUBLISHED: Final = (

@@ -6,14 +6,14 @@ The columns named in capitals (`COUNTS`, …) are in `recon_cli.frames`.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import polars as pl
 
 from recon_cli.coverage import Coverage
 from recon_cli.errors import SourceError
-from recon_cli.frames import ShownBySize, look_up
+from recon_cli.frames import STATISTICS, ShownBySize, look_up
 from recon_cli.schema import Level, Release
 from recon_cli.statement import EXACT, Protection
 
@@ -28,10 +28,12 @@ class GeounitBatch:
     Attributes:
         geounits: Columns of `GEOUNITS`, each geounit once over all batches, zero-count ones too.
         counts: Columns of `COUNTS`, non-zero counts of those geounits; or of `STATEMENTS`.
+        statistics: Columns of `STATISTICS`.
     """
 
     geounits: pl.DataFrame
     counts: pl.DataFrame
+    statistics: pl.DataFrame = field(default_factory=STATISTICS.to_frame)
 
 
 def with_population(
@@ -94,12 +96,14 @@ class Publication(ShownBySize):
         counts: Columns of `COUNTS`, or of `STATEMENTS` if the release is not exact.
         coverage: Patterns of the geounits.
         protection: Law of each count.
+        statistics: Columns of `STATISTICS`: what is printed beside the counts.
     """
 
     geounits: pl.DataFrame
     counts: pl.DataFrame
     coverage: Coverage
     protection: Protection = EXACT
+    statistics: pl.DataFrame = field(default_factory=STATISTICS.to_frame)
 
     @property
     def is_exact(self) -> bool:
@@ -150,6 +154,7 @@ def describe_geounits(
             geounit.
     """
     _check_geounits(release, coverage, batch)
+    _check_places(batch.statistics, batch.geounits)
     region = release.region
     inside = [level.name for level in release.geography.levels if region.encloses(level)]
     of_region = pl.when(pl.col("level").is_in(inside)).then(region.enclosing(pl.col("geoid")))
@@ -190,6 +195,17 @@ def _check_geounits(release: Release, coverage: Coverage, batch: GeounitBatch) -
     if not lost.is_empty():
         geoid, table, cell = batch.counts.filter(counted.eq_missing(lost["geoid"][0])).row(0)[:3]
         raise SourceError(f"geoid {geoid!r}, table {table}, cell {cell}: a count without geounit")
+
+
+def _check_places(statistics: pl.DataFrame, geounits: pl.DataFrame) -> None:
+    """Refuse statistics of places without any count."""
+    lost = statistics.join(geounits, on="geoid", how="anti")
+    if not lost.is_empty():
+        geoid, table, cell = lost.row(0)[:3]
+        raise SourceError(
+            f"geoid {geoid!r}, table {table}, cell {cell}: a statistic of a place without counts; "
+            "publish at least how many people are there, or leave it out"
+        )
 
 
 def duplicates(geounits: pl.DataFrame) -> pl.DataFrame:

@@ -31,6 +31,7 @@ from recon_cli.schema.spec import (
     TallySpec,
     WhereSpec,
 )
+from recon_cli.schema.statistics import build_statistic
 from recon_cli.schema.tables import Cell, StructuralZero, Table
 from recon_cli.schema.validation import describe
 from recon_cli.strict_yaml import parse_yaml
@@ -84,7 +85,8 @@ def _build(spec: ReleaseSpec, digest: str) -> Release:
     features = {name: build_feature(name, form) for name, form in spec.features.items()}
     recodes = {name: build_recode(name, form, features) for name, form in spec.recodes.items()}
     terms = Terms(features, recodes)
-    tables = [table for family in spec.families for table in _tables(family, terms)]
+    written = [table for family in spec.families for table in _tables(family, terms)]
+    tables = [table for table in written if table.statistic is None]
     return Release(
         name=spec.release,
         title=spec.title,
@@ -92,6 +94,7 @@ def _build(spec: ReleaseSpec, digest: str) -> Release:
         recodes=tuple(recodes.values()),
         geography=_geography(spec.geography),
         tables=tuple(tables),
+        statistics=tuple(table for table in written if table.statistic is not None),
         microdata=tuple(spec.microdata),
         histogram=tuple(spec.histogram),
         layouts=spec.layouts,
@@ -141,13 +144,8 @@ def extend_release(
         release,
         features=(*release.features, *added),
         microdata=(*release.microdata, *features),
-        tables=tuple(
-            replace(
-                table,
-                cells=tuple(cell._replace(masks=(*cell.masks, *full)) for cell in table.cells),
-            )
-            for table in release.tables
-        ),
+        tables=tuple(_widened(table, full) for table in release.tables),
+        statistics=tuple(_widened(table, full) for table in release.statistics),
         structural_zeros=tuple(
             replace(zero, when=(*zero.when, *full), only=(*zero.only, *full))
             for zero in release.structural_zeros
@@ -159,6 +157,16 @@ def extend_release(
         for at, form in enumerate(structural_zeros)
     )
     return replace(extended, structural_zeros=(*extended.structural_zeros, *rules))
+
+
+def _widened(table: Table, full: tuple[int, ...]) -> Table:
+    """Add features to a table that it does not tell apart."""
+    cells = tuple(cell._replace(masks=(*cell.masks, *full)) for cell in table.cells)
+    of = table.statistic
+    if of is not None:
+        part, base = ((*masks, *full) if masks else () for masks in (of.part, of.base))
+        of = replace(of, part=part, base=base)
+    return replace(table, cells=cells, statistic=of)
 
 
 def _attack(form: AttackSpec | None) -> AttackKeys | None:
@@ -347,7 +355,11 @@ def _tables(family: FamilySpec, terms: Terms) -> Iterator[Table]:
             )
         )
         code = form.code or f"{name}_#"
-        yield Table(name, code, tuple(family.levels), cells, form.title)
+        statistic = None
+        if form.statistic is not None:
+            at = f"{where}.statistic"
+            statistic = build_statistic(form.statistic, cells, terms.features, terms.narrow, at)
+        yield Table(name, code, tuple(family.levels), cells, form.title, statistic)
 
 
 def _cells(

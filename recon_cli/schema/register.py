@@ -169,6 +169,11 @@ def compose(register: Register) -> Release:
         for at, form in enumerate(spec.structural_zeros)
     ]
     for about, release in pairs:
+        if release.statistics:
+            raise SchemaError(
+                f"publication {about.name}: {release.statistics[0].name}: a register has no "
+                "statistics yet; audit this publication by itself, or take the table out"
+            )
         reading = _Reading.of(about, release, terms)
         tables += map(reading.table, release.tables)
         rules = map(reading.structural_zero, release.structural_zeros)

@@ -35,6 +35,7 @@ class Release:
         structural_zeros: Combinations of values that no record has.
         record: Subject of one record, for texts.
         publications: Publications that a register is composed of, in order; empty for a single one.
+        statistics: Tables of printed statistics, which are not among `tables`.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Release:
     structural_zeros: tuple[StructuralZero, ...] = ()
     record: str = "person"
     publications: tuple[str, ...] = ()
+    statistics: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
         for what in ("features", "tables", "microdata", "histogram"):
@@ -78,15 +80,16 @@ class Release:
         taken = sorted({self.geoid_column, *RESERVED_COLUMNS} & set(names))
         if taken:
             raise SchemaError(f"release {self.name!r}: {taken[0]!r} is a reserved name")
-        if len({table.name for table in self.tables}) != len(self.tables):
+        tables = (*self.tables, *self.statistics)
+        if len({table.name for table in tables}) != len(tables):
             raise SchemaError(f"release {self.name!r}: two tables share a name")
-        codes = [code for table in self.tables for code in table.codes]
+        codes = [code for table in tables for code in table.codes]
         if len(set(codes)) != len(codes):
             twice = next(code for code in codes if codes.count(code) > 1)
             raise SchemaError(f"release {self.name!r}: cell code {twice!r} is used twice")
 
     def _check_levels(self) -> None:
-        for table in self.tables:
+        for table in (*self.tables, *self.statistics):
             for level in table.levels:
                 if level not in self.geography.by_name:
                     raise SchemaError(f"table {table.name!r}: unknown level {level!r}")
@@ -131,6 +134,10 @@ class Release:
     @cached_property
     def table_by_name(self) -> dict[str, Table]:
         return {table.name: table for table in self.tables}
+
+    @cached_property
+    def statistic_by_name(self) -> dict[str, Table]:
+        return {table.name: table for table in self.statistics}
 
     @cached_property
     def full(self) -> tuple[int, ...]:
@@ -210,7 +217,8 @@ class Release:
     @property
     def published_levels(self) -> frozenset[str]:
         """Return the names of the levels with tables."""
-        return frozenset(name for table in self.tables for name in table.levels)
+        tables = (*self.tables, *self.statistics)
+        return frozenset(name for table in tables for name in table.levels)
 
     def with_membership(self, membership: Membership) -> Release:
         """Bind the release to the geounits of a membership file, which becomes part of its digest.

@@ -192,6 +192,42 @@ CellSpec = Annotated[
 ]
 
 
+class StatisticSpec(Spec):
+    """What a table prints of each of its cells instead of the number of people: one of these keys.
+
+    Attributes:
+        share: Feature → the values that the numerator counts; of the cell's people.
+        ratio: Feature → the values that the numerator counts, with ``to``.
+        to: Feature → the values that the denominator of ``ratio`` counts.
+        mean: The feature whose values are averaged.
+        minimum: The feature whose least value is printed.
+        maximum: The feature whose greatest value is printed.
+        mode: The feature whose most frequent value is printed.
+        median: The feature whose median is printed.
+        quantile: The feature of which a quantile is printed, with ``order``.
+        times: What a share or a ratio is multiplied by: 100 for a percentage, which is the default
+            of ``share``, 1000 for a rate.
+        values: Value of the feature → its number, where the feature is no range.
+        definition: Of ``median``, for an even number of people: ``middle`` of the two, the ``low``
+            or the ``high`` one, or ``any`` value between them, the default.
+        order: Of ``quantile``: the share of people below it, such as ``1/4``.
+    """
+
+    share: Condition | None = None
+    ratio: Condition | None = None
+    to: Condition | None = None
+    mean: Name | None = None
+    minimum: Name | None = None
+    maximum: Name | None = None
+    mode: Name | None = None
+    median: Name | None = None
+    quantile: Name | None = None
+    times: int | str | None = None
+    values: dict[Scalar, int | float | str] | None = None
+    definition: Literal["any", "middle", "low", "high"] = "any"
+    order: str | float | None = None
+
+
 class TableSpec(Spec):
     """One table of a family.
 
@@ -200,11 +236,13 @@ class TableSpec(Spec):
             Default the table's name and ``_#``.
         universe: Who is counted: feature → the values that count; default everybody.
         title: Title for readers: the sheet's name, the heading over it.
+        statistic: What it prints of each cell; default the number of people.
     """
 
     code: str | None = None
     title: str = ""
     universe: Condition = Field(default_factory=dict)
+    statistic: StatisticSpec | None = None
 
 
 class FamilySpec(Spec):

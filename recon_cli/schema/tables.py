@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from recon_cli.errors import SchemaError
 from recon_cli.schema.features import count_combinations
+from recon_cli.schema.statistics import Statistic
 
 
 class Cell(NamedTuple):
@@ -43,6 +44,7 @@ class Table:
         levels: Geographic levels that it is published for.
         cells: In published order.
         title: Title for readers; may be empty.
+        statistic: What it prints of each cell; None for the number of people.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Table:
     levels: tuple[str, ...]
     cells: tuple[Cell, ...]
     title: str = ""
+    statistic: Statistic | None = None
 
     @property
     def called(self) -> str:

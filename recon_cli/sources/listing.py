@@ -12,6 +12,7 @@ counts of coarser geounits.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -99,7 +100,7 @@ class CompletedSource:
             seen.update(
                 name for name, _ in partition_runs(batch.geounits["geoid"], self._partition)
             )
-            yield GeounitBatch(self._complete(batch), batch.counts)
+            yield replace(batch, geounits=self._complete(batch))
         if self._listed is not None:
             of_list = self._partitions(self._listed)
             rest = of_list.filter(~pl.col("partition").is_in(list(seen))).drop("partition")

@@ -8,6 +8,7 @@ Memory depends on the group, not on the files.
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -23,6 +24,7 @@ from recon_cli.schema.tables import is_sum
 from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
 from recon_cli.sources.tidy_statements import StatementReader
+from recon_cli.sources.tidy_statistics import StatisticReader
 from recon_cli.spreadsheet import harmless
 from recon_cli.statement import EXACT, Protection
 
@@ -56,7 +58,12 @@ class TidySource:
         self._release = release
         self.left_out = left_out
         self.protection = protection
-        self._files = files = tuple(file.placed(release) for file in files)
+        files = tuple(file.placed(release) for file in files)
+        self._printed: StatisticReader | None = None
+        if release.statistics:
+            self._printed = StatisticReader(release, protection, files)
+            files = self._printed.counts
+        self._files = files
         self._unpublished = unpublished
         self._cells = CellIndex.of(release)
         self._published = published_cells(release)
@@ -98,7 +105,10 @@ class TidySource:
         """
         for group in self._groups:
             rows = self._group(group)
-            yield GeounitBatch(self._geounits(self._units(rows)), self._counts(rows))
+            batch = GeounitBatch(self._geounits(self._units(rows)), self._counts(rows))
+            if self._printed is not None:
+                batch = replace(batch, statistics=self._printed.read(*group))
+            yield batch
 
     def _geounits(self, units: pl.DataFrame) -> pl.DataFrame:
         by_rank = self._release.geography.by_rank
@@ -269,7 +279,8 @@ def open_tidy(
         raise ConfigError("tidy: expected the path of at least one .csv or .parquet file")
     unpublished = tables_without_zeros(release, absent)
     names = [file for path in paths for file in tidy_files(Path(path))]
-    files = tuple(open_file(name, has_statements=protection is not None) for name in names)
+    is_stated = protection is not None or bool(release.statistics)
+    files = tuple(open_file(name, has_statements=is_stated) for name in names)
     if any(file.has_statements for file in files):
         files = tuple(open_file(name, has_statements=True) for name in names)
     return TidySource(release, files, unpublished, protection or EXACT, group_rows)
@@ -303,7 +314,8 @@ def tidy_frame(
         SourceError: The frame is malformed; names the row and what was expected.
     """
     unpublished = tables_without_zeros(release, absent)
-    file = open_frame(counts, "counts", has_statements=protection is not None)
+    is_stated = protection is not None or bool(release.statistics)
+    file = open_frame(counts, "counts", has_statements=is_stated)
     return TidySource(release, (file,), unpublished, protection or EXACT)
 
 

@@ -209,6 +209,8 @@ def _open_csv(path: Path, has_statements: bool) -> TidyFile:
     if twice := [name for name, low in names.items() if list(names.values()).count(low) > 1]:
         raise SourceError(f"{path}: columns {' and '.join(map(repr, twice))} are one; leave one")
     rows = rows.rename(names)
+    if "count" not in names.values():
+        rows = _with_count(rows)
     schema = _schema(path, rows)
     by_table = _has_table(path, schema)
     has_statements |= not schema.keys().isdisjoint(_ENDS)
@@ -270,6 +272,7 @@ def open_frame(counts: pl.DataFrame, name: str, *, has_statements: bool = False)
 
 def _typed(path: Path, rows: pl.LazyFrame, has_statements: bool) -> TidyFile:
     """Open rows whose columns are typed."""
+    rows = _with_count(rows)
     schema = _schema(path, rows)
     by_table = _has_table(path, schema)
     has_statements |= not schema.keys().isdisjoint(_ENDS)
@@ -299,6 +302,12 @@ def _typed(path: Path, rows: pl.LazyFrame, has_statements: bool) -> TidyFile:
         whole = pl.when(count == count.floor()).then(count.cast(pl.Int64, strict=False))
         rows = rows.with_columns(whole.alias("value"))
     return TidyFile(path, "row", rows, by_table, has_statements)
+
+
+def _with_count(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Rename a column ``value``, if there is no ``count``."""
+    names = rows.collect_schema().names()
+    return rows if "count" in names or "value" not in names else rows.rename({"value": "count"})
 
 
 def _schema(path: Path, rows: pl.LazyFrame) -> dict[str, pl.DataType]:

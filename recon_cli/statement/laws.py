@@ -15,6 +15,7 @@ from recon_cli.statement.law import Exact, Law
 from recon_cli.statement.noise import Gaussian, Geometric, TruncatedGeometric
 from recon_cli.statement.randomized import Randomized
 from recon_cli.statement.rounding import Rounded
+from recon_cli.statement.statistics import Printed, Withheld
 from recon_cli.statement.suppression import Suppressed, Zeroed
 
 LAWS: Final[Mapping[str, type[Law]]] = {
@@ -22,6 +23,7 @@ LAWS: Final[Mapping[str, type[Law]]] = {
     for law in (
         *(Exact, Suppressed, Zeroed, Rounded, CellKey),
         *(Gaussian, Geometric, TruncatedGeometric, Randomized),
+        *(Printed, Withheld),
     )
 }
 

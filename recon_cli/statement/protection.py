@@ -18,6 +18,7 @@ from recon_cli.schema import Release, Table
 from recon_cli.statement.law import Exact, Law
 from recon_cli.statement.laws import law_document, parse_law
 from recon_cli.statement.noise import Gaussian, Geometric
+from recon_cli.statement.statistics import Printed, StatisticLaw, Withheld
 from recon_cli.strict_yaml import YamlDocument, parse_yaml
 
 _KEYS: Final = ("tables", "levels", "markers", "law")
@@ -97,6 +98,16 @@ class Protection:
         zero = np.array(0)
         ends = (law.intervals(zero) if law.fits(zero) else (0, OPEN) for law in self.laws)
         return tuple((int(low), int(high)) for low, high in ends)
+
+    def printing(self, table: str, level: str, text: str) -> Printed | Withheld:
+        """Return the law of a printed statistic: the first statement that applies."""
+        for statement in self.statements:
+            law = statement.law
+            is_named = statement.tables is not None and statement.holds_for(table, level)
+            of_text = statement.markers is None or text in statement.markers
+            if isinstance(law, Printed | Withheld) and is_named and of_text:
+                return law
+        return Printed()
 
     def is_exact(self, table: str, level: str) -> bool:
         """Test whether every count of a table at a level is exact."""
@@ -190,7 +201,7 @@ def _statement(
             known = ", ".join(_KEYS)
             raise _error(document, path, (*here, key), f"unknown key {key!r} (keys: {known})")
     known_names = {
-        "tables": set(release.table_by_name),
+        "tables": {*release.table_by_name, *release.statistic_by_name},
         "levels": set(release.geography.by_name),
         "markers": None,
     }
@@ -208,9 +219,29 @@ def _statement(
         law = parse_law(entry["law"], path.parent)
         for marker in selection.get("markers", ()):
             law.reading(marker)
+        _require_place(law, selection, release)
     except (ConfigError, ValueError) as error:
         raise _error(document, path, (*here, "law"), str(error)) from error
     return Statement(law, **selection)
+
+
+def _require_place(law: Law, selection: dict[str, tuple[str, ...]], release: Release) -> None:
+    """Refuse a law of counts for statistics, and the reverse.
+
+    Raises:
+        ConfigError: The tables are not those that such a law is of.
+    """
+    named = selection.get("tables", ())
+    if not isinstance(law, StatisticLaw):
+        if of := [name for name in named if name in release.statistic_by_name]:
+            raise ConfigError(f"{law.name} is a law of counts, {of[0]} has statistics")
+        return
+    if isinstance(law, Printed) and "markers" in selection:
+        raise ConfigError("markers are of withheld statistics; `no_base` is the text of nobody's")
+    counts = [name for name in named if name not in release.statistic_by_name]
+    if counts or not named:
+        what = f"{counts[0]} has counts" if counts else "name the tables"
+        raise ConfigError(f"{law.name} is a law of statistics; {what}")
 
 
 def _error(

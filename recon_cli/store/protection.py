@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
+
 from recon_cli.errors import ConfigError, StageError
+from recon_cli.frames import STATISTICS
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.stage import INGEST
@@ -76,4 +79,15 @@ def read_published(
     coverage = read_coverage(tables, release)
     found = geounits.read(partition, span)
     protection = read_protection(tables, release)
-    return Publication.of(release, found, tables.read(partition, span), coverage, protection)
+    counts, statistics = apart(tables.read(partition, span))
+    published = Publication.of(release, found, counts, coverage, protection)
+    return replace(published, statistics=statistics)
+
+
+def apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Separate the rows of ``tables/`` into counts and printed statistics."""
+    if "text" not in rows.columns:
+        return rows, STATISTICS.to_frame()
+    is_count = pl.col("text").is_null()
+    counts = rows.filter(is_count).drop("text")
+    return counts, rows.filter(~is_count).select(STATISTICS.names())

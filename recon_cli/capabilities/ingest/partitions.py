@@ -15,7 +15,7 @@ from recon_cli import sources
 from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.coverage import UNLISTED
 from recon_cli.errors import SourceError
-from recon_cli.frames import partition_runs
+from recon_cli.frames import PRINTED, partition_runs
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Bar, Task
 from recon_cli.publication import Source, describe_geounits, duplicates
@@ -176,7 +176,10 @@ def _described(
     """Checked geounits with their population, and their counts."""
     with closing(read_ahead(source.batches())) as batches:
         for batch in batches:  # a source may know more patterns after each
-            yield describe_geounits(release, source.coverage, batch, protection), batch.counts
+            rows = batch.counts
+            if release.statistics:
+                rows = pl.concat([rows, batch.statistics], how="diagonal").select(PRINTED.names())
+            yield describe_geounits(release, source.coverage, batch, protection), rows
 
 
 class PartitionBuffer:

@@ -1,0 +1,223 @@
+"""Rows of printed statistics over the histogram cells of a place.
+
+Nearly all statistics have the form f · (a·x) / (b·x), with whole vectors a and b over the people x
+of histogram cells. What a text proves of them are then whole-numbered rows, in which the base b·x
+need not be known: Eq. (printed) of docs/statistics.md.
+
+See *printed statistic* in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.statement.printed import Ends
+
+#: Denominators of ends are kept below it, by widening: products of counts then fit into 64 bits.
+_FINEST: Final = 2 * 10**6
+
+
+@dataclass(frozen=True)
+class Row:
+    """``Σ (plain + by_value · value) · x >= least``, in whole numbers.
+
+    Attributes:
+        plain: For each histogram cell its coefficient.
+        by_value: What the cell's value is multiplied by.
+    """
+
+    plain: IntArray
+    by_value: IntArray
+    least: int
+
+    def coefficients(self, values: IntArray) -> IntArray:
+        """Return the whole coefficient of each histogram cell."""
+        return self.plain + self.by_value * values
+
+    @classmethod
+    def of(cls, plain: IntArray, least: int, by_value: IntArray | None = None) -> Row:
+        """Make a row, divided by its greatest common divisor, its side rounded inwards."""
+        weights = np.zeros_like(plain) if by_value is None else by_value
+        shared = max(int(np.gcd(np.gcd.reduce(plain), np.gcd.reduce(weights))), 1)
+        return cls(plain // shared, weights // shared, -(-least // shared))
+
+
+def share_rows(
+    counted: BoolArray, base: BoolArray, ends: Ends, times: Fraction = Fraction(1)
+) -> list[Row]:
+    """Return the rows of a percentage, rate or ratio: Eq. (printed).
+
+    Args:
+        counted: The histogram cells that the numerator counts.
+        base: Those that the denominator counts.
+        ends: What the text proves.
+        times: What the quotient was multiplied by.
+    """
+    above, below = counted.astype(np.int64), base.astype(np.int64)
+    return [
+        *(
+            Row.of(sign * (over * above - end * below), least)
+            for sign, over, end, least in _sides(ends, times)
+        ),
+        *somebody(base),
+    ]
+
+
+def mean_rows(base: BoolArray, ends: Ends, unit: int = 1) -> list[Row]:
+    """Return the rows of a mean: Eq. (printed).
+
+    Args:
+        base: The histogram cells whose values are averaged.
+        ends: What the text proves.
+        unit: Values are whole multiples of its inverse.
+    """
+    ones = base.astype(np.int64)
+    return [
+        *(
+            Row.of(-sign * end * ones, least, sign * over * ones)
+            for sign, over, end, least in _sides(ends, Fraction(1, unit))
+        ),
+        *somebody(base),
+    ]
+
+
+def _sides(ends: Ends, times: Fraction) -> list[tuple[int, int, int, int]]:
+    """Return sign, multiple of the numerator, multiple of the base and least, of both ends."""
+    ends = widened(ends)
+    over = ends.over * times.numerator
+    low, high = ends.least * times.denominator, ends.most * times.denominator
+    return [(1, over, low, int(ends.is_least_open)), (-1, over, high, int(ends.is_most_open))]
+
+
+def widened(ends: Ends) -> Ends:
+    """Return ends whose denominator is small enough, closed where that widens them.
+
+    >>> widened(Ends(1234567890, 1234567892, 2 * 10**9))
+    Ends(least=1234567, most=1234568, over=2000000, is_least_open=False, is_most_open=False)
+    """
+    if ends.over <= _FINEST:
+        return ends
+    low, high = (Fraction(end, ends.over) * _FINEST for end in (ends.least, ends.most))
+    return Ends(math.floor(low), math.ceil(high), _FINEST)
+
+
+def somebody(base: BoolArray) -> list[Row]:
+    """Return the row that says that somebody is counted: closed ends alone admit nobody."""
+    return [Row.of(base.astype(np.int64), 1)]
+
+
+def nobody(base: BoolArray) -> list[Row]:
+    """Return the row that says that nobody is counted."""
+    return [Row.of(-base.astype(np.int64), 0)]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers of histogram cells, such as ages.
+
+    Attributes:
+        values: For each histogram cell a whole number.
+        unit: How many of them make 1: values are printed in units of its inverse.
+    """
+
+    values: IntArray
+    unit: int = 1
+
+    def below(self, number: Fraction) -> BoolArray:
+        """Test which are less than a number."""
+        found: BoolArray = self.values < math.ceil(number * self.unit)
+        return found
+
+    def above(self, number: Fraction) -> BoolArray:
+        """Test which are greater than a number."""
+        found: BoolArray = self.values > math.floor(number * self.unit)
+        return found
+
+    def at(self, number: Fraction) -> BoolArray:
+        """Test which are a number."""
+        found: BoolArray = ~self.below(number) & ~self.above(number)
+        return found
+
+
+def minimum_rows(measured: Measured, base: BoolArray, printed: Fraction) -> list[Row]:
+    """Return the rows of a least value: nobody is below it, somebody has it.
+
+    Args:
+        measured: The value of each histogram cell.
+        base: The histogram cells of the statistic.
+        printed: Its value.
+    """
+    below, at = measured.below(printed), measured.at(printed)
+    return [*nobody(base & below), *somebody(base & at)]
+
+
+def maximum_rows(measured: Measured, base: BoolArray, printed: Fraction) -> list[Row]:
+    """Return the rows of a greatest value, as `minimum_rows`."""
+    above, at = measured.above(printed), measured.at(printed)
+    return [*nobody(base & above), *somebody(base & at)]
+
+
+def mode_rows(measured: Measured, base: BoolArray, printed: Fraction) -> list[Row]:
+    """Return the rows of a most frequent value, one of several: no other has more people."""
+    at = (base & measured.at(printed)).astype(np.int64)
+    others = np.unique(measured.values[base & ~measured.at(printed)])
+    return [
+        *(Row.of(at - (base & (measured.values == other)), 0) for other in others),
+        *somebody(at > 0),
+    ]
+
+
+def median_rows(measured: Measured, base: BoolArray, ends: Ends) -> list[Row]:
+    """Return two rows that hold for any median between the two middle values.
+
+    At most half of the people are below the interval, and at most half above.
+
+    Args:
+        measured: The value of each histogram cell.
+        base: The histogram cells of the statistic.
+        ends: What the text proves of the median.
+    """
+    return _order_rows(measured, base, ends, Fraction(1, 2), slack=0)
+
+
+def quantile_rows(measured: Measured, base: BoolArray, ends: Ends, order: Fraction) -> list[Row]:
+    """Return rows that hold for all nine usual definitions of a quantile.
+
+    They leave one person more below it, and above it, than `median_rows`.
+
+    Args:
+        order: The share of people below the quantile.
+    """
+    return _order_rows(
+        measured, base, replace(ends, is_least_open=False, is_most_open=False), order, slack=1
+    )
+
+
+def _order_rows(
+    measured: Measured, base: BoolArray, ends: Ends, order: Fraction, *, slack: int
+) -> list[Row]:
+    low, high = Fraction(ends.least, ends.over), Fraction(ends.most, ends.over)
+    below = measured.below(low) | (measured.at(low) & ends.is_least_open)
+    above = measured.above(high) | (measured.at(high) & ends.is_most_open)
+    part, whole = order.numerator, order.denominator
+    people = base.astype(np.int64)
+    return [
+        Row.of(part * people - whole * (base & below), -whole * slack),
+        Row.of((whole - part) * people - whole * (base & above), -whole * slack),
+        *somebody(base),
+    ]
+
+
+def outwards(ends: Ends) -> Ends:
+    """Return the whole numbers around an interval, which a median interpolated in years lies in.
+
+    >>> outwards(Ends(691, 693, 20))
+    Ends(least=34, most=35, over=1, is_least_open=False, is_most_open=False)
+    """
+    return Ends(ends.least // ends.over, -(-ends.most // ends.over), 1)
