@@ -65,10 +65,10 @@ def split_components(
     residue = sparse.csr_array(system.A[:, free])
     fixed = system.A @ np.where(bounds.free, 0, bounds.lower)
     least, most = system.least - fixed, system.most - fixed
-    # A row without upper end is no constraint there: it gets what the cells at most come to.
-    most = np.where(system.most >= OPEN, residue @ bounds.upper[free], most)
-    # A row that holds for all values within the bounds is no constraint.
     lowest, highest = activity_bounds(residue, bounds.lower[free], bounds.upper[free])
+    # A row without upper end is no constraint there: it gets what the cells at most come to.
+    most = np.where(system.most >= OPEN, highest, most)
+    # A row that holds for all values within the bounds is no constraint.
     slack = (highest <= most) & (lowest >= least)
     rows = np.flatnonzero((np.diff(residue.indptr) > 0) & ~slack)
     residue, least, most = sparse.csr_array(residue[rows]), least[rows], most[rows]

@@ -16,10 +16,29 @@ from recon_cli.model.plan import Plan
 from recon_cli.plurals import plural
 from recon_cli.publication import MOST_PEOPLE, Publication
 from recon_cli.schema import Level
+from recon_cli.statement import Protection
 from recon_cli.statement.costs import CountCosts, count_costs
 from recon_cli.statement.stored_counts import CountIntervals, StoredCounts, count_intervals
 
 Names = npt.NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class StatisticTexts:
+    """Printed statistics of the geounits of a partition.
+
+    Attributes:
+        frame: Columns ``geounit`` (row number), ``table``, ``cell``, ``text``.
+        protection: Has the law of each.
+    """
+
+    frame: pl.DataFrame
+    protection: Protection
+
+    def at(self, geounits: IntArray) -> pl.DataFrame:
+        """Return those of some geounits."""
+        here = pl.Series(np.unique(geounits), dtype=pl.Int64)
+        return self.frame.filter(pl.col("geounit").is_in(here.implode()))
 
 
 @dataclass(frozen=True)
@@ -38,6 +57,7 @@ class PartitionCounts:
             intervals, of their lower ends.
         intervals: The intervals of the counts by the plan's `columns`; None where all are exact.
         costs: The costs of the counts, by the same columns; None where no law has any.
+        statistics: What is printed beside the counts; None where nothing is.
     """
 
     geoids: pl.Series
@@ -51,6 +71,7 @@ class PartitionCounts:
     matrix: sparse.csr_array
     intervals: CountIntervals | None = None
     costs: CountCosts | None = None
+    statistics: StatisticTexts | None = None
 
     def lying_in(self, batch: slice | IntArray) -> tuple[IntArray, ...]:
         """Return for each level the row of the geounit that contains each unit, or −1."""
@@ -72,14 +93,23 @@ class PartitionCounts:
         return geounits, np.where((of_unit >= 0) & is_inside, place, -1)
 
 
-def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
+def arrange_counts(
+    plan: Plan, published: Publication, *, joins_statistics: bool = False
+) -> PartitionCounts:
     """Index a partition's counts.
+
+    Args:
+        joins_statistics: Whether the caller joins printed statistics to the counts; others refuse
+            a release that has some, since without them nothing can be called safe. Where the
+            plan's release has none, they are left out.
 
     Raises:
         SourceError: A unit lies in no geounit of a level whose tables are in use, or a count
             belongs to no geounit.
     """
     geography = plan.release.geography
+    if plan.release.statistics and not joins_statistics:
+        require_no_statistics(published)
     geounits = published.geounits.sort("level", "geoid")
     names = np.array(geounits["geoid"].to_list(), dtype=str)
     at_level = {
@@ -124,7 +154,33 @@ def arrange_counts(plan: Plan, published: Publication) -> PartitionCounts:
         matrix=matrix,
         intervals=intervals,
         costs=None if stored is None else count_costs(stored, published.protection),
+        statistics=_texts(plan, geounits["geoid"], published),
     )
+
+
+def require_no_statistics(published: Publication) -> None:
+    """Refuse printed statistics, for work that does not use them.
+
+    Raises:
+        SourceError: There are some.
+    """
+    names = published.statistics["table"].unique().sort().to_list()
+    if names:
+        raise SourceError(
+            f"this command does not use printed statistics yet, and these files have some "
+            f"({', '.join(names[:6])}): ask `recon audit`, or take these tables out of the schema "
+            "and the files"
+        )
+
+
+def _texts(plan: Plan, geoids: pl.Series, published: Publication) -> StatisticTexts | None:
+    """Return the statistics by row number of their geounit; None if the plan has none."""
+    if not plan.release.statistics or published.statistics.is_empty():
+        return None
+    rows = geoids.alias("geoid").to_frame().with_row_index("geounit")
+    frame = published.statistics.join(rows, on="geoid", how="inner")
+    frame = frame.select(pl.col("geounit").cast(pl.Int64), "table", "cell", "text")
+    return StatisticTexts(frame.sort("geounit", "table", "cell"), published.protection)
 
 
 def _enclosing(level: Level, names: Names) -> Names:

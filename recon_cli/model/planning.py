@@ -21,6 +21,7 @@ from recon_cli.model.lift import NO_LIFT, Lift, plan_lift
 from recon_cli.model.margins import Margins, Terms, close_margins, combination_matrix
 from recon_cli.model.plan import Identity, PatternPlan, Plan
 from recon_cli.model.predicates import Masks
+from recon_cli.model.statistics import statistic_predicates
 from recon_cli.schema import Release, Table
 
 
@@ -341,7 +342,7 @@ def make_interval_plan(
     lattices = {key: make_lattice(release, margins) for key, margins in distinct.items()}
     rows = [masks for lattice in lattices.values() for masks in lattice.masks]
     tallied = {f for lattice in lattices.values() for f in lattice.tally if f is not None}
-    resolved = [*release.impossible, *distinguish]
+    resolved = [*release.impossible, *distinguish, *statistic_predicates(release)]
     grain = refine(release, [*rows, *resolved] or [release.full], tallied)
     groups = {
         key: group_rows(grain, release.full, lattice.masks, lattice.tally)

@@ -6,17 +6,19 @@ See *system* in docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import AtomArray, BoolArray, IntArray
 from recon_cli.errors import SolverError
+from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.candidates import Candidates, ListingLimit, find_candidates
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import LinearConstraints
+from recon_cli.model.statistics import JoinedRows, join_statistics
 from recon_cli.model.strata import (
     Stratum,
     bounded_units,
@@ -56,6 +58,7 @@ class System:
         suspects: Row numbers of geounits whose counts contradict each other before any bound.
         is_listed: For each unit whether its candidates are among `candidates`. Where they are too
             many, `recon_cli.model.dense_domain` stands for them.
+        joined: The rows of counts and printed statistics; None where nothing is printed.
     """
 
     units: IntArray
@@ -71,6 +74,48 @@ class System:
     seen: BoolArray
     suspects: IntArray
     is_listed: BoolArray
+    joined: JoinedRows | None = None
+
+    @property
+    def program(self) -> LinearConstraints:
+        """Return the rows that a solution meets: of counts, and of printed statistics."""
+        return self.rows if self.joined is None else self.joined.columns.rows
+
+    @property
+    def column_unit(self) -> IntArray:
+        """Return the place of the unit of each column of `program`."""
+        return self.candidates.unit if self.joined is None else self.joined.columns.unit
+
+    @property
+    def column_region(self) -> IntArray:
+        """Return the number of the region of each column of `program`, rising."""
+        return self.regions[self.column_unit]
+
+    def geounits_of(self, rows: IntArray | BoolArray) -> IntArray:
+        """Return the row numbers of the geounits that some rows of `program` are of."""
+        of_row = self.row_geounit if self.joined is None else self.joined.row_geounit
+        found = np.unique(of_row[rows])
+        return found[found >= 0]
+
+    def functionals(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Return (counts × columns of `program`) from (counts × candidates)."""
+        return counts if self.joined is None else self.joined.columns.functionals(counts)
+
+    def placed(self, values: IntArray) -> IntArray:
+        """Return the people of each candidate from values of the columns of `program`."""
+        return values if self.joined is None else self.joined.columns.placed(values)
+
+    def bounds(self) -> Bounds:
+        """Tighten the bounds of the columns of `program`."""
+        return propagate(self.rows) if self.joined is None else self.joined.bounds(self.rows)
+
+    def bounds_of_candidates(self, bounds: Bounds) -> tuple[IntArray, IntArray]:
+        """Return the least and the greatest number of people of each candidate."""
+        if self.joined is None:
+            return bounds.lower, bounds.upper
+        people = self.joined.columns.people
+        is_alone = np.bincount(people)[people] == 1
+        return np.where(is_alone, bounds.lower[people], 0), bounds.upper[people]
 
 
 def build_systems(
@@ -158,6 +203,21 @@ def build_system(
         )
     equations = _equations(plan, strata, candidates, listed)
     is_bounded = bounded_units(plan, strata, len(units), is_exact=counts.intervals is None)
+    is_bounded &= counts.is_listed[units]
+    joined = None
+    if counts.statistics is not None and len(counts.statistics.at(_geounits(counts, batch))):
+        _require_listed(plan, counts, units, listed)
+        joined = join_statistics(
+            plan,
+            counts,
+            batch,
+            candidates=candidates,
+            rows=equations.rows,
+            row_geounit=equations.row_geounit,
+            apart=_margins(plan, strata, candidates),
+            is_whole=is_bounded,
+        )
+        suspects = [*suspects, joined.suspects]
     return System(
         units=units,
         regions=counts.region[batch],
@@ -167,12 +227,51 @@ def build_system(
         row_geounit=equations.row_geounit,
         row_of_pattern=equations.row_of_pattern,
         fine=tuple(fine),
-        is_bounded=is_bounded & counts.is_listed[units],
+        is_bounded=is_bounded,
         has_total=units_with_total(plan, strata, len(units)),
         seen=seen_in_units(plan, strata, len(units)),
         suspects=np.unique(np.concatenate([*suspects, equations.unmatched])),
         is_listed=listed,
+        joined=joined,
     )
+
+
+def _geounits(counts: PartitionCounts, batch: slice) -> IntArray:
+    """Return the row numbers of all geounits that the units of a batch lie in."""
+    return np.concatenate(counts.lying_in(batch))
+
+
+def _margins(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) -> sparse.csr_array:
+    """Return sparse (margins × candidates): all margins of all patterns, needed or not."""
+    none = np.empty(0, dtype=np.int64)
+    rows, columns, values, first = [none], [none], [none], 0
+    for stratum in strata:
+        every = replace(stratum, needed=None)
+        for cell, row, coefficient in row_entries(plan, every, candidates):
+            rows.append(row + first)
+            columns.append(cell)
+            values.append(coefficient)
+        first += stratum.rhs.shape[1]
+    entries = (np.concatenate(rows), np.concatenate(columns))
+    shape = (first, len(candidates.unit))
+    return sparse.csr_array((np.concatenate(values), entries), shape=shape)
+
+
+def _require_listed(
+    plan: Plan, counts: PartitionCounts, units: IntArray, listed: BoolArray
+) -> None:
+    """Refuse statistics where the histogram cells are too many to list.
+
+    Raises:
+        SolverError: Names a unit.
+    """
+    if not listed.all():
+        geoid = counts.geoids[int(units[np.argmin(listed)])]
+        raise SolverError(
+            f"{plan.release.geography.unit.name} {geoid}: there are too many combinations of "
+            "values to list, and printed statistics need a list; use fewer tables of counts "
+            "(`tables`), or take the statistics out"
+        )
 
 
 @dataclass(frozen=True)

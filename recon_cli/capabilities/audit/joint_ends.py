@@ -47,14 +47,14 @@ def joint_ends(
     regions = plan.release.region.enclosing(counts.geoids.gather(cells.geounit))
     excluded = set(counts.region_geoids.gather(np.unique(left_out)))
     bounds = solved.bounds
-    ends = SummedEnds(cells.coefficients, bounds.lower, bounds.free, bounds.upper)
+    functionals = system.functionals(cells.coefficients)
+    ends = SummedEnds(functionals, bounds.lower, bounds.free, bounds.upper)
     elapsed: dict[str, float] = {}
     on_ends: OnEnds | None = None
-    people = solved.people[system.is_listed[solved.cells.unit]]
-    of_candidate = system.regions[system.candidates.unit]
-    for component in split_components(system.rows, bounds, of_candidate, pack=_PACK):
-        region = counts.region_geoids[int(of_candidate[component.columns[0]])]
-        if region in excluded or not watched.admits(system.candidates.unit[component.columns]):
+    of_column, unit = system.column_region, system.column_unit
+    for component in split_components(system.program, bounds, of_column, pack=_PACK):
+        region = counts.region_geoids[int(of_column[component.columns[0]])]
+        if region in excluded or not watched.admits(unit[component.columns]):
             excluded.add(region)
             continue
         if region in undecided:
@@ -63,13 +63,13 @@ def joint_ends(
         with errors_naming(plan.release.region.name, region):
             left = options.region_seconds - elapsed.get(region, 0.0)
             effort = Effort(digest_seed(options.fixed_seed, "audit", region), left)
-            known = people[component.columns]
+            known = solved.columns[component.columns]
             search = find_ends if among is None else find_settled
             find = partial(search, component.program, known=known, effort=effort)
             is_large = len(component.columns) > _PACK
             if is_large and on_ends is None:
                 names, free = cells.names(plan, counts, system), solved.bounds.free
-                is_settled = cells.is_bounded & (abs(cells.coefficients) @ free == 0)
+                is_settled = cells.is_bounded & (abs(functionals) @ free == 0)
                 on_ends = follow(AskedEnds(names, cells.low, cells.high, is_settled))
             found = ends.add(component, find, on_ends if is_large else None)
             elapsed[region] = elapsed.get(region, 0.0) + round(found.effort, 9)

@@ -72,6 +72,8 @@ AUDIT: Final = pl.Schema(
     }
 )
 _KEY = ["geoid", "table", "cell"]
+#: Units of a batch whose single values are listed, for printed statistics.
+_FEW: Final = 8
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,12 @@ class _Partition:
 
     @cached_property
     def form(self) -> CliqueForm | None:
-        """Return the clique form, if it is small and no solver died on the region before."""
+        """Return the clique form, if it is small and no solver died on the region before.
+
+        Printed statistics are over joint histograms.
+        """
+        if self.counts.statistics is not None:
+            return None
         form = CliqueForm.of(self.plan)
         return form if form.is_narrow and not self.quarantine.is_active else None
 
@@ -334,6 +341,11 @@ def _batch(number: int) -> str:
     return f"batch-{number:05d}"
 
 
+def _batches(counts: PartitionCounts) -> Iterator[slice]:
+    """Yield batches of whole regions: small ones where every value of a feature is listed."""
+    return whole_regions_of(counts, _FEW) if counts.statistics else whole_regions_of(counts)
+
+
 def _or_open(ends: IntArray) -> pl.Series:
     """Convert upper bounds to a column with null for unbounded."""
     return pl.Series(ends).set(pl.Series(ends >= OPEN), None)
@@ -403,12 +415,13 @@ class AuditQuestion(PlannedQuestion):
         published = with_left_out(self.release, part.published, asked)
         if published.is_exact:
             return AUDIT.to_frame()
-        counts, among = arrange_counts(self.plan, published), self.asked.among
+        counts = arrange_counts(self.plan, published, joins_statistics=True)
+        among = self.asked.among
         partition = _Partition(
             self.plan, published, counts, self.options, self.asked, quarantine, part.checkpoint
         )
         frames = list(partition.audit_empty_places())
-        for number, batch in enumerate(whole_regions_of(counts)):
+        for number, batch in enumerate(_batches(counts)):
             progress = AuditProgress(on_progress, batch.stop - batch.start)
             frames.append(partition.audited(number, batch, progress))
             progress.finish(frames[-1]["status"])

@@ -58,6 +58,7 @@ class BatchSolution:
         undecided: The latter.
         values: (people × features) positions of feature values, in the order of `cells`; None
             where those are chosen later, within what `cells` says.
+        columns: The solution over the columns of the system's program.
     """
 
     system: System
@@ -72,6 +73,7 @@ class BatchSolution:
     used_solver: npt.NDArray[np.bool_]
     unsolved: npt.NDArray[np.bool_]
     undecided: npt.NDArray[np.bool_]
+    columns: IntArray
     values: IntArray | None = None
 
     @classmethod
@@ -79,14 +81,17 @@ class BatchSolution:
         """Place the people that propagation determines in listed candidates; arrays are copies."""
         number, unit = len(system.units), system.candidates.unit
         nowhere = np.zeros((4, number), dtype=bool)
+        lower, upper = system.bounds_of_candidates(bounds)
+        columns = bounds.lower.copy()
         return cls(
             system=system,
             bounds=bounds,
             cells=system.candidates,
-            people=bounds.lower.copy(),
-            lower=bounds.lower,
+            people=system.placed(columns),
+            lower=lower,
+            columns=columns,
             candidates=np.bincount(unit, minlength=number),
-            free=np.bincount(unit[bounds.free], minlength=number),
+            free=np.bincount(unit[lower < upper], minlength=number),
             is_least=nowhere[0],
             deterministic_time=np.zeros(number),
             used_solver=nowhere[1],
@@ -119,8 +124,8 @@ def solve_system(
     watched = quarantine.of_batch(counts, system)
     batch = _Batch(plan, published, counts, system, seed, watched)
     batch.require_solution(system.suspects)
-    bounds = propagate(system.rows)
-    batch.require_solution(np.unique(system.row_geounit[bounds.conflict]))
+    bounds = system.bounds()
+    batch.require_solution(system.geounits_of(bounds.conflict))
     if study is not None:
         return _solve_study(batch, bounds, study)
     listed = _solve_listed(batch, bounds)
@@ -180,9 +185,9 @@ def _solve(component: Component, seed: int) -> ProgramSolution:
 
 def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
     """Solve the regions whose candidates are listed; the others stay empty."""
-    system, unit = batch.system, batch.system.candidates.unit
+    system, unit = batch.system, batch.system.column_unit
     found = BatchSolution.propagated(system, bounds)
-    whole = split_components(system.rows, bounds, system.regions[unit])
+    whole = split_components(system.program, bounds, system.column_region)
     for component in batch.watched.parts(whole, unit, np.arange(len(unit))):
         units = unit[component.columns]
         if not batch.watched.admits(units):
@@ -191,14 +196,14 @@ def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
         with batch.region_of(int(units[0])) as seed:
             solution = _solve(component, seed)
         if solution.outcome is Feasibility.INFEASIBLE:
-            raise batch.contradiction(np.unique(system.row_geounit[component.rows]))
+            raise batch.contradiction(system.geounits_of(component.rows))
         np.add.at(found.deterministic_time, units, solution.deterministic_time / len(units))
         found.used_solver[units] = True
         if solution.outcome is Feasibility.UNDECIDED:
             found.unsolved[units] = found.undecided[units] = True
             continue
-        found.people[component.columns] = solution.values
-    return found
+        found.columns[component.columns] = solution.values
+    return replace(found, people=system.placed(found.columns))
 
 
 def _solve_study(batch: _Batch, bounds: Bounds, study: StudyProgram) -> BatchSolution:
