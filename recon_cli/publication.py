@@ -136,6 +136,21 @@ class Publication(ShownBySize):
         return cls(geounits.sort(order, nulls_last=True), counts, coverage, protection)
 
 
+def require_no_statistics(published: Publication) -> None:
+    """Refuse printed statistics, for work that does not use them.
+
+    Raises:
+        SourceError: There are some.
+    """
+    names = published.statistics["table"].unique().sort().to_list()
+    if names:
+        raise SourceError(
+            f"this command does not use printed statistics yet, and these files have some "
+            f"({', '.join(names[:6])}): ask `recon audit`, or take these tables out of the schema "
+            "and the files"
+        )
+
+
 def describe_geounits(
     release: Release, coverage: Coverage, batch: GeounitBatch, protection: Protection = EXACT
 ) -> pl.DataFrame:

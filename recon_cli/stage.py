@@ -32,6 +32,8 @@ class Stage:
             says more, unless the capability has a module ``command``.
         public: Those of its folders that are made to be given away, or to be shown: their manifests
             say nothing of the records that they were made from.
+        uses_statistics: Whether it uses statistics that are printed beside counts. Others refuse
+            a release that has some: what was not looked at cannot reassure.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Stage:
     options: tuple[str, ...] = ()
     purpose: str = ""
     public: tuple[str, ...] = ()
+    uses_statistics: bool = False
 
     @property
     def command(self) -> str:
@@ -115,5 +118,6 @@ INGEST: Final = Stage(
     folders=("tables", "geounits"),
     section="ingest",
     package="recon_cli.capabilities.ingest",
+    uses_statistics=True,
     purpose="Read published files into the work folder.",
 )

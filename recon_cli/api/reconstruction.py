@@ -372,8 +372,9 @@ def split(release: Release, published: Publication) -> list[Publication]:
 def inside(release: Release, published: Publication, partition: str) -> Publication:
     """Return one partition of a publication."""
     rows = release.geography.inside(pl.col("geoid"), partition)
-    geounits, counts = published.geounits.filter(rows), published.counts.filter(rows)
-    return replace(published, geounits=geounits, counts=counts)
+    parts = published.geounits, published.counts, published.statistics
+    geounits, counts, statistics = (part.filter(rows) for part in parts)
+    return replace(published, geounits=geounits, counts=counts, statistics=statistics)
 
 
 def chosen_tables(release: Release, published: Publication, choice: Choice) -> tuple[Table, ...]:
@@ -394,6 +395,8 @@ def _gather(release: Release, source: Source, protection: Protection = EXACT) ->
     whole = GeounitBatch(
         pl.concat([batch.geounits for batch in batches]),
         pl.concat([batch.counts for batch in batches]).sort("geoid", "table", "cell"),
+        pl.concat([batch.statistics for batch in batches]).sort("geoid", "table", "cell"),
     )
     described = describe_geounits(release, source.coverage, whole, protection)
-    return Publication.of(release, described, whole.counts, source.coverage, protection)
+    published = Publication.of(release, described, whole.counts, source.coverage, protection)
+    return replace(published, statistics=whole.statistics)

@@ -14,7 +14,7 @@ from recon_cli.coverage import UNLISTED
 from recon_cli.errors import SourceError
 from recon_cli.model.plan import Plan
 from recon_cli.plurals import plural
-from recon_cli.publication import MOST_PEOPLE, Publication
+from recon_cli.publication import MOST_PEOPLE, Publication, require_no_statistics
 from recon_cli.schema import Level
 from recon_cli.statement import Protection
 from recon_cli.statement.costs import CountCosts, count_costs
@@ -156,21 +156,6 @@ def arrange_counts(
         costs=None if stored is None else count_costs(stored, published.protection),
         statistics=_texts(plan, geounits["geoid"], published),
     )
-
-
-def require_no_statistics(published: Publication) -> None:
-    """Refuse printed statistics, for work that does not use them.
-
-    Raises:
-        SourceError: There are some.
-    """
-    names = published.statistics["table"].unique().sort().to_list()
-    if names:
-        raise SourceError(
-            f"this command does not use printed statistics yet, and these files have some "
-            f"({', '.join(names[:6])}): ask `recon audit`, or take these tables out of the schema "
-            "and the files"
-        )
 
 
 def _texts(plan: Plan, geoids: pl.Series, published: Publication) -> StatisticTexts | None:

@@ -68,7 +68,8 @@ class Asked:
     def read(self, piece: Piece) -> RegionData:
         """Read the published counts, and the records if asked for, of a piece."""
         at = piece.partition, piece.span
-        published = read_published(self.work, self.question.release, *at)
+        release = self.question.release
+        published = read_published(self.work, release, *at, with_statistics=True)
         partners = tuple(partner.read(piece) for partner in self.partners)
         data = RegionData(published, partition=piece.partition, partners=partners)
         if self.records is None:

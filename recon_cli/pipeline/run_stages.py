@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from recon_cli.errors import StageError
+from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.opened_stage import OpenedStage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.resources import require_room
+from recon_cli.schema import Release
 from recon_cli.store import Manifest, Stage, StageStatus, State, stage_status
 from recon_cli.store.manifest import read_manifest
 
@@ -21,10 +22,27 @@ def open_stage(stage: Stage, run: Run) -> OpenedStage:
     """Open a stage's inputs, by ``open_stage`` in the module ``stage`` of its capability.
 
     Raises:
+        ConfigError: The release has printed statistics, which the stage does not use.
         ReconError: See that function.
     """
+    if not stage.uses_statistics:
+        refuse_statistics(run.release, stage.command)
     opened: OpenedStage = importlib.import_module(f"{stage.package}.stage").open_stage(run)
     return opened
+
+
+def refuse_statistics(release: Release, command: str) -> None:
+    """Refuse a release with printed statistics, for a command that does not use them.
+
+    Raises:
+        ConfigError: It has some; names them.
+    """
+    if release.statistics:
+        names = ", ".join(table.name for table in release.statistics[:6])
+        raise ConfigError(
+            f"{command} does not use printed statistics yet, and release {release.name!r} has "
+            f"some ({names}): ask `recon audit`, or take these tables out of schema and files"
+        )
 
 
 def run_stage(stage: Stage, run: Run) -> StageOutcome:

@@ -9,7 +9,7 @@ import polars as pl
 
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.frames import STATISTICS
-from recon_cli.publication import Publication
+from recon_cli.publication import Publication, require_no_statistics
 from recon_cli.schema import Release
 from recon_cli.stage import INGEST
 from recon_cli.statement import (
@@ -68,11 +68,21 @@ def read_protection(tables: Folder, release: Release) -> Protection:
 
 
 def read_published(
-    work: Path, release: Release, partition: str, span: Span = EVERYWHERE
+    work: Path,
+    release: Release,
+    partition: str,
+    span: Span = EVERYWHERE,
+    *,
+    with_statistics: bool = False,
 ) -> Publication:
     """Read the published counts of one partition, or of its regions in ``span``.
 
+    Args:
+        with_statistics: Also read the statistics that are printed beside them. Without, they are
+            refused: nobody may take the counts for all that is published.
+
     Raises:
+        SourceError: There are statistics, and they were not asked for.
         StageError: They are missing, damaged, or of another release.
     """
     tables, geounits = open_published(work, release)
@@ -81,7 +91,10 @@ def read_published(
     protection = read_protection(tables, release)
     counts, statistics = apart(tables.read(partition, span))
     published = Publication.of(release, found, counts, coverage, protection)
-    return replace(published, statistics=statistics)
+    published = replace(published, statistics=statistics)
+    if not with_statistics:
+        require_no_statistics(published)
+    return published
 
 
 def apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

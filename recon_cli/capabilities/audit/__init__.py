@@ -10,6 +10,7 @@ AUDIT = Stage(
     section="audit",
     package=__name__,
     can_shard=True,
+    uses_statistics=True,
     purpose="Find the range of values that each suppressed, rounded or omitted count can take, "
     "given all other published counts.",
 )

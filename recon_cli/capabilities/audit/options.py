@@ -19,6 +19,7 @@ from typing import Annotated
 from pydantic import Field
 
 from recon_cli.config.model import AnyNames, Section, TableChoice, check_levels
+from recon_cli.errors import ConfigError
 from recon_cli.schema import Release
 
 
@@ -42,6 +43,11 @@ class Audit(Section):
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables and levels."""
+        """Refuse unknown tables and levels, and a choice of tables beside statistics."""
+        if release.statistics and (self.tables is not None or self.ask):
+            raise ConfigError(
+                "tables, ask: all tables are used where statistics are printed beside counts; "
+                "take others out of schema and files"
+            )
         release.select_tables(self.tables)
         check_levels(self.ask, release, "ask")

@@ -35,7 +35,13 @@ from recon_cli.capabilities.audit.left_out import (
     with_left_out,
 )
 from recon_cli.capabilities.audit.options import Audit
-from recon_cli.capabilities.audit.statuses import OF_NO_INTEREST, AuditProgress, Withheld, statuses
+from recon_cli.capabilities.audit.statuses import (
+    OF_NO_INTEREST,
+    RECOVERED,
+    AuditProgress,
+    Withheld,
+    statuses,
+)
 from recon_cli.capabilities.reconstruct.question import plan_for
 from recon_cli.capabilities.reconstruct.solution import solve_system
 from recon_cli.coverage import Coverage
@@ -71,6 +77,9 @@ AUDIT: Final = pl.Schema(
         "status": pl.String,
     }
 )
+#: Where statistics are printed beside counts: the same range by counts alone, which is null where
+#: no bound is known.
+WITHOUT: Final = pl.Schema({"least_without": pl.Int32, "greatest_without": pl.Int32})
 _KEY = ["geoid", "table", "cell"]
 #: Units of a batch whose single values are listed, for printed statistics.
 _FEW: Final = 8
@@ -112,7 +121,7 @@ def audit_counts(
     question = AuditQuestion.of(release, tables, published.coverage, options, asked)
     part = RegionData(published)
     question.count_unsolved(part)
-    return question.audited(part)
+    return question.compared(part, question.audited(part))
 
 
 @dataclass(frozen=True)
@@ -341,6 +350,12 @@ def _batch(number: int) -> str:
     return f"batch-{number:05d}"
 
 
+def by_statistics(audited: pl.DataFrame) -> int:
+    """Count the recovered counts that counts alone do not recover."""
+    known = (pl.col("least_without") == pl.col("greatest_without")).fill_null(value=False)
+    return audited.filter(pl.col("status") == RECOVERED, ~known).height
+
+
 def _batches(counts: PartitionCounts) -> Iterator[slice]:
     """Yield batches of whole regions: small ones where every value of a feature is listed."""
     return whole_regions_of(counts, _FEW) if counts.statistics else whole_regions_of(counts)
@@ -358,6 +373,7 @@ class AuditQuestion(PlannedQuestion):
     options: Audit
     coverage: Coverage
     asked: Asked = EVERY_COUNT
+    alone: AuditQuestion | None = None
 
     @classmethod
     def of(
@@ -370,7 +386,12 @@ class AuditQuestion(PlannedQuestion):
     ) -> Self:
         """Prepare for some tables, with a plan for all cells, omitted ones included."""
         whole = coverage_with_left_out(release, coverage, dict.fromkeys(options.ask, tables))
-        return cls(make_interval_plan(release, tables, whole), options, coverage, asked)
+        plan = make_interval_plan(release, tables, whole)
+        if not release.statistics:
+            return cls(plan, options, coverage, asked)
+        counts_alone = replace(release, statistics=())
+        alone = cls.of(counts_alone, tables, coverage, options, asked)
+        return cls(plan, options, coverage, asked, alone)
 
     @staticmethod
     def decides(release: Release) -> str:  # noqa: ARG004
@@ -430,11 +451,21 @@ class AuditQuestion(PlannedQuestion):
             rows = rows.join(among, on=_KEY, how="semi")
         return rows.sort(_KEY, maintain_order=True)
 
+    def compared(self, part: RegionData, audited: pl.DataFrame) -> pl.DataFrame:
+        """Add the columns of `WITHOUT`: what counts alone prove, where statistics are printed."""
+        if self.alone is None:
+            return audited
+        counts_alone = replace(part, checkpoint=Checkpoint())
+        before = self.alone.audited(counts_alone, ignore_progress).select(
+            *_KEY, least_without="least", greatest_without="greatest"
+        )
+        return audited.join(before, on=_KEY, how="left", maintain_order="left")
+
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:
         release, given = self.release, part.published
         left_out = left_out_counts(given, coverage_with_left_out(release, given.coverage))
         unsolved = self.count_unsolved(part, quarantine)
-        audited = self.audited(part, on_progress, quarantine)
+        audited = self.compared(part, self.audited(part, on_progress, quarantine))
         units = given.geounits.filter(is_place("geoid"), level=release.geography.unit.name)
         return Answer(
             {"audit": audited},
@@ -446,5 +477,6 @@ class AuditQuestion(PlannedQuestion):
                 "exact": int(audited["is_exact"].sum()),
                 "left_out": audited.join(left_out, on=_KEY, how="semi").height,
                 **({"unsolved": unsolved} if unsolved else {}),
+                **({"by_statistics": by_statistics(audited)} if self.alone else {}),
             },
         )

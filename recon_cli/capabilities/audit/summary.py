@@ -8,7 +8,12 @@ from recon_cli.capabilities.findings.checked import proven_by
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.console.output import seconds, share, show, show_table, title_of
 from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.store import Manifest
 from recon_cli.store.published import open_published, read_left_out
+
+
+def _by_statistics(manifest: Manifest) -> int:
+    return manifest.totals.get("by_statistics", 0)
 
 
 def print_summary(run: Run, outcome: StageOutcome) -> None:
@@ -27,6 +32,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             *([("  left out of tables", share(left_out, cells))] if left_out else []),
             ("  recovered", share(statuses.get("recovered", 0), cells)),
             *([("    0: nobody is there", f"{zeros:,}")] if zeros else []),
+            *([("    only by statistics", f"{by:,}")] if (by := _by_statistics(manifest)) else []),
             ("  narrowed", share(statuses.get("narrowed", 0), cells)),
             ("  safe", share(statuses.get("safe", 0), cells)),
             ("  undecided", share(statuses.get("undecided", 0), cells)),

@@ -42,7 +42,8 @@ class AuditSummary:
 def read_audit(work: Path, release: Release) -> AuditSummary:
     """Add up ``audit/``."""
     folder = open_folder(work, audit.AUDIT, "audit")
-    rows = pl.concat([AUDIT.to_frame(), *(folder.read(name) for name in folder.partitions)])
+    parts = (folder.read(name).select(AUDIT.names()) for name in folder.partitions)
+    rows = pl.concat([AUDIT.to_frame(), *parts])
     levels = {level.name: at for at, level in enumerate(release.geography.levels)}
     tables = {table.name: at for at, table in enumerate(release.tables)}
     kinds = {PRIMARY: 0, COMPLEMENTARY: 1, UNKNOWN: 2}

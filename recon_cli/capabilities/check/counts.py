@@ -18,6 +18,7 @@ from recon_cli.capabilities.check.subject import Subject
 from recon_cli.frames import IS_AS_PUBLISHED
 from recon_cli.schema.register import tables_of
 from recon_cli.stage import undisturbed
+from recon_cli.store.protection import apart
 
 
 class Recovered(Subject):
@@ -47,7 +48,7 @@ class Recovered(Subject):
         found = evidence.audited(self.settled)
         if self.published:
             for name in evidence.tables.partitions:
-                found += self.shown(evidence.tables.read(name))
+                found += self.shown(apart(evidence.tables.read(name))[0])
         return found
 
     @property

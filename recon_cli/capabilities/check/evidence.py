@@ -116,7 +116,7 @@ class Evidence:
         for name in self.tables.partitions:
             rows = folder.read(name)
             found += find(rows)
-            published = read_published(self.work.path, self.release, name)
+            published = read_published(self.work.path, self.release, name, with_statistics=True)
             if rows.height < _count_withheld(self.release, published, used):
                 found = found.with_gaps("some regions were not audited")
         return found

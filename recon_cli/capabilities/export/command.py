@@ -11,6 +11,7 @@ from recon_cli.capabilities.export.copies import export_marked, export_suppresse
 from recon_cli.capabilities.export.records import export_records
 from recon_cli.console.options import ConfiguredCommand, GivenPath, RunOptions, run_options
 from recon_cli.console.output import show
+from recon_cli.pipeline.run_stages import refuse_statistics
 
 _FOLDER, _FILE = GivenPath(file_okay=False), GivenPath(dir_okay=False)
 
@@ -68,6 +69,7 @@ def command(
     ):
         if target is None:
             continue
+        refuse_statistics(run.release, "recon export")
         made = write(run, target)
         if options.verbosity >= 0:
             facts = [("wrote", "\n".join(map(str, made.files)))]

@@ -13,6 +13,7 @@ REPORT = Stage(
     ),
     folders=("report",),
     public=("report",),
+    uses_statistics=True,
     section="report",
     package=__name__,
     options=("title", "to"),

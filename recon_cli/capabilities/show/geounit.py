@@ -226,7 +226,8 @@ class Located:
         with undisturbed():
             from recon_cli.store.protection import read_published
 
-        return read_published(self.run.work, self.release, self.partition, self.span)
+        at = self.partition, self.span
+        return read_published(self.run.work, self.release, *at, with_statistics=True)
 
     @cached_property
     def work(self) -> WorkFolder:
