@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.schema.statistics import Definition
 from recon_cli.statement.printed import Ends
 
 #: Denominators of ends are kept below it, by widening: products of counts then fit into 64 bits.
@@ -145,6 +146,11 @@ class Measured:
         return found
 
 
+def impossible(base: BoolArray) -> list[Row]:
+    """Return a row that nobody meets."""
+    return [Row.of(np.zeros(len(base), dtype=np.int64), 1)]
+
+
 def minimum_rows(measured: Measured, base: BoolArray, printed: Fraction) -> list[Row]:
     """Return the rows of a least value: nobody is below it, somebody has it.
 
@@ -212,6 +218,66 @@ def _order_rows(
         Row.of((whole - part) * people - whole * (base & above), -whole * slack),
         *somebody(base),
     ]
+
+
+def median_cases(
+    measured: Measured, base: BoolArray, ends: Ends, definition: Definition
+) -> list[list[Row]]:
+    """Return rows for each pair of middle values that prints so, the closest pairs first.
+
+    One of the cases holds, and each alone is enough. Of ``low`` and ``high`` the pair is one value.
+
+    Args:
+        measured: The value of each histogram cell.
+        base: The histogram cells of the statistic.
+        ends: What the text proves.
+        definition: Of an even number of people; ``any`` counts as ``middle``.
+    """
+    values = np.unique(measured.values[base])
+    if definition in {"low", "high"}:
+        low = high = values
+    else:
+        low, high = (each.ravel() for each in np.meshgrid(values, values, indexing="ij"))
+    # Twice the median, in units of the values, between twice the ends.
+    twice, unit = (low + high) * ends.over, 2 * measured.unit
+    least, most = unit * ends.least, unit * ends.most
+    fits: BoolArray = twice > least if ends.is_least_open else twice >= least
+    fits &= twice < most if ends.is_most_open else twice <= most
+    pairs = sorted(
+        {(b - a, a, b) for a, b in zip(low[fits].tolist(), high[fits].tolist(), strict=True)}
+    )
+    people = base.astype(np.int64)
+
+    def rows(a: int, b: int) -> list[Row]:
+        before, until = (base & (measured.values < a), base & (measured.values <= b))
+        up_to_a, below_b = (base & (measured.values <= a), base & (measured.values < b))
+        lower = [Row.of(people - 2 * before, 1), Row.of(2 * up_to_a - people, 0)]
+        upper = [Row.of(people - 2 * below_b, 0), Row.of(2 * until - people, 1)]
+        wanted = {"low": lower, "high": upper}.get(definition, [*lower, *upper])
+        return [*wanted, *somebody(base)]
+
+    return [rows(a, b) for gap, a, b in pairs if gap >= 0]
+
+
+def quantile_cases(
+    measured: Measured, base: BoolArray, ends: Ends, order: Fraction
+) -> list[list[Row]]:
+    """Return rows for each value that is a quantile by all nine usual definitions."""
+    part, whole = order.numerator, order.denominator
+    people = base.astype(np.int64)
+    found = []
+    for value in np.unique(measured.values[base]):
+        if Fraction(int(value), measured.unit) not in ends:
+            continue
+        below, until = base & (measured.values < value), base & (measured.values <= value)
+        found.append(
+            [
+                Row.of(part * people - whole * below, whole),
+                Row.of(whole * until - part * people, whole),
+                *somebody(base),
+            ]
+        )
+    return found
 
 
 def outwards(ends: Ends) -> Ends:

@@ -26,20 +26,24 @@ from recon_cli.model.program import LinearConstraints
 from recon_cli.model.statistic_rows import (
     Measured,
     Row,
+    impossible,
     maximum_rows,
     mean_rows,
+    median_cases,
     median_rows,
     minimum_rows,
     mode_rows,
     nobody,
     outwards,
+    quantile_cases,
     quantile_rows,
     share_rows,
+    widened,
 )
 from recon_cli.model.summed_columns import SummedColumns, ValueRows, sum_columns
 from recon_cli.schema import Release, Table
 from recon_cli.schema.statistics import Statistic
-from recon_cli.statement.printed import printed_value
+from recon_cli.statement.printed import Ends, printed_value
 from recon_cli.statement.statistics import Printed
 
 
@@ -51,11 +55,14 @@ class JoinedRows:
         columns: Over the people and excesses of its histogram cells.
         row_geounit: For each row the row number of its geounit, −1 for those of excesses.
         suspects: Row numbers of geounits with a statistic of nobody.
+        is_exact: Whether people who meet the rows would print the same texts. Rows of a median
+            whose definition, or whose middle values, are not known only hold for who does.
     """
 
     columns: SummedColumns
     row_geounit: IntArray
     suspects: IntArray
+    is_exact: bool
 
     def bounds(self, counts: LinearConstraints) -> Bounds:
         """Tighten the bounds of all columns: by the counts, then by all rows.
@@ -129,7 +136,12 @@ def join_statistics(
     columns = sum_columns(values, candidates.unit, apart)
     known = np.concatenate([row_geounit, own.geounit])
     extra = np.full(columns.rows.A.shape[0] - len(known), -1)
-    return JoinedRows(columns, np.concatenate([known, extra]), np.unique(np.array(suspects)))
+    return JoinedRows(
+        columns,
+        np.concatenate([known, extra]),
+        np.unique(np.array(suspects, dtype=np.int64)),
+        is_exact=all(each.is_exact for each in found),
+    )
 
 
 @dataclass(frozen=True)
@@ -142,6 +154,7 @@ class _PlaceRows:
         cells: The histogram cells that it is about.
         values: Of these, in whole numbers; empty where it is of no values.
         rows: Over them.
+        is_exact: Whether people who meet them would print the same.
     """
 
     geounit: int
@@ -149,6 +162,7 @@ class _PlaceRows:
     cells: IntArray
     values: IntArray
     rows: list[Row]
+    is_exact: bool
 
 
 @dataclass(frozen=True)
@@ -222,7 +236,9 @@ def _statistic_rows(
                 law = texts.protection.printing(table.name, level.name, text)
                 if isinstance(law, Printed):
                     first, last = np.searchsorted(ordered, [geounit, geounit + 1])
-                    yield kind.rows_of(geounit, order[first:last], law, text)
+                    part = kind.of_place(order[first:last])
+                    read = part.read(law, text, is_inner=texts.is_inner)
+                    yield _PlaceRows(geounit, kind.of, part.cells, part.measured.values, *read)
 
 
 @dataclass(frozen=True)
@@ -250,37 +266,59 @@ class _CellVectors:
         )
         return cls(of, counted, base, _measured(grain, of, candidates))
 
-    def rows_of(self, geounit: int, cells: IntArray, law: Printed, text: str) -> _PlaceRows:
-        """Return the rows of one place, over those of its histogram cells that it is about."""
+    def of_place(self, cells: IntArray) -> _PlaceVectors:
+        """Select those of one place."""
         cells = cells[self.counted[cells] | self.base[cells]]
-        values = self.measured.values[cells]
-        here = Measured(values, self.measured.unit)
-        both = self.counted[cells], self.base[cells]
-        rows = _rows(self.of, both, here, law, text)
-        return _PlaceRows(geounit, self.of, cells, values, rows)
+        here = Measured(self.measured.values[cells], self.measured.unit)
+        return _PlaceVectors(self.of, cells, self.counted[cells], self.base[cells], here)
 
 
-def _rows(
-    of: Statistic, both: tuple[BoolArray, BoolArray], measured: Measured, law: Printed, text: str
-) -> list[Row]:
-    """Return the rows of a text, over cells that are counted, and in the base, or not."""
-    counted, base = both
-    ends = law.ends(text)
-    if ends is None:
-        return nobody(base)
-    match of.kind:
-        case "share" | "ratio":
-            return share_rows(counted, base, ends, of.times)
-        case "mean":
-            return mean_rows(base, ends, measured.unit)
-        case "median":
-            sharp = of.definition != "any"
-            return median_rows(measured, base, ends if sharp else outwards(ends))
-        case "quantile":
-            return quantile_rows(measured, base, ends, of.order)
-    exact = printed_value(law.plain(text))
-    build = {"minimum": minimum_rows, "maximum": maximum_rows, "mode": mode_rows}[of.kind]
-    return build(measured, base, exact)
+@dataclass(frozen=True)
+class _PlaceVectors:
+    """The histogram cells of one place that a statistic is about, as `_CellVectors`."""
+
+    of: Statistic
+    cells: IntArray
+    counted: BoolArray
+    base: BoolArray
+    measured: Measured
+
+    def read(self, law: Printed, text: str, *, is_inner: bool) -> tuple[list[Row], bool]:
+        """Return the rows of a text, and whether people who meet them would print the same.
+
+        Args:
+            is_inner: Return rows that are enough for the text, though others may print it, too.
+        """
+        ends = law.ends(text)
+        if ends is None:
+            return nobody(self.base), True
+        match self.of.kind:
+            case "share" | "ratio":
+                rows = share_rows(self.counted, self.base, ends, self.of.times)
+                return rows, widened(ends) == ends
+            case "mean":
+                return mean_rows(self.base, ends, self.measured.unit), widened(ends) == ends
+            case "median" | "quantile":
+                return self._ordered(ends, is_inner=is_inner)
+        exact = printed_value(law.plain(text))
+        build = {"minimum": minimum_rows, "maximum": maximum_rows, "mode": mode_rows}
+        return build[self.of.kind](self.measured, self.base, exact), True
+
+    def _ordered(self, ends: Ends, *, is_inner: bool) -> tuple[list[Row], bool]:
+        of, measured, base = self.of, self.measured, self.base
+        if of.kind == "quantile":
+            cases = quantile_cases(measured, base, ends, of.order)
+        else:
+            cases = median_cases(measured, base, ends, of.definition)
+        is_exact = of.kind == "median" and of.definition != "any" and len(cases) == 1
+        if is_exact or (is_inner and cases):
+            return cases[0], True
+        if is_inner:
+            return impossible(base), True
+        if of.kind == "quantile":
+            return quantile_rows(measured, base, ends, of.order), False
+        sharp = ends if of.definition != "any" else outwards(ends)
+        return median_rows(measured, base, sharp), False
 
 
 def _inside(grain: Grain, masks: Masks, candidates: Candidates) -> BoolArray:

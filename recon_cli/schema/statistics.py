@@ -66,23 +66,23 @@ class Statistic:
         """Return the least number that can be printed."""
         return min(self.values, default=Fraction(0))
 
-    def refusal(self, value: Fraction, features: tuple[Feature, ...]) -> str:
+    def refusal(self, value: Fraction, text: str, features: tuple[Feature, ...]) -> str:
         """Return why a number cannot be this statistic; empty if it can.
 
         Args:
-            value: The number nearest to zero, and to the range, that prints so.
+            text: The number as it is printed.
         """
         name = "" if self.feature is None else features[self.feature].name
         if self.most is not None and value > self.most:
             if self.values:
-                return f"{_shown(value)} is above the greatest {name}, {_shown(self.most)}"
-            return f"{_shown(value)} of at most {_shown(self.most)}"
+                return f"{text} is above the greatest {name}, {_shown(self.most)}"
+            return f"{text} of at most {_shown(self.most)}"
         if value < self.least:
             if self.values:
-                return f"{_shown(value)} is below the least {name}, {_shown(self.least)}"
-            return f"{_shown(value)} is below 0"
+                return f"{text} is below the least {name}, {_shown(self.least)}"
+            return f"{text} is below 0"
         if self.kind in UNROUNDED and value not in self.values:
-            return f"{_shown(value)} is no value of {name}"
+            return f"{text} is no value of {name}"
         return ""
 
 

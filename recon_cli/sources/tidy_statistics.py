@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import polars as pl
@@ -12,8 +11,10 @@ import polars as pl
 from recon_cli.errors import SourceError
 from recon_cli.frames import STATISTICS, within_partitions
 from recon_cli.schema import Release, Table
+from recon_cli.schema.statistics import UNROUNDED
 from recon_cli.sources.tidy_file import GEOID, TidyFile
 from recon_cli.statement import Protection
+from recon_cli.statement.printed import Ends, printed_value
 from recon_cli.statement.statistics import Withheld
 
 
@@ -110,7 +111,9 @@ class StatisticReader:
             ends = law.ends(text)
         except ValueError as error:
             raise ValueError(f"{what}: {error}{_remedy(text)}") from error
-        refusal = "" if ends is None else _refusal(self._release, table, ends)
+        refusal = ""
+        if ends is not None:
+            refusal = _refusal(self._release, table, ends, law.plain(text))
         if refusal:
             raise ValueError(f"{what}: {refusal}")
         return geoid, table.name, number, text, False
@@ -124,16 +127,12 @@ def _remedy(text: str) -> str:
     return "" if any(map(str.isdigit, text)) else "; declare its marker as `law: {withheld: {}}`"
 
 
-def _refusal(release: Release, table: Table, ends: Any) -> str:
+def _refusal(release: Release, table: Table, ends: Ends, text: str) -> str:
     """Return why no number of an interval can be the statistic of a table; empty if one can."""
     of = table.statistic
     if of is None:
         return f"table {table.name} has counts"
-    middle = Fraction(ends.least + ends.most, 2 * ends.over)
-    low, high = Fraction(ends.least, ends.over), Fraction(ends.most, ends.over)
-    nearest = middle
-    if of.most is not None and low <= of.most < middle:
-        nearest = of.most
-    elif middle < of.least <= high:
-        nearest = of.least
-    return of.refusal(nearest, release.features)
+    is_rounded = of.kind not in UNROUNDED
+    if is_rounded and any(limit is not None and limit in ends for limit in (of.least, of.most)):
+        return ""
+    return of.refusal(printed_value(text), text, release.features)

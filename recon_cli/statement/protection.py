@@ -236,8 +236,6 @@ def _require_place(law: Law, selection: dict[str, tuple[str, ...]], release: Rel
         if of := [name for name in named if name in release.statistic_by_name]:
             raise ConfigError(f"{law.name} is a law of counts, {of[0]} has statistics")
         return
-    if isinstance(law, Printed) and "markers" in selection:
-        raise ConfigError("markers are of withheld statistics; `no_base` is the text of nobody's")
     counts = [name for name in named if name not in release.statistic_by_name]
     if counts or not named:
         what = f"{counts[0]} has counts" if counts else "name the tables"

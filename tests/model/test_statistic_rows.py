@@ -17,6 +17,7 @@ import pytest
 
 from recon_cli.model import statistic_rows
 from recon_cli.model.statistic_rows import Measured, Row
+from recon_cli.schema.statistics import Definition
 from recon_cli.statement.printed import TIES, Ends, Ties, printed_ends, printed_value
 
 VALUES = [0, 1, 2, 3, 5]
@@ -206,6 +207,23 @@ def test_rows_of_medians_rounded_outwards_hold_when_interpolated_within_years() 
     assert excluded(printed, rows) == 0
 
 
+@pytest.mark.parametrize("decimals", [0, 1])
+@pytest.mark.parametrize("definition", ["middle", "low", "high"])
+@pytest.mark.parametrize("ties", ["half_up", "half_even", "unknown"])
+def test_cases_of_medians_together_admit_exactly_what_prints_so(
+    decimals: int, definition: Definition, ties: Ties
+) -> None:
+    median = MEDIANS[("middle", "low", "high").index(definition)]
+    printed = [
+        texts_of(Fraction(median(records(x))), decimals, ties) if sum(x) else set() for x in PEOPLE
+    ]
+    for text in sorted(set().union(*printed)):
+        ends = printed_ends(text, ties)
+        cases = statistic_rows.median_cases(MEASURED, EVERYBODY, ends, definition)
+        fits = np.any([admitted(case) for case in cases], axis=0)
+        assert fits.tolist() == [text in own for own in printed]
+
+
 METHODS = (
     *("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf"),
     *("hazen", "weibull", "linear", "median_unbiased", "normal_unbiased"),
@@ -225,6 +243,21 @@ def test_rows_of_quantiles_exclude_none_of_nine_definitions(order: Fraction) -> 
             MEASURED, EVERYBODY, printed_ends(text), order
         )
         assert excluded(printed, rows) == 0
+
+
+@pytest.mark.parametrize("order", [Fraction(1, 4), Fraction(3, 4), Fraction(1, 3)])
+def test_cases_of_quantiles_print_so_by_all_nine_definitions(order: Fraction) -> None:
+    admits_some = 0
+    for value in VALUES:
+        ends = printed_ends(f"{value}.0")
+        for case in statistic_rows.quantile_cases(MEASURED, EVERYBODY, ends, order):
+            for x, fits in zip(PEOPLE, admitted(case), strict=True):
+                if fits:
+                    admits_some += 1
+                    for method in METHODS:
+                        found = np.quantile(records(x), float(order), method=method)  # type: ignore[call-overload]
+                        assert abs(found - value) < 1e-9
+    assert admits_some > 0
 
 
 def test_nobody_and_somebody() -> None:

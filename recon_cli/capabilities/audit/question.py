@@ -45,6 +45,7 @@ from recon_cli.capabilities.audit.statuses import (
 from recon_cli.capabilities.reconstruct.question import plan_for
 from recon_cli.capabilities.reconstruct.solution import solve_system
 from recon_cli.coverage import Coverage
+from recon_cli.errors import ContradictionError
 from recon_cli.frames import OPEN, is_place
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
@@ -81,8 +82,8 @@ AUDIT: Final = pl.Schema(
 #: no bound is known.
 WITHOUT: Final = pl.Schema({"least_without": pl.Int32, "greatest_without": pl.Int32})
 _KEY = ["geoid", "table", "cell"]
-#: Units of a batch whose single values are listed, for printed statistics.
-_FEW: Final = 8
+#: Units of a batch where statistics are printed: one region after the other.
+_FEW: Final = 1
 
 
 @dataclass(frozen=True)
@@ -263,14 +264,17 @@ class _Partition:
         system = build_system(self.plan, self.counts, batch, must_list=False)
         if not system.strata:
             return
+        if system.joined is not None and not system.joined.is_exact:
+            yield self._rated(*self._between(batch, system, progress))
+            return
         # Candidates that are not listed leave nothing but solutions and margins.
         kinds = (False,) if system.is_listed.all() else (False, True)
-        names, ends = self._joint_ends(system, progress, kinds)
+        names, ends = self.ends_of(system, progress, kinds)
         if self.units_alone is not None and not system.is_listed.all():
             ends = self.units_alone.narrowed(batch, names, ends, progress)
         yield self._rated(names, ends)
 
-    def _joint_ends(
+    def ends_of(
         self, system: System, progress: AuditProgress, kinds: Sequence[bool]
     ) -> tuple[pl.DataFrame, CountEnds]:
         """Return counts and bounds from one solution of each kind: likely or any."""
@@ -293,13 +297,37 @@ class _Partition:
             plan, counts, solved, options, watched, among=self.asked.among, follow=follow
         )
 
+    def _between(
+        self, batch: slice, system: System, progress: AuditProgress
+    ) -> tuple[pl.DataFrame, CountEnds]:
+        """Return counts and bounds where rows only hold for people who print the same.
+
+        These rows prove bounds; solutions are those of rows that are enough for every text.
+        """
+        names, ends = self.ends_of(system, progress, (False,))
+        texts = self.counts.statistics
+        if texts is None:
+            raise ValueError("nothing is printed")
+        inner = replace(self.counts, statistics=replace(texts, is_inner=True))
+        own = replace(self, counts=inner)
+        none = replace(ends, least=ends.lower, greatest=ends.lower)
+        try:
+            within = build_system(self.plan, inner, batch, must_list=False)
+            found, seen = own.ends_of(within, progress, (False,))
+        except ContradictionError:
+            return names, none
+        if found.height < names.height:
+            return names, none
+        return names, replace(ends, least=seen.least, greatest=seen.greatest)
+
     @cached_property
     def units_alone(self) -> _Partition | None:
         """Return the audit by the units' own tables; None if that proves no more."""
         own = plan_of_units(self.plan, self.published.coverage)
         if own is None:
             return None
-        return replace(self, plan=own, counts=arrange_counts(own, self.published))
+        counts = arrange_counts(own, self.published, joins_statistics=True)
+        return replace(self, plan=own, counts=counts)
 
     def narrowed(
         self, batch: slice, names: pl.DataFrame, ends: CountEnds, progress: AuditProgress
@@ -311,7 +339,7 @@ class _Partition:
         system = build_system(self.plan, self.counts, batch, must_list=False)
         if not system.is_listed.any():
             return ends
-        known, own = self._joint_ends(system, progress, (False,))
+        known, own = self.ends_of(system, progress, (False,))
         proven = names.select(_KEY).join(
             known.select(_KEY).with_columns(lower=pl.Series(own.lower), upper=pl.Series(own.upper)),
             on=_KEY,
