@@ -2,8 +2,7 @@
 
 Of consecutive whole values from α to β that only sums of values tell apart, the people y and the
 excess s of their values over α are enough: 0 <= s <= (β − α) y. Each such s is attained, so that
-nothing is lost, and people are placed on single values afterwards: Eq. (excess) of
-docs/statistics.md.
+nothing is lost, and people are placed on single values afterwards: Eq. (excess).
 
 See *excess* in docs/glossary.md.
 """
@@ -49,7 +48,7 @@ class ValueRows:
 
 @dataclass(frozen=True)
 class SummedColumns:
-    """Rows over the people and the excess of runs of histogram cells.
+    """Rows over the people and the excess of runs of histogram cells: Eq. (excess).
 
     Attributes:
         rows: Those of the cells, in their order, and one for each excess.

@@ -171,6 +171,7 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
         "hospital.md",
         "areas.md",
         "register.md",
+        "statistics.md",
     ],
 )
 def test_pages_say_what_is_printed(name: str, tmp_path: Path) -> None:

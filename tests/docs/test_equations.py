@@ -19,6 +19,7 @@ PAGES = [
         "frontier.md",
         "dinur_nissim.md",
         "contributions.md",
+        "statistics.md",
     )
 ]
 TEXT = "\n".join(PAGES)
