@@ -21,7 +21,7 @@ from recon_cli.capabilities.measurements.strategy_file import load_strategy
 from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.config.load import run_model
-from recon_cli.schema import load_release
+from recon_cli.schema import Release, load_release
 from recon_cli.schema.joint import load_joint
 from recon_cli.statement import load_protection
 from tests.support.command_line import recon
@@ -136,6 +136,7 @@ def test_kinds_in_words() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    shown: dict[str, Release] = {}
     for block in blocks(text(page)):
         if block.language == "csv" and block.file:
             (tmp_path / block.file).parent.mkdir(exist_ok=True)
@@ -146,13 +147,14 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
         path = tmp_path / (block.file or "shown.yaml")
         path.write_text(block.text)
         if "features" in found:
-            load_release(str(path))
+            shown[found["release"]] = load_release(str(path))
         elif "parts" in found:
             load_joint(str(path), [load_release(name) for name in found["parts"].values()])
         elif "strategy" in found:
             load_strategy(str(path), load_release("clinic_visits"))
         elif "statements" in found:
-            load_protection(path, load_release(found.get("release", "sf1_2010")))
+            named = found.get("release", "sf1_2010")
+            load_protection(path, shown.get(named) or load_release(named))
         elif "release" in found:
             load_config(path).load_release()
         else:
