@@ -210,7 +210,7 @@ def _open_csv(path: Path, has_statements: bool) -> TidyFile:
         raise SourceError(f"{path}: columns {' and '.join(map(repr, twice))} are one; leave one")
     rows = rows.rename(names)
     if "count" not in names.values():
-        rows = _with_count(rows)
+        rows = _with_count(path, rows)
     schema = _schema(path, rows)
     by_table = _has_table(path, schema)
     has_statements |= not schema.keys().isdisjoint(_ENDS)
@@ -272,7 +272,7 @@ def open_frame(counts: pl.DataFrame, name: str, *, has_statements: bool = False)
 
 def _typed(path: Path, rows: pl.LazyFrame, has_statements: bool) -> TidyFile:
     """Open rows whose columns are typed."""
-    rows = _with_count(rows)
+    rows = _with_count(path, rows)
     schema = _schema(path, rows)
     by_table = _has_table(path, schema)
     has_statements |= not schema.keys().isdisjoint(_ENDS)
@@ -304,9 +304,9 @@ def _typed(path: Path, rows: pl.LazyFrame, has_statements: bool) -> TidyFile:
     return TidyFile(path, "row", rows, by_table, has_statements)
 
 
-def _with_count(rows: pl.LazyFrame) -> pl.LazyFrame:
+def _with_count(path: Path, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Rename a column ``value``, if there is no ``count``."""
-    names = rows.collect_schema().names()
+    names = _schema(path, rows)
     return rows if "count" in names or "value" not in names else rows.rename({"value": "count"})
 
 

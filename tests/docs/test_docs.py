@@ -147,7 +147,7 @@ def test_configs_in_pages_load(page: Path, tmp_path: Path) -> None:
         path = tmp_path / (block.file or "shown.yaml")
         path.write_text(block.text)
         if "features" in found:
-            shown[found["release"]] = load_release(str(path))
+            shown[found.get("release", "")] = load_release(str(path))
         elif "parts" in found:
             load_joint(str(path), [load_release(name) for name in found["parts"].values()])
         elif "strategy" in found:
