@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -205,6 +206,20 @@ def test_files_page_has_the_columns_of_the_folders(tmp_path: Path) -> None:
         seen.append(folder)
     made = {path.parent.name for path in tmp_path.glob("*/_manifest.json")}
     assert set(seen) == made
+
+
+def test_the_readme_names_every_dependency_and_no_other() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    readme = (ROOT / "README.md").read_text()
+    text = readme.partition("## Dependencies\n")[2].partition("\n## ")[0]
+    for extra, needed in project["optional-dependencies"].items():
+        if extra in {"build", "dev"}:
+            continue
+        assert f"`recon-cli[{extra}]`: {re.split('[>=<]', needed[-1])[0]} (" in text.replace(
+            "\n", " "
+        )
+    for needed in project["dependencies"]:
+        assert re.search(rf"\b{re.split('[>=<]', needed)[0]}\b", text), needed
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:
