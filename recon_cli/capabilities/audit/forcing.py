@@ -38,6 +38,8 @@ from recon_cli.solve.linear_relaxation import solve_relaxation
 
 #: A published cell: geoid, table, number.
 CellName = tuple[str, str, int]
+#: What a cell of a table is called: table, number → words.
+CellWords = Callable[[str, int], str]
 
 #: Histogram cells that are looked through for one count.
 _MOST_CELLS: Final = 1_000_000
@@ -51,6 +53,11 @@ _ROUNDING: Final = 1e-6
 _NAMED: Final = 6
 #: More than any sum of weights.
 _WIDE: Final = 10**9
+
+
+def by_number(table: str, cell: int) -> str:
+    """Call a cell by its table and number."""
+    return f"{table} {cell}"
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class EndProof:
     multiple: int
     total: int
 
-    def words(self, here: str, name: Callable[[str], str] = str) -> str:
+    def words(self, here: str, name: Callable[[str], str], called: CellWords) -> str:
         """Format the sum, as ``T 1 (14) − T 3 (12)``; cells of ``here`` without their place."""
         text = ""
         for each in self.counts:
@@ -89,7 +96,7 @@ class EndProof:
             times = "" if abs(each.weight) == 1 else f"{abs(each.weight)} × "
             sign = "−" if each.weight < 0 else "+" if text else ""
             text += f"{' ' if text else ''}{sign}{' ' if text and sign else ''}"
-            text += f"{times}{place}{table} {cell} ({each.count:,})"
+            text += f"{times}{place}{called(table, cell)} ({each.count:,})"
         text = text or "0"
         return text if self.multiple == 1 else f"({text}) / {self.multiple}"
 
@@ -200,27 +207,36 @@ class Forcing:
     at_most: EndProof | None
     zeros: tuple[CellName, ...] | None = ()
 
-    def words(self, here: str, name: Callable[[str], str] = str) -> str:
-        """Format the proof: one sum if it proves both bounds, else one for each."""
+    def words(
+        self, here: str, name: Callable[[str], str] = str, called: CellWords = by_number
+    ) -> str:
+        """Format the proof: one sum if it proves both bounds, else one for each.
+
+        Args:
+            here: The geoid whose cells are named without their place.
+            name: Names the other places.
+            called: Names a cell of a table.
+        """
         if self.at_least is None or self.at_most is None:
             return ""
-        low, high = self.at_least.words(here, name), self.at_most.words(here, name)
-        zeros = self._zeros_in_words(here, name)
-        if self.at_least == self.at_most:
+        low, high = (each.words(here, name, called) for each in (self.at_least, self.at_most))
+        zeros = self._zeros_in_words(here, name, called)
+        if low == high:
             return f" = {low}{zeros}"
         return f", at least {low}, at most {high}{zeros}"
 
-    def _zeros_in_words(self, here: str, name: Callable[[str], str]) -> str:
+    def _zeros_in_words(self, here: str, name: Callable[[str], str], called: CellWords) -> str:
         if self.zeros is None:
             return "; other records are ruled out by zeros that are not named"
         names = [
-            f"{'' if geoid == here else f'{name(geoid)} '}{table} {cell}"
+            f"{'' if geoid == here else f'{name(geoid)} '}{called(table, cell)}"
             for geoid, table, cell in self.zeros
         ]
         if not names:
             return ""
         more = len(names) - _NAMED
-        listed = ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        between = "; " if any("," in name for name in names) else ", "
+        listed = between.join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
         return f"; other records are ruled out by zeros in {listed}"
 
 

@@ -36,6 +36,6 @@ def write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...], name: s
 
 
 def _view(run: Run, place: Place, *, is_worst: bool) -> GeounitView:
-    """View a place as `recon show` does; explain some certain records of the worst."""
-    why = Why(first=1, counts=False) if is_worst else Why(numbers=(), counts=False)
+    """View a place as `recon show` does; explain some certain records and counts of the worst."""
+    why = Why(first=1) if is_worst else Why(numbers=(), counts=False)
     return view_geounit(run, place.geoid, why)

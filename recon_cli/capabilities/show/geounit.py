@@ -19,7 +19,7 @@ from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.findings.checked import UNCHECKED
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import Proofs
-from recon_cli.capabilities.ingest.options import PART_OF
+from recon_cli.capabilities.ingest.options import PART_OF, Ingest
 from recon_cli.capabilities.joint import JOINT
 from recon_cli.capabilities.prove import PROVE
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
@@ -40,6 +40,7 @@ from recon_cli.store.published import open_published, read_names
 
 if TYPE_CHECKING:
     from recon_cli.publication import Publication
+    from recon_cli.sources.formats.sheet_words import SheetWords
 
 _NEAR = 5
 #: After every geoid that begins with a prefix.
@@ -220,6 +221,19 @@ class Located:
         """Return the tables that were attacked."""
         folder = self.joint if self.audit is None else self.audit
         return () if folder is None else self._of(folder)
+
+    @cached_property
+    def sheet_words(self) -> SheetWords | None:
+        """Return what the sheets call their cells; None where no labels were read."""
+        sections = self.run.config.sections.values()
+        config = next((each for each in sections if isinstance(each, Ingest)), None)
+        if config is None or config.mapping is None or not config.mapping.labels:
+            return None
+        with undisturbed():
+            from recon_cli.capabilities.ingest.partitions import file_mapping
+            from recon_cli.sources.formats.sheet_words import SheetWords
+
+        return SheetWords(self.release, file_mapping(config))
 
     @cached_property
     def published(self) -> Publication:

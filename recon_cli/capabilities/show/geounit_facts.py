@@ -19,7 +19,7 @@ from recon_cli.frames import is_place
 from recon_cli.page.view import Detail, ProtectedCount
 from recon_cli.page.words import Words, of_people, of_units, percentage
 from recon_cli.plurals import counted
-from recon_cli.schema import Release, Table
+from recon_cli.schema import Table
 from recon_cli.schema.description import describe_cell
 from recon_cli.stage import undisturbed
 
@@ -332,8 +332,7 @@ def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCou
     is_recovered = pl.col("least").eq_missing(pl.col("greatest"))
     rows = rows.sort(~is_recovered, pl.col("greatest") == 0, "table", "cell")
     counts = {
-        (row["table"], row["cell"]): _protected(located.release, row)
-        for row in rows.iter_rows(named=True)
+        (row["table"], row["cell"]): _protected(located, row) for row in rows.iter_rows(named=True)
     }
     chosen = [key for key, each in counts.items() if each.is_recovered][:_SHOWN]
     if explained and chosen:
@@ -342,13 +341,16 @@ def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCou
     return tuple(counts.values())
 
 
-def _protected(release: Release, row: dict[str, Any]) -> ProtectedCount:
-    table = release.table_by_name[row["table"]]
+def _protected(located: Located, row: dict[str, Any]) -> ProtectedCount:
+    table = located.release.table_by_name[row["table"]]
+    sheets = located.sheet_words
     return ProtectedCount(
         table=table.name,
         cell=row["cell"],
         called=table.title or table.name,
-        words=describe_cell(release, table.cells[row["cell"] - 1]),
+        words=describe_cell(located.release, table.cells[row["cell"] - 1])
+        if sheets is None
+        else sheets.of(table.name, row["cell"]),
         low=row["low"] or 0,
         high=row["high"],
         status=row["status"],
@@ -366,8 +368,16 @@ def _explained(
         from recon_cli.capabilities.audit.forcing import forcing_counts
 
     values = {(located.geoid, *key): each.least for key, each in counts.items()}
-    name = located.release.geography.name_of
-    return {
-        each.cell[1:]: replace(counts[each.cell[1:]], reason=each.words(located.geoid, name))
-        for each in forcing_counts(located.release, located.published, tables, values)
+    found = forcing_counts(located.release, located.published, tables, values)
+    name_of, sheets = located.release.geography.name_of, located.sheet_words
+    told = {
+        each.cell[1:]: each.words(located.geoid, name_of)
+        if sheets is None
+        else each.words(
+            located.geoid,
+            lambda geoid: f"{located.names.get(geoid) or name_of(geoid)},",
+            sheets.of,
+        )
+        for each in found
     }
+    return {cell: replace(counts[cell], reason=reason) for cell, reason in told.items()}
