@@ -101,3 +101,22 @@ def test_percentages_are_found_and_bound_their_counts() -> None:
     low, high = implied_counts(share, np.full(4, 0.1), base)
     assert ((low <= part) & (part <= high)).all()
     assert (low == high).all()
+
+
+def test_multiples_of_a_base_weigh_by_how_many_bases_they_are() -> None:
+    # 15 = 5 + 10 and 15 = 10 + 5: of numbers up to 15 that would be telling, of threes by chance.
+    numbers = np.array([[5.0, 10.0], [10.0, 5.0], [15.0, 15.0]])
+    block = Intervals.exact(numbers)
+    assert [each.total for each in find_sums(block) if each.support.is_strong] == [2]
+    assert not [each for each in find_sums(block.in_steps(5)) if each.support.is_strong]
+
+
+def test_percentages_of_what_was_counted_are_found_beside_rounded_counts() -> None:
+    true = np.array([[30_908.0, 72_303.0, 25_258.0], [35_326.0, 73_412.0, 28_417.0]])
+    share = np.round(100 * true[0] / true[1])
+    printed = np.vstack([np.round(true / 5) * 5, share])
+    assert share[0] != round(100 * printed[0, 0] / printed[1, 0] + 1e-9)
+    block = Intervals.exact(printed)
+    assert not find_ratios(block, [2], [0, 1])
+    (found,) = find_ratios(block, [2], [0, 1], 4)
+    assert (found.part, found.base, found.support.broken) == (0, 1, 0)

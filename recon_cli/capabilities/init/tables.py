@@ -396,8 +396,24 @@ def rest_of_mapping(
     if texts:
         mapping["unpublished"] = texts
         shown = ", ".join(repr(text) if text else "blanks" for text in texts)
-        doubts.append(f"what {shown} mean: they are taken as counts that are not published")
+        doubts.append(
+            f"what {shown} mean{_columns_with(files, texts)}: they are taken as counts that are "
+            "not published"
+        )
     marks = {file.survey.thousands for file in files} - {None}
     if len(marks) == 1:
         mapping["thousands"] = marks.pop()
     return mapping, doubts
+
+
+def _columns_with(files: Sequence[TableFile], texts: Sequence[str]) -> str:
+    """Words for the columns in which texts stand, where these are some of the columns."""
+    every = [(file, each) for file in files for each in file.sheet.counts]
+    some = [
+        each.header
+        for file, each in every
+        if not {*texts}.isdisjoint(file.survey.texts.get(each.at, ()))
+    ]
+    if not some or len(some) == len(every):
+        return ""
+    return f" in {', '.join(map(repr, some[:4]))}" + ", …" * (len(some) > 4)

@@ -74,9 +74,10 @@ def value_sums(
         if len(values) < 3 or shape[0] * shape[1] > _MOST_CELLS:
             continue
         cells = Intervals(low, high, known, np.ones_like(known), unit)
-        block = _block(shape, codes, position, cells)
+        base = _base(numbers)
+        block = _block(shape, codes, position, cells).in_steps(base)
         exact = find_sums(block)
-        rounded = [] if exact else find_sums(block, _units(numbers, shape[1]))
+        rounded = [] if exact else find_sums(block, np.full(shape[1], float(base)))
         if not any(each.support.is_strong for each in (*exact, *rounded)):
             whole = possible_whole(block, range(len(values)))
             if whole is not None:
@@ -171,7 +172,7 @@ def _block(
     return block
 
 
-def _units(numbers: FloatArray, width: int) -> FloatArray:
+def _base(numbers: FloatArray) -> int:
+    """The number of which all counts are multiples; 1 where too few say so."""
     told = numbers[~np.isnan(numbers) & (numbers > 0) & (numbers == np.floor(numbers))]
-    base = int(np.gcd.reduce(told.astype(np.int64))) if len(told) >= 12 else 1
-    return np.full(width, float(max(base, 1)))
+    return max(int(np.gcd.reduce(told.astype(np.int64))), 1) if len(told) >= 12 else 1

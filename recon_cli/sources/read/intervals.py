@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ class Intervals:
         high: Greatest numbers; infinite where nothing bounds them.
         known: Where a number is printed.
         present: Where anything is printed.
-        unit: The step of the last printed digit: 1 of whole numbers, 0.1 of ``12.5``.
+        unit: The step between numbers that can be printed: 1 of whole numbers, 0.1 of ``12.5``, 5
+            where all are rounded to multiples of five.
     """
 
     low: FloatArray
@@ -46,6 +47,10 @@ class Intervals:
         return Intervals(
             self.low[at], self.high[at], self.known[at], self.present[at], self.unit[at]
         )
+
+    def in_steps(self, base: int) -> Intervals:
+        """Return the same block where all numbers are rounded to multiples of a base."""
+        return replace(self, unit=self.unit * base)
 
     @classmethod
     def exact(cls, numbers: FloatArray, unit: float = 1.0) -> Intervals:

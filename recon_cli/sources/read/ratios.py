@@ -39,12 +39,15 @@ class Ratio:
     support: Support
 
 
-def find_ratios(block: Intervals, candidates: Sequence[int], counts: Sequence[int]) -> list[Ratio]:
-    """For each of some lines the two whose quotient it is, within half a unit of its last digit.
+def find_ratios(
+    block: Intervals, candidates: Sequence[int], counts: Sequence[int], slack: int = 0
+) -> list[Ratio]:
+    """Find for each of some lines the two whose quotient it is, to half a unit of its last digit.
 
     Args:
         candidates: Lines that may be ratios.
         counts: Lines of whole numbers, which may be part and base.
+        slack: How far the counts may be off by rounding; ratios are of what was counted.
 
     Example:
         >>> numbers = np.array([[40.0, 55.0, 80.0], [10.0, 30.0, 50.0], [25.0, 54.5, 62.5]])
@@ -59,7 +62,7 @@ def find_ratios(block: Intervals, candidates: Sequence[int], counts: Sequence[in
     for line in candidates:
         best: Ratio | None = None
         for per in SCALES:
-            for each in _fitting(block, line, at, per):
+            for each in _fitting(block, line, at, per, slack):
                 if best is None or _rank(each) > _rank(best):
                     best = each
             if best is not None and best.support.is_strong:
@@ -79,7 +82,9 @@ def _rank(each: Ratio) -> tuple[float, float, int, int]:
     )
 
 
-def _fitting(block: Intervals, line: int, at: NDArray[np.intp], per: float) -> list[Ratio]:
+def _fitting(
+    block: Intervals, line: int, at: NDArray[np.intp], per: float, slack: int
+) -> list[Ratio]:
     told = np.flatnonzero(block.known[line])
     if len(told) < 2:
         return []
@@ -95,7 +100,8 @@ def _fitting(block: Intervals, line: int, at: NDArray[np.intp], per: float) -> l
     alive[own, :] = alive[:, own] = False
     for k in order.tolist():
         part, base = numbers[:, k][:, None], numbers[:, k][None, :]
-        off = np.abs(per * part - share[k] * base) > half[k] * base + 1e-9
+        room = half[k] * base + (per + share[k]) * slack
+        off = np.abs(per * part - share[k] * base) > room + 1e-9
         alive &= ~(off | ((base == 0) & (part > 0)))
     pairs = np.argwhere(alive)
     if not len(pairs):
@@ -103,7 +109,7 @@ def _fitting(block: Intervals, line: int, at: NDArray[np.intp], per: float) -> l
     found = []
     for part, base in pairs[:_MOST_PAIRS].tolist():
         tried = math.log2(len(at) ** 2 * len(SCALES)) + MARGIN_BITS
-        printed = _Printed(share, half, per)
+        printed = _Printed(share, half, per, slack)
         support = printed.support(numbers[part], numbers[base], tried)
         if support.broken == 0 and support.shown >= 2 and support.bits >= support.tried:
             found.append(Ratio(line, int(at[part]), int(at[base]), per, support))
@@ -117,6 +123,7 @@ class _Printed:
     share: FloatArray
     half: FloatArray
     per: float
+    slack: int
 
     def support(self, part: FloatArray, base: FloatArray, tried: float) -> Support:
         """Weigh a quotient: by chance it takes any value up to `per`, in steps of its last digit.
@@ -126,9 +133,11 @@ class _Printed:
         known: BoolArray = ~np.isnan(part) & ~np.isnan(base)
         # A share printed for nobody of nobody may be anything: 0, a dash, 100.
         some = known & (np.nan_to_num(base) > 0)
-        fits = np.abs(self.per * part - self.share * base) <= self.half * base + 1e-9
+        room = self.half * base + (self.per + self.share) * self.slack
+        fits = np.abs(self.per * part - self.share * base) <= room + 1e-9
         shown = some & fits & (np.nan_to_num(part) > 0)
-        steps = np.minimum(self.per / (2 * self.half), np.nan_to_num(base, nan=1.0)) + 1
+        whole = np.nan_to_num(base, nan=1.0)
+        steps = np.minimum(self.per * whole / np.maximum(2 * room, 1e-9), whole) + 1
         is_trivial = np.nan_to_num(part) == np.nan_to_num(base)
         bits = np.log2(np.maximum(steps, 1.0))[shown & ~is_trivial].sum()
         return Support(

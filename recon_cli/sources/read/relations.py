@@ -26,6 +26,8 @@ _FRACTIONAL: Final = 1 / 3
 _MOST_CODES: Final = 3
 #: Multiples of a base in fewer numbers may be chance.
 _FEWEST_MULTIPLES: Final = 12
+#: Whole numbers up to here may be percentages.
+_HUNDRED: Final = 100
 #: More rows are read as places without looking for sums among them.
 _MOST_ROWS: Final = 3_000
 
@@ -227,13 +229,17 @@ class _Table:
     def _is_hundred(self, column: int) -> bool:
         """Whether all numbers of a column are 100, and there are several."""
         own = self.numbers[:, column][self.known[:, column]]
-        return len(own) > 1 and bool((own == 100).all())
+        return len(own) > 1 and bool((own == _HUNDRED).all())
 
     def _base(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> int:
         """The number of which all counts are multiples."""
         divisors: list[int] = []
         told = 0
-        for column in columns.tolist():
+        # Where others are above a hundred, columns that are not may be percentages.
+        own = self.numbers[np.ix_(rows, columns)]
+        top = np.nanmax(np.where(np.isnan(own), -1.0, own), axis=0, initial=-1.0)
+        large = columns[top > _HUNDRED]
+        for column in (large if len(large) else columns).tolist():
             numbers = self.numbers[rows, column][self.known[rows, column]]
             numbers = numbers[(numbers > 0) & (numbers == np.floor(numbers))]
             if len(numbers):
@@ -256,8 +262,8 @@ class _Table:
         found: list[Relation] = []
         shares = np.zeros(0, dtype=np.intp)
         if is_counted:
-            ratios = self._ratios(np.flatnonzero(statistic_columns), columns, rows)
-            whole = self._percentages(columns, rows)
+            ratios = self._ratios(np.flatnonzero(statistic_columns), columns, rows, base)
+            whole = self._percentages(columns, rows, base)
             found += [*ratios, *whole]
             taken = {each.line for each in whole if each.support.is_strong}
             if any(each.per == 100.0 for each in found):  # the hundred per cent beside them
@@ -312,7 +318,11 @@ class _Table:
     # --- ratios -----------------------------------------------------------------------------
 
     def _ratios(
-        self, candidates: NDArray[np.intp], counts: NDArray[np.intp], rows: NDArray[np.intp]
+        self,
+        candidates: NDArray[np.intp],
+        counts: NDArray[np.intp],
+        rows: NDArray[np.intp],
+        base: int,
     ) -> list[Relation]:
         block = self.block.take(rows, np.arange(len(self.region.numeric))).transposed
         return [
@@ -323,15 +333,17 @@ class _Table:
                 each.support,
                 per=each.per,
             )
-            for each in find_ratios(block, candidates.tolist(), counts.tolist())
+            for each in find_ratios(block, candidates.tolist(), counts.tolist(), base - 1)
         ]
 
-    def _percentages(self, counts: NDArray[np.intp], rows: NDArray[np.intp]) -> list[Relation]:
+    def _percentages(
+        self, counts: NDArray[np.intp], rows: NDArray[np.intp], base: int
+    ) -> list[Relation]:
         """Columns of whole numbers that are percentages of others: none is above 100."""
         numbers = self.numbers[np.ix_(rows, counts)]
         top = np.nanmax(np.where(np.isnan(numbers), -1.0, numbers), axis=0, initial=-1.0)
-        small = counts[(top <= 100) & (top > 0)]
-        found = self._ratios(small, counts, rows)
+        small = counts[(top <= _HUNDRED) & (top > 0)]
+        found = self._ratios(small, counts, rows, base)
         strong = {each.line for each in found if each.support.is_strong}
         return [each for each in found if each.support.is_strong and not strong & set(each.of)]
 
@@ -347,7 +359,7 @@ class _Table:
         beside_only: bool = False,
     ) -> list[Relation]:
         """Sums among columns, or rows; first of numbers as printed, then within rounding."""
-        block = self.block.take(rows, columns)
+        block = self.block.take(rows, columns).in_steps(base)
         lines, places = (
             (rows, self.region.body) if axis is Axis.ROWS else (columns, self.region.numeric)
         )
@@ -357,7 +369,7 @@ class _Table:
             return []
         exact = find_sums(block, beside_only=beside_only)
         found = list(exact)
-        units = self._units(block, base)
+        units = self._units(block)
         rounded = find_sums(block, units, beside_only=beside_only)
         if base > 2:
             # Rounded at random, a number is up to a whole base off, less one.
@@ -369,11 +381,10 @@ class _Table:
             found += [each for each in rounded if each.total not in told]
         return [self._relation(each, axis, lines, places) for each in found]
 
-    def _units(self, block: Intervals, base: int) -> FloatArray:
+    def _units(self, block: Intervals) -> FloatArray:
         """To what the numbers of each position are rounded."""
         unit: FloatArray = np.where(block.known, block.unit, np.inf).min(axis=0)
-        unit = np.where(np.isinf(unit), 1.0, unit)
-        return unit * base
+        return np.where(np.isinf(unit), block.unit.min(axis=0), unit)
 
     def _relation(
         self, each: Sum, axis: Axis, lines: NDArray[np.intp], places: NDArray[np.intp]

@@ -286,7 +286,7 @@ class _Search:
             if len(parts) < 2 or (high < block.low[total] - self.slack - room).any():
                 continue
             run = _Run(low, high, known, filled, len(parts))
-            support = self.support(total, run, self._tried_beside)
+            support = self.support(total, run, self._tried_beside(step))
             misfit = self._misfit(total, run)
             if support.is_told and (
                 best is None or (misfit, -support.bits) < (least, -best[0].support.bits)
@@ -421,9 +421,9 @@ class _Search:
     def _is_rounded(self) -> bool:
         return self.units is not None
 
-    @property
-    def _tried_beside(self) -> float:
-        return math.log2(2 * self.count)
+    def _tried_beside(self, step: int) -> float:
+        """How many totals are tried before and behind their parts, at one distance or at all."""
+        return math.log2(2 * self.count * (1 if step == 1 else max(self.count // 2, 1)))
 
     @property
     def _tried_elsewhere(self) -> float:
