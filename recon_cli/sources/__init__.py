@@ -1,6 +1,6 @@
 """Sources: published formats, read as counts, geounits and coverage."""
 
-from recon_cli.sources.formats import NO_MAPPING, DimensionMapping, FileMapping
+from recon_cli.sources.formats import NO_MAPPING, DimensionMapping, FileMapping, ShareMapping
 from recon_cli.sources.joined import JoinedSource, Part
 from recon_cli.sources.legacy import open_legacy, write_legacy
 from recon_cli.sources.listing import (
@@ -28,6 +28,7 @@ __all__ = [
     "JoinedSource",
     "OpenedSource",
     "Part",
+    "ShareMapping",
     "complete_geounits",
     "completed",
     "list_geounits",

@@ -20,6 +20,7 @@ from recon_cli.frames import partition_runs
 from recon_cli.publication import Source
 from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Release
+from recon_cli.sources.cells import CellIndex
 from recon_cli.sources.dense import MOST_COLUMN_SETS, DenseSource, KeptSheet
 from recon_cli.sources.documents import Document, document_of, open_documents
 from recon_cli.sources.formats import FORMATS, NO_MAPPING, CountSheet, FileMapping, is_companion
@@ -27,6 +28,7 @@ from recon_cli.sources.formats.header import numbers_in
 from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.legacy import open_legacy
 from recon_cli.sources.listing import IncompleteSource, complete_geounits
+from recon_cli.sources.shares import SHARES, Shares
 from recon_cli.sources.tabular import Sheet, documents_of_sheets, unread_sheets
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import (
@@ -49,11 +51,14 @@ class OpenedSource:
     Attributes:
         protection: None if all counts are exact.
         left_out: The numbers of the files that are not among its counts.
+        told: The percentages that narrow withheld counts: columns ``geoid, table, cell, header,
+            text, among``.
     """
 
     source: Source
     protection: Protection | None = None
     left_out: tuple[LeftOut, ...] = ()
+    told: pl.DataFrame | None = None
 
 
 def open_source(
@@ -96,7 +101,8 @@ def completed(
 ) -> OpenedSource:
     """A source with the geounits that have no row in it; see `complete_geounits`."""
     laws = counts.protection if counts.has_statements else None
-    return OpenedSource(complete_geounits(release, counts, geounits), laws, counts.left_out)
+    told = counts.shares.told(CellIndex.of(release)) if isinstance(counts, TidySource) else None
+    return OpenedSource(complete_geounits(release, counts, geounits), laws, counts.left_out, told)
 
 
 def open_counts(
@@ -179,12 +185,20 @@ def open_tables(
             SheetReader(sheet, release, said, has_statements=protection is not None)
             for _, sheet, said in sheets
         ]
+        shares = _shares(release, protection or EXACT, readers)
+        unread = (*shares.left_out, *unread)
         if protection is None and all(reader.is_wide for reader in readers):
             opened = _wide_source(release, readers, folder, unpublished, unread)
         else:
             files = tuple(_keep_long(reader, folder / str(i)) for i, reader in enumerate(readers))
-            left_out = (*_left_out(readers), *unread)
-            opened = TidySource(release, files, unpublished, protection or EXACT, left_out=left_out)
+            opened = TidySource(
+                release,
+                files,
+                unpublished,
+                protection or EXACT,
+                left_out=(*_left_out(readers), *unread),
+                shares=shares,
+            )
     except BaseException:
         unpacked.remove()
         raise
@@ -300,6 +314,25 @@ def _unpivoted(sheet: KeptSheet) -> pl.LazyFrame:
         .unpivot(index=[ROW, "geoid"], on=names, variable_name="ordinal", value_name="value")
         .filter(pl.col("value").is_not_null())
         .with_columns(pl.col("ordinal").cast(pl.Int32))
+    )
+
+
+def _shares(release: Release, protection: Protection, readers: Sequence[SheetReader]) -> Shares:
+    """What the percentages of sheets prove."""
+    frames = [
+        rows.with_columns(file=pl.lit(i, pl.Int32))
+        for i, reader in enumerate(readers)
+        for rows in reader.shares()
+    ]
+    sheets = [reader.roles.sheet for reader in readers]
+    return Shares.of(
+        release,
+        protection,
+        pl.concat(
+            [SHARES.to_frame(), *(frame.select(SHARES.names()).cast(SHARES) for frame in frames)]
+        ),
+        {i: sheet.label for i, sheet in enumerate(sheets)},
+        lambda file, row: sheets[file].where(row),
     )
 
 

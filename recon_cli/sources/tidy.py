@@ -22,6 +22,7 @@ from recon_cli.publication import GeounitBatch
 from recon_cli.schema import Release, Table
 from recon_cli.schema.tables import is_sum
 from recon_cli.sources.cells import CellIndex
+from recon_cli.sources.shares import NO_SHARES, Shares
 from recon_cli.sources.tidy_file import TidyFile, open_file, open_frame, published_cells
 from recon_cli.sources.tidy_statements import StatementReader
 from recon_cli.sources.tidy_statistics import StatisticReader
@@ -54,8 +55,10 @@ class TidySource:
         group_rows: int = GROUP_ROWS,
         *,
         left_out: tuple[LeftOut, ...] = (),
+        shares: Shares = NO_SHARES,
     ) -> None:
         self._release = release
+        self.shares = shares
         self.left_out = left_out
         self.protection = protection
         files = tuple(file.placed(release) for file in files)
@@ -155,7 +158,9 @@ class TidySource:
         twice = rows.with_row_index("at").filter(same == same.shift(1))
         if len(twice):
             self._refuse_twice(rows.slice(twice["at"][0] - 1, 2))
-        return self._statements.read(rows) if self.has_statements else rows
+        if not self.has_statements:
+            return rows
+        return self.shares.narrowed(self._statements.read(rows))
 
     def _refuse_twice(self, pair: pl.DataFrame) -> None:
         first, again = pair.to_dicts()

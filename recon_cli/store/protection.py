@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
@@ -24,7 +25,14 @@ from recon_cli.statement.cell_key import CellKey
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
 from recon_cli.store.piece import EVERYWHERE, Span
-from recon_cli.store.published import PROTECTION, open_published, read_coverage
+from recon_cli.store.published import (
+    PROTECTION,
+    open_published,
+    read_coverage,
+    read_percentages,
+)
+
+_PERCENTAGES: Final = "percentages of the true counts, rounded to their last digit"
 
 
 def protection_files(protection: Protection, release: Release) -> dict[str, bytes]:
@@ -49,7 +57,8 @@ def laws_of(tables: Folder, release: Release) -> tuple[str, ...]:
     Empty where all counts are exact.
     """
     statements = read_protection(tables, release).statements
-    return tuple(dict.fromkeys(describe_law(each.law) for each in statements))
+    rounded = (_PERCENTAGES,) if read_percentages(tables) else ()
+    return tuple(dict.fromkeys((*(describe_law(each.law) for each in statements), *rounded)))
 
 
 def read_protection(tables: Folder, release: Release) -> Protection:

@@ -19,6 +19,8 @@ PROTECTION = "_statements.json"
 NAMES = "_names.json"
 #: Page that shows each sheet as it was read.
 READING = "_reading.html"
+#: Beside ``tables/``: percentages that narrow withheld counts.
+PERCENTAGES = "_percentages.json"
 #: Note of the manifest with the numbers of the files that are not among the counts.
 LEFT_OUT = "left_out"
 #: Text in place of the name of a unit that stands for others.
@@ -74,6 +76,18 @@ def read_names(geounits: Folder) -> dict[str, str]:
 def read_left_out(tables: Folder) -> tuple[LeftOut, ...]:
     """Read which numbers of the published files are not among the counts of ``tables``."""
     return tuple(LeftOut(**each) for each in tables.manifest.notes.get(LEFT_OUT, ()))
+
+
+def read_percentages(tables: Folder) -> list[tuple[str, str, int, str, str, int]]:
+    """Read the percentages that narrow withheld counts of ``tables``.
+
+    Returns:
+        Geoid, table and cell of each count; header and text of the percentage, and among how many
+        it is.
+    """
+    if PERCENTAGES not in tables.manifest.extras:
+        return []
+    return [tuple(each) for each in json.loads(tables.read_extra(PERCENTAGES))]
 
 
 def has_statements(tables: Folder) -> bool:

@@ -54,12 +54,18 @@ def test_the_draft_of_a_law_is_named() -> None:
     assert Path("audit.protection.yaml").is_file()
 
 
-def test_a_column_of_rates_is_left_out_and_named() -> None:
+def test_a_column_of_percentages_is_named() -> None:
     rows = [f"{row},{rate}" for row, rate in zip(ROWS, ("45.2", "52", "55.0", "41.7"), strict=True)]
     office(*rows, header="School,All pupils,Boys,Girls,Boys per cent")
-    assert "whether 'Boys per cent' are counts" in " ".join(
-        recon("init", "office.csv").stdout.split()
-    )
+    shown = " ".join(recon("init", "office.csv").stdout.split())
+    assert "'Boys per cent' is the share of 'Boys' among 'All pupils'" in shown
+
+
+def test_a_column_of_means_is_left_out_and_named() -> None:
+    rows = [f"{row},{mean}" for row, mean in zip(ROWS, ("11.2", "12", "11.9", "10.4"), strict=True)]
+    office(*rows, header="School,All pupils,Boys,Girls,Mean age")
+    shown = " ".join(recon("init", "office.csv").stdout.split())
+    assert "whether 'Mean age' are counts: they are left out" in shown
 
 
 def test_a_total_that_differs_in_one_row_is_a_question() -> None:

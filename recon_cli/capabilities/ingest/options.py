@@ -74,6 +74,20 @@ class Dimension(ConfigModel):
     values: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
 
 
+class Percentages(ConfigModel):
+    """A column of percentages.
+
+    Attributes:
+        of: Header of the column of counts that they are the share of.
+        base: Header of the column of counts that they are the share among.
+        times: What they are printed per: 100, or 1000 of a rate.
+    """
+
+    of: str
+    base: str
+    times: Annotated[int, Field(ge=1)] = 100
+
+
 class Mapping(ConfigModel):
     """What the files do not say themselves.
 
@@ -94,6 +108,9 @@ class Mapping(ConfigModel):
         labels: Of a sheet that is read by its numbers: whom its labels count. By where they stand
             (``columns``, ``rows``, or the header of a dimension column): label → feature → value,
             several values, or a group of a recode; ``{}`` counts everybody.
+        percentages: Of such a sheet: header of a column of percentages → the counts that they are
+            the share ``of``, and the ``base`` that they are the share among; where the share is
+            withheld and the base is exact, they narrow it.
         table: The table that all counts are of.
         tables: Sheet of a workbook, or name of a file, → the table that its counts are of.
         thousands: What is between groups of three digits.
@@ -115,6 +132,9 @@ class Mapping(ConfigModel):
     columns_of: dict[str, Columns] = Field(default_factory=dict)
     dimensions: dict[str, Dimension] = Field(default_factory=dict)
     labels: dict[str, dict[str, Counted]] = Field(default_factory=dict)
+    percentages: Annotated[dict[str, Percentages], BeforeValidator(keys_as_text)] = Field(
+        default_factory=dict
+    )
     table: str | None = None
     tables: Annotated[dict[str, str], BeforeValidator(keys_as_text)] = Field(default_factory=dict)
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = None

@@ -27,9 +27,17 @@ from recon_cli.sources.read.replayed import replayed_sheets
 from recon_cli.stage import undisturbed
 from recon_cli.statement import EXACT, Protection, load_protection
 from recon_cli.store import Manifest, PartWriter, Piece, Transaction, coverage_bytes
+from recon_cli.store.files import json_bytes
 from recon_cli.store.pieces import PIECES, cut, pieces_bytes
 from recon_cli.store.protection import protection_files
-from recon_cli.store.published import COVERAGE, LEFT_OUT, NAMES, READING, names_bytes
+from recon_cli.store.published import (
+    COVERAGE,
+    LEFT_OUT,
+    NAMES,
+    PERCENTAGES,
+    READING,
+    names_bytes,
+)
 
 #: Rows that wait to be written: bounds memory, and makes parts worth a file.
 _BUFFERED_ROWS = 2_000_000
@@ -60,6 +68,9 @@ def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
         stage.staging.write_extra("geounits", NAMES, names_bytes(names))
     if config.source == SHEET.name:
         stage.staging.write_extra("tables", READING, _reading(run.release, config, opened))
+    if opened.told is not None and protection is not None:
+        rows = [list(row) for row in opened.told.iter_rows()]
+        stage.staging.write_extra("tables", PERCENTAGES, json_bytes(rows))
     left_out = [asdict(each) for each in opened.left_out]
     return stage.publish(
         (Piece(piece.partition) for piece in pieces), notes={LEFT_OUT: left_out} if left_out else {}
@@ -144,7 +155,9 @@ def file_mapping(config: Ingest) -> sources.FileMapping:
     given = {} if config.mapping is None else config.mapping.model_dump()
     said = given.pop("dimensions", {}).items()
     dimensions = {name: sources.DimensionMapping(**each) for name, each in said}
-    return sources.FileMapping(**given, dimensions=dimensions)
+    shares = given.pop("percentages", {}).items()
+    percentages = {header: sources.ShareMapping(**each) for header, each in shares}
+    return sources.FileMapping(**given, dimensions=dimensions, percentages=percentages)
 
 
 def read_source(

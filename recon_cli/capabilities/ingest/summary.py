@@ -17,7 +17,7 @@ from recon_cli.plurals import counted, plural
 from recon_cli.schema import AreaGeography, Release
 from recon_cli.stage import undisturbed
 from recon_cli.store import INGEST
-from recon_cli.store.published import read_left_out
+from recon_cli.store.published import read_left_out, read_percentages
 
 #: Tables that a warning names.
 _NAMED = 4
@@ -48,6 +48,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             *_outside_facts(run.release),
             *_unplaced_facts(run),
             *_left_out_facts(run),
+            *_percentage_facts(run),
             ("non-zero cells", f"{cells:,}"),
             ("seconds", seconds(manifest.run.wall_seconds, people, noun)),
         ],
@@ -60,6 +61,16 @@ def _left_out_facts(run: Run) -> list[Fact]:
         return []
     cells = sum(each.cells for each in left_out)
     return [("not used", f"{counted(cells, 'number')}: {enumerate_left_out(left_out)}")]
+
+
+def _percentage_facts(run: Run) -> list[Fact]:
+    told = read_percentages(WorkFolder(run.work).open(INGEST))
+    if not told:
+        return []
+    counts = len({each[:3] for each in told})
+    headers = list(dict.fromkeys(each[3] for each in told))
+    shown = ", ".join(map(repr, headers[:_NAMED])) + ", …" * (len(headers) > _NAMED)
+    return [("percentages", f"narrow {counted(counts, 'withheld count')}: {shown}")]
 
 
 def _outside_facts(release: Release) -> list[Fact]:

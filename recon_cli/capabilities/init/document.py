@@ -297,6 +297,12 @@ def grid_lines(mapping: Mapping[str, object]) -> Iterator[str]:
         shown = [f"{label!r} is {_counted(condition)}" for label, condition in chosen.items()]
         more = f" … ({len(ends)} {axis})" * (len(ends) > len(shown))
         yield f"{'' if axis == 'columns' else f'{axis}: '}{', '.join(shown)}{more}"
+    shares = mapping.get("percentages", {})
+    if not isinstance(shares, Mapping):
+        raise TypeError("mapping.percentages is none")
+    for header, said in list(shares.items())[:2]:
+        more = f" … ({len(shares)} columns of percentages)" if len(shares) > 2 else ""
+        yield f"{header!r} is the share of {said['of']!r} among {said['base']!r}{more}"
 
 
 def _counted(condition: Mapping[str, object]) -> str:

@@ -257,13 +257,23 @@ class _Drafter:
             }
             for axis, own in self.labels.items()
         }
+        if percentages := _percentages(self.parts):
+            mapping["percentages"] = percentages
         if len(self.tables) > 1:
             mapping["tables"] = dict(self.table_of)
         if self.leave_out:
             mapping["columns"] = dict.fromkeys(self.leave_out)
+        return mapping | self._texts()
+
+    def _texts(self) -> dict[str, object]:
+        """What texts stand for, and what is between groups of digits."""
+        mapping: dict[str, object] = {}
         codes = {text for part in self.parts for text in _negative(part)}
-        if any(part.is_sheet and part.table.grid.convention == GERMAN for part in self.parts):
+        grids = [part.table.grid for part in self.parts if part.is_sheet]
+        if any(grid.convention == GERMAN for grid in grids):
             mapping["thousands"] = "."
+        elif any(grid.alternatives for grid in grids):
+            mapping["thousands"] = ","
         if zeros := sorted(set().union(*(part.table.grid.zeros for part in self.parts))):
             mapping["zeros"] = zeros
         if codes:
@@ -561,6 +571,21 @@ class _Drafter:
             self.labels[axis][label] = condition
             return
         self.labels.setdefault(f"{axis} of {sheet}", {})[label] = condition
+
+
+def _percentages(parts: Sequence[Part]) -> dict[str, dict[str, object]]:
+    """Header of each column of percentages → what it is the share of, the same in all tables."""
+    found: dict[str, dict[str, object]] = {}
+    differ: set[str] = set()
+    for part in parts:
+        for each in part.table.shares if part.is_sheet else ():
+            names = [part.table.header(at) for at in (each.line, each.part, each.base)]
+            said: dict[str, object] = {"of": names[1], "base": names[2]}
+            if each.times != 100:
+                said["times"] = each.times
+            if found.setdefault(names[0], said) != said:
+                differ.add(names[0])
+    return {header: said for header, said in found.items() if header not in differ}
 
 
 def _distinct(cells: Sequence[Condition]) -> list[Condition]:

@@ -21,7 +21,8 @@ from recon_cli.page.words import Words, of_people, of_units, percentage
 from recon_cli.plurals import counted
 from recon_cli.schema import Table
 from recon_cli.schema.description import describe_cell
-from recon_cli.stage import undisturbed
+from recon_cli.stage import INGEST, undisturbed
+from recon_cli.store.published import read_percentages
 
 #: Status of `recon audit` for a suppressed count proven to be below the threshold.
 PRIMARY = "primary"
@@ -264,13 +265,10 @@ def notes_of(located: Reconstructed) -> tuple[str, ...]:
 
 def laws_of(located: Located) -> tuple[str, ...]:
     """Describe the laws of its counts."""
-    statements = located.published.protection.statements
-    if not statements:
-        return ()
     with undisturbed():
-        from recon_cli.statement import describe_law
+        from recon_cli.store import protection
 
-    return tuple(dict.fromkeys(describe_law(each.law) for each in statements))
+    return protection.laws_of(located.work.open(INGEST), located.release)
 
 
 def unlisted_notes(geoids: pl.Series, words: Words) -> tuple[str, ...]:
@@ -334,7 +332,13 @@ def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCou
     counts = {
         (row["table"], row["cell"]): _protected(located, row) for row in rows.iter_rows(named=True)
     }
-    chosen = [key for key, each in counts.items() if each.is_recovered][:_SHOWN]
+    beside = _percentages(located)
+    counts = {
+        key: replace(each, reason=beside[key]) if key in beside and each.low == each.high else each
+        for key, each in counts.items()
+    }
+    some = [key for key, each in counts.items() if each.is_recovered][:_SHOWN]
+    chosen = [key for key in some if not counts[key].reason]
     if explained and chosen:
         tables = located.release.select_tables(tuple(audit.manifest.notes["tables"]))
         counts |= _explained(located, tables, {key: counts[key] for key in chosen})
@@ -358,6 +362,15 @@ def _protected(located: Located, row: dict[str, Any]) -> ProtectedCount:
         greatest=row["greatest"],
         is_small=row["suppression"] == PRIMARY,
     )
+
+
+def _percentages(located: Located) -> dict[tuple[str, int], str]:
+    """Map counts of the geounit to the percentages that narrow them, in words."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for geoid, table, cell, header, text, among in read_percentages(located.work.open(INGEST)):
+        if geoid == located.geoid:
+            found.setdefault((table, cell), []).append(f"{header!r}: {text} of {among:,}")
+    return {key: f" (from {' and '.join(said)})" for key, said in found.items()}
 
 
 def _explained(

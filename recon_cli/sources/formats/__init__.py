@@ -8,7 +8,12 @@ from typing import Final
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats import census, exchange, offices
 from recon_cli.sources.formats.count_sheet import CountColumn, CountSheet, Format
-from recon_cli.sources.formats.mapping import NO_MAPPING, DimensionMapping, FileMapping
+from recon_cli.sources.formats.mapping import (
+    NO_MAPPING,
+    DimensionMapping,
+    FileMapping,
+    ShareMapping,
+)
 from recon_cli.sources.formats.sheet import SHEET
 
 __all__ = [
@@ -19,6 +24,7 @@ __all__ = [
     "DimensionMapping",
     "FileMapping",
     "Format",
+    "ShareMapping",
     "is_companion",
     "recognise_format",
 ]

@@ -50,6 +50,24 @@ class CountColumn:
 
 
 @dataclass(frozen=True)
+class ShareColumn:
+    """A column of shares: what a count is of another count in the row.
+
+    Attributes:
+        at: Its place in the sheet, from 0.
+        part: Place of the column of counts that it is the share of.
+        base: Place of the column of counts that it is the share among.
+        times: 100 of percentages.
+    """
+
+    at: int
+    header: str
+    part: int
+    base: int
+    times: int
+
+
+@dataclass(frozen=True)
 class DimensionColumns:
     """Columns that say what a row counts.
 
@@ -98,6 +116,7 @@ class CountSheet:
         questions: What could not be told, and how it was taken.
         left_out: Numbers of the file that are in none of these columns.
         place_column: Place in the file of the column of places, where that is another.
+        shares: Columns of percentages of the counts, in digits with a decimal point.
     """
 
     sheet: Sheet
@@ -117,6 +136,7 @@ class CountSheet:
     questions: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     place_column: int | None = None
+    shares: tuple[ShareColumn, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.counts:

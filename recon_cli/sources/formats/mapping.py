@@ -20,6 +20,21 @@ class DimensionMapping:
 
 
 @dataclass(frozen=True)
+class ShareMapping:
+    """What a column of percentages, or of rates, is the share of.
+
+    Attributes:
+        of: Header of the column of counts that it is the share of.
+        base: Header of the column of counts that it is the share among.
+        times: What it is printed per: 100, or 1,000 of a rate.
+    """
+
+    of: str
+    base: str
+    times: int = 100
+
+
+@dataclass(frozen=True)
 class FileMapping:
     """The keys of ``ingest.mapping``.
 
@@ -39,6 +54,8 @@ class FileMapping:
         dimensions: Header of a dimension column → how it is read.
         labels: Of a sheet that is read by its numbers: what its labels count, by where they stand
             (`columns`, `rows`, or the header of a dimension column): label → feature → values.
+        percentages: Of such a sheet: header of a column of percentages → what they are the share
+            of.
         tables: Sheet, or file where it is none, → the table that its counts are of.
         thousands: What is between groups of three digits.
         unpublished: Texts in place of a count that is not published.
@@ -57,6 +74,7 @@ class FileMapping:
     columns_of: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     dimensions: Mapping[str, DimensionMapping] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = field(default_factory=dict)
+    percentages: Mapping[str, ShareMapping] = field(default_factory=dict)
     table: str | None = None
     tables: Mapping[str, str] = field(default_factory=dict)
     thousands: str | None = None

@@ -132,6 +132,7 @@ class SheetReader:
         roles = self.roles
         taken = {*roles.place, *roles.flags, *roles.where, *(each.at for each in roles.counts)}
         taken |= {at for each in roles.dimensions for at in (each.code, each.words)}
+        taken |= {each.at for each in roles.shares}
         body = roles.sheet.head[roles.skip :]
         return [
             at
@@ -172,12 +173,52 @@ class SheetReader:
                 ),
             )
 
+    def shares(self) -> Generator[pl.DataFrame, None, None]:
+        """The percentages of the sheet: a row each.
+
+        Columns ``row, geoid``; ``header, text``, as `printed_ends` reads it, and ``times``;
+        ``part`` and ``base``, the ordinals of the cells that it is of; ``counted`` and ``among``,
+        their numbers, null where none is printed; ``is_stated``, whether a number, or a text for a
+        law to read, stands for the part.
+
+        Raises:
+            SourceError: As `long`.
+        """
+        if not self.roles.shares:
+            return
+        unpublished = list(self.mapping.unpublished)
+        for rows in self._placed():
+            for each in self.roles.shares:
+                is_marker = ~cell_text(each.part).fill_null("").is_in(unpublished)
+                is_number = pl.col(_value(each.part)).is_not_null()
+                yield rows.filter(pl.col(str(each.at)).is_not_null()).select(
+                    ROW,
+                    "geoid",
+                    pl.lit(each.header).alias("header"),
+                    pl.col(str(each.at)).alias("text"),
+                    pl.lit(each.times, pl.Int64).alias("times"),
+                    pl.col(_cell(each.part)).alias("part"),
+                    pl.col(_cell(each.base)).alias("base"),
+                    pl.col(_value(each.part)).cast(pl.Int64).alias("counted"),
+                    pl.col(_value(each.base)).cast(pl.Int64).alias("among"),
+                    (is_number | (is_marker & self.has_statements)).alias("is_stated"),
+                )
+
     def _by_column(self) -> Generator[tuple[int, pl.DataFrame], None, None]:
         """Checked rows once for each column of counts, with the ``ordinal`` of its cell."""
+        used = self.ordinals if self.is_wide else [each.at for each in self.roles.counts]
+        for rows in self._placed():
+            for at in used:
+                yield at, rows.with_columns(ordinal=pl.col(_cell(at)))
+
+    def _placed(self) -> Generator[pl.DataFrame, None, None]:
+        """Checked rows with the ordinal of the cell of each column of counts."""
         if self.is_wide:
+            cells_of = [
+                pl.lit(cell, pl.Int32).alias(_cell(at)) for at, cell in self.ordinals.items()
+            ]
             for rows in self._rows([(at, (cell,)) for at, cell in self.ordinals.items()]):
-                for at, cell in self.ordinals.items():
-                    yield at, rows.with_columns(ordinal=pl.lit(cell, pl.Int32))
+                yield rows.with_columns(cells_of)
             return
         cells = self.combinations()
         keys = [_code(each.code) for each in self.roles.dimensions]
@@ -185,9 +226,7 @@ class SheetReader:
             (column.at, tuple(cells[_cell(column.at)].unique())) for column in self.roles.counts
         ]
         for rows in self._rows(levels):
-            placed = rows.join(cells, on=keys, how="left", nulls_equal=True, maintain_order="left")
-            for column in self.roles.counts:
-                yield column.at, placed.with_columns(ordinal=pl.col(_cell(column.at)))
+            yield rows.join(cells, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
     def _counted(self, rows: pl.DataFrame, at: int) -> pl.DataFrame:
         """The counts of one column, without those that are not published."""

@@ -24,6 +24,7 @@ from recon_cli.sources.formats.count_sheet import (
     CountSheet,
     DimensionColumns,
     Format,
+    ShareColumn,
     Values,
     cell_text,
 )
@@ -31,6 +32,7 @@ from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import nameless
 from recon_cli.sources.read.reading import Choices, Reading, TableReading
+from recon_cli.sources.shares import UNROUNDED
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW, Sheet
 
@@ -77,6 +79,9 @@ def choices_of(mapping: FileMapping) -> Choices:
         zeros=tuple(mapping.zeros),
         thousands=mapping.thousands,
         where={header: tuple(values) for header, values in mapping.where.items()},
+        shares={
+            header: (said.of, said.base, said.times) for header, said in mapping.percentages.items()
+        },
         codes_first=not (labels or coded),
         is_whole=bool(labels or coded),
     )
@@ -149,6 +154,18 @@ def count_sheet(sheet: Sheet, table: TableReading) -> CountSheet:
     headers += [table.header(at) for at in dimensions]
     first = len(headers)
     headers += [table.header(at) for at in counts]
+    shares = tuple(
+        ShareColumn(
+            len(headers) + i,
+            table.header(each.line),
+            first + counts.index(each.part),
+            first + counts.index(each.base),
+            each.times,
+        )
+        for i, each in enumerate(table.shares)
+        if {each.part, each.base} <= {*counts}
+    )
+    headers += [each.header for each in shares]
     normal = Sheet(
         sheet.label,
         _head(table.grid, table, labels, dimensions, counts),
@@ -169,6 +186,7 @@ def count_sheet(sheet: Sheet, table: TableReading) -> CountSheet:
         levels=tuple(table.header(at) for at in (*table.parents, table.place) if at is not None),
         left_out=tuple(_left_out(table.grid, table, Path(sheet.label).name)),
         place_column=table.place if table.place is not None else 0,
+        shares=shares,
     )
 
 
@@ -254,6 +272,7 @@ def _head(
             *(str(cell) for cell in own),
             *(str(grid.texts[row, at]) for at in dimensions),
             *(_plain(grid, str(grid.texts[row, at])) for at in counts),
+            *(_decimal(grid, str(grid.texts[row, each.line])) or "" for each in table.shares),
         )
         for row, own in zip(rows.tolist(), beside, strict=True)
     )
@@ -289,6 +308,7 @@ def _batches(
             _with_flags(_printed(rows[str(at)], table.grid), rows, withheld.get(at))
             for at in counts
         ]
+        columns += [_decimals(rows[str(each.line)], table.grid) for each in table.shares]
         names = [ROW, *map(str, range(len(columns) - 1))]
         yield pl.DataFrame(dict(zip(names, columns, strict=True)))
 
@@ -367,6 +387,23 @@ def _printed(cells: pl.Series, grid: Grid) -> pl.Series:
         return cells
     plain = [_plain(grid, text) for text in odd.to_list()]
     return cells.replace(odd, pl.Series(plain, dtype=pl.String))
+
+
+def _decimals(cells: pl.Series, grid: Grid) -> pl.Series:
+    """Shares in digits with a decimal point; null where no number stands."""
+    texts = cells.unique().drop_nulls()
+    plain = [_decimal(grid, text) for text in texts.to_list()]
+    return cells.replace_strict(
+        texts, pl.Series(plain, dtype=pl.String), default=None, return_dtype=pl.String
+    )
+
+
+def _decimal(grid: Grid, text: str) -> str | None:
+    """A number of a share as it is printed, with a decimal point; None for any other text."""
+    number = grid.number(text.strip())
+    if number is None or number.value < 0:
+        return None
+    return f"{number.value:.{min(number.decimals, UNROUNDED)}f}"
 
 
 def _plain(grid: Grid, text: str) -> str:

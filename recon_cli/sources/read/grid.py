@@ -93,14 +93,6 @@ class Grid:
         """The same cells with their numbers printed by another convention."""
         return replace(self, convention=convention)
 
-    def example(self, other: Convention) -> str:
-        """A text that is another number by another convention; empty if there is none."""
-        for text in self._parsed[1]:
-            one, two = self.convention.number(text), other.number(text)
-            if one is not None and two is not None and one.value != two.value:
-                return text
-        return ""
-
     def with_zeros(self, texts: Iterable[str]) -> Grid:
         """The same cells with some texts that stand for nobody."""
         return replace(self, zeros=frozenset(texts))

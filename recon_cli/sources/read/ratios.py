@@ -72,6 +72,27 @@ def find_ratios(
     return found
 
 
+def ratio_support(block: Intervals, each: Ratio, slack: int = 0) -> Support:
+    """Weigh one quotient of three lines, beside which none is tried.
+
+    Positions are open where part or base is not printed.
+
+    Example:
+        >>> numbers = np.array([[40.0, 80.0], [np.nan, 14.0], [7.5, 17.5]])
+        >>> told = Support(0, 0, 0, 0.0, 0.0)
+        >>> block = Intervals.exact(numbers, unit=0.1)
+        >>> ratio_support(block, Ratio(2, 1, 0, 100.0, told)).shown
+        1
+    """
+    told = np.flatnonzero(block.known[each.line])
+    part, base = (
+        np.where(block.known[at, told], block.low[at, told], np.nan)
+        for at in (each.part, each.base)
+    )
+    half = block.unit[each.line, told] / 2 * (1 + 1e-9)
+    return _Printed(block.low[each.line, told], half, each.per, slack).support(part, base, 0.0)
+
+
 def _rank(each: Ratio) -> tuple[float, float, int, int]:
     """More shown rows first; then the nearer part, the one to the left."""
     return (
@@ -147,20 +168,3 @@ class _Printed:
             float(bits),
             tried,
         )
-
-
-def implied_counts(
-    share: FloatArray, unit: FloatArray, base: FloatArray, per: float = 100.0
-) -> tuple[FloatArray, FloatArray]:
-    """The least and greatest whole counts whose share of an exact base prints so.
-
-    Half a unit belongs to both neighbours: how ties were rounded is not known.
-
-    Example:
-        >>> implied_counts(np.array([7.5]), np.array([0.1]), np.array([40.0]))
-        (array([3.]), array([3.]))
-    """
-    low = (share - unit / 2) * base / per
-    high = (share + unit / 2) * base / per
-    slack = 1e-9 * np.maximum(base, 1.0)
-    return np.maximum(np.ceil(low - slack), 0.0), np.floor(high + slack)

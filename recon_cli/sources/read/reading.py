@@ -23,10 +23,11 @@ from recon_cli.sources.read.grid import MOST_CELLS, Grid
 from recon_cli.sources.read.headers import header_paths
 from recon_cli.sources.read.lattice import Lattice
 from recon_cli.sources.read.names import Names
-from recon_cli.sources.read.numbers import ENGLISH, GERMAN
+from recon_cli.sources.read.numbers import ENGLISH, GERMAN, Convention
 from recon_cli.sources.read.regions import Region, Regions
 from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations, intervals_of
 from recon_cli.sources.read.row_labels import Path, filled_down, row_labels
+from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.sums import Support, possible_whole, slips
 from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.tabular.sheet import Sheet
@@ -80,6 +81,8 @@ class Choices:
         codes_first: Whether places are called by their codes, where a column has both.
         are_known: Whether a format says what places, dimensions and counts are.
         is_whole: Whether all is said: nothing is proposed, and no number is added up.
+        shares: Header of a column that is a share → header of the counts that it is of, header of
+            those that it is among, and what it is printed per.
     """
 
     header: tuple[int, ...] = ()
@@ -97,6 +100,7 @@ class Choices:
     codes_first: bool = False
     are_known: bool = False
     is_whole: bool = False
+    shares: Mapping[str, tuple[str, str, int]] = field(default_factory=dict)
 
 
 NO_CHOICES: Final = Choices()
@@ -136,7 +140,7 @@ class TableReading:
         headers: Column → its words, outermost first.
         names: The columns that name its rows.
         counts: Columns of counts.
-        statistics: Columns of percentages, means and the like.
+        statistics: Columns of percentages, means and the like that nothing is made of.
         left_out: Column → why it is not used.
         lattice: Features among the columns of counts.
         values: Of a long table the sums among the values of its dimensions.
@@ -146,6 +150,7 @@ class TableReading:
         said_totals: Columns that others are taken to add up to.
         said_apart: Columns of which somebody says that they exclude each other.
         not_chosen: Column → the rows that are not read for what stands in it.
+        shares: Columns that are shares of counts.
     """
 
     grid: Grid
@@ -167,6 +172,7 @@ class TableReading:
     said_totals: tuple[int, ...] = ()
     said_apart: tuple[int, ...] = ()
     not_chosen: Mapping[int, NDArray[np.intp]] = field(default_factory=dict)
+    shares: tuple[Share, ...] = ()
 
     @property
     def parents(self) -> list[int]:
@@ -209,14 +215,14 @@ class Reading:
         if not choices.is_whole and not choices.zeros and (zeros := zero_marks(first.tables)):
             grid = grid.with_zeros(zeros)
             first = _read(grid, choices)
-        if choices.is_whole or choices.thousands:
+        if choices.thousands:
             return first
         for other in grid.alternatives:
             second = _read(grid.under(other), choices)
             if _weight(second) > _weight(first):
                 first = second
             elif _weight(second) == _weight(first):
-                first = replace(first, ambiguous=grid.example(other))
+                first = replace(first, ambiguous=_ambiguous(first, other))
         return first
 
     @cached_property
@@ -324,9 +330,21 @@ def columns_named(headers: Mapping[int, Path], words: Sequence[str]) -> tuple[in
 
 
 def _weight(reading: Reading) -> float:
-    """How much the sums of a reading tell."""
-    across = sum(e.support.bits for t in reading.tables for e in t.relations.found if e.is_sum)
+    """How much the sums and shares of a reading tell."""
+    across = sum(e.support.bits for t in reading.tables for e in t.relations.found)
     return across + sum(e.support.bits for t in reading.tables for e in t.values)
+
+
+def _ambiguous(reading: Reading, other: Convention) -> str:
+    """A number that is used and is another one by another convention; empty if there is none."""
+    for table in reading.tables:
+        grid, used = table.grid, [*table.counts, *(each.line for each in table.shares)]
+        texts = grid.texts[np.ix_(table.region.body, np.array(used, dtype=np.intp))]
+        for text in np.unique(texts.astype(str)).tolist():
+            one, two = grid.convention.number(text), other.number(text)
+            if one is not None and two is not None and one.value != two.value:
+                return str(text)
+    return ""
 
 
 def _read(grid: Grid, choices: Choices) -> Reading:
@@ -433,9 +451,9 @@ class _Draft:
             for header, reason in self.choices.leave_out.items()
             for at in self._said((header,))
         }
-        others = tuple(
-            at for at in numeric if at not in said and at not in left_out and at not in names.keys
-        )
+        shares = self._said_shares()
+        used = {*said, *left_out, *names.keys, *(each.line for each in shares)}
+        others = tuple(at for at in numeric if at not in used)
         return TableReading(
             self.grid,
             self.region,
@@ -453,7 +471,17 @@ class _Draft:
             tuple(row_labels(self.grid, self.region, names.chain)),
             bool(self.choices.are_kinds),
             not_chosen=self.not_chosen,
+            shares=shares,
         )
+
+    def _said_shares(self) -> tuple[Share, ...]:
+        """The columns that are said to be shares of others."""
+        found = []
+        for header, (part, base, times) in self.choices.shares.items():
+            own = [self._said((each,)) for each in (header, part, base)]
+            if all(len(each) == 1 for each in own):
+                found.append(Share(own[0][0], own[1][0], own[2][0], times))
+        return tuple(found)
 
     def _proposed(self) -> TableReading:
         names = self._names()
@@ -483,6 +511,12 @@ class _Draft:
             relations = replace(relations, found=(*relations.found, *self.told))
         counts = tuple(at for at in counts if at not in left_out)
         statistics = tuple(at for at in statistics if at not in left_out)
+        shares: list[Share] = []
+        if not names.is_long:
+            every = replace(inner, numeric=np.arange(self.grid.shape[1]))
+            block = intervals_of(self.grid, every).transposed
+            shares = find_shares(block, relations, counts, statistics, self.headers)
+            statistics = tuple(at for at in statistics if at not in {e.line for e in shares})
         lattice = Lattice.of(
             [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong], self.headers
         )
@@ -507,6 +541,7 @@ class _Draft:
             tuple(e.line for e in relations.sums(Axis.COLUMNS) if self._is_taken(e)),
             self._said(self.choices.apart),
             self.not_chosen,
+            tuple(shares),
         )
 
     def _are_kinds(self, names: Names, relations: Relations) -> bool:

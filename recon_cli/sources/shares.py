@@ -1,0 +1,202 @@
+"""Percentages beside counts: what they prove of a count that is withheld, and where they break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from recon_cli.coverage import LeftOut
+from recon_cli.errors import SourceError
+from recon_cli.frames import OPEN
+from recon_cli.schema import Release
+from recon_cli.sources.cells import CellIndex
+from recon_cli.statement.printed import printed_ends
+from recon_cli.statement.protection import Protection
+
+#: Numbers with so many decimals are as a program computed them: none was rounded off.
+UNROUNDED: Final = 9
+#: ``part`` and ``base``: ordinals of the cells that a percentage is of; ``counted`` and ``among``:
+#: the numbers printed of them; ``is_stated``: whether the source or a law says something of the
+#: part; ``file``: its number.
+SHARES: Final = pl.Schema(
+    {
+        "row": pl.UInt32,
+        "geoid": pl.String,
+        "header": pl.String,
+        "text": pl.String,
+        "times": pl.Int64,
+        "part": pl.Int32,
+        "base": pl.Int32,
+        "counted": pl.Int64,
+        "among": pl.Int64,
+        "is_stated": pl.Boolean,
+        "file": pl.Int32,
+    }
+)
+
+#: A percentage that narrows a withheld count: its header and text, and among how many it is.
+TOLD: Final = pl.Schema(
+    {
+        "geoid": pl.String,
+        "table": pl.String,
+        "cell": pl.Int16,
+        "header": pl.String,
+        "text": pl.String,
+        "among": pl.Int64,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The percentages of a publication whose base is published exactly.
+
+    Attributes:
+        frame: Columns of `SHARES`, and ``least`` and ``most``, the counts that have the share.
+        left_out: Percentages that are not used, because something beside them is not exact.
+        name: How messages name a row, from the number of its file and its own.
+    """
+
+    frame: pl.DataFrame
+    left_out: tuple[LeftOut, ...]
+    name: Callable[[int, int], str]
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        protection: Protection,
+        frame: pl.DataFrame,
+        names: Mapping[int, str],
+        name: Callable[[int, int], str],
+    ) -> Shares:
+        """Find what percentages prove, and those that prove nothing yet.
+
+        Args:
+            frame: Columns of `SHARES`.
+            names: Number of a file → its name.
+
+        Raises:
+            SourceError: One is not that of the counts beside it.
+        """
+        is_withheld = frame["counted"].is_null()
+        is_used = frame["is_stated"] & _is_exact(release, protection, frame, "base")
+        is_used &= is_withheld | _is_exact(release, protection, frame, "part")
+        unused = frame.filter(~is_used).group_by("file", "header", maintain_order=True).len()
+        left_out = tuple(
+            LeftOut(Path(names[file]).name, header, cells)
+            for file, header, cells in unused.iter_rows()
+        )
+        bounds = _with_bounds(frame.filter(is_used, pl.col("among") > 0))
+        shares = cls(bounds, left_out, name)
+        wrong = bounds.filter(
+            pl.col("counted").is_not_null() & ~pl.col("counted").is_between("least", "most")
+        )
+        if wrong.height:
+            odd = wrong.row(0, named=True)
+            raise shares.refusal(odd, str(odd["counted"]))
+        return shares
+
+    def narrowed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Narrow what withheld counts can be by their share of a base that is known.
+
+        Args:
+            rows: With ``geoid, ordinal, low, high``, as
+                `recon_cli.sources.tidy_statements.StatementReader` reads them.
+
+        Raises:
+            SourceError: No count that the law allows has the share that is printed.
+        """
+        told = self.frame.filter(pl.col("counted").is_null())
+        if not told.height:
+            return rows
+        bounds = told.group_by("geoid", pl.col("part").alias("ordinal")).agg(
+            shared_low=pl.col("least").max(), shared_high=pl.col("most").min()
+        )
+        cell = ["geoid", "ordinal"]
+        joined = rows.join(bounds, on=cell, how="left", maintain_order="left")
+        low = pl.max_horizontal("low", "shared_low")
+        high = pl.min_horizontal(pl.col("high").fill_null(OPEN), "shared_high")
+        wrong = joined.filter(low > high)
+        if wrong.height:
+            row = wrong.row(0, named=True)
+            share = told.filter(
+                (pl.col("geoid") == row["geoid"]) & (pl.col("part") == row["ordinal"])
+            )
+            most = "or more" if row["high"] is None else f"to {row['high']}"
+            raise self.refusal(share.row(0, named=True), f"{row['low']} {most}")
+        return joined.with_columns(
+            low=low.cast(pl.Int32), high=pl.when(high < OPEN).then(high).cast(pl.Int32)
+        ).drop("shared_low", "shared_high")
+
+    def told(self, cells: CellIndex) -> pl.DataFrame | None:
+        """Return the percentages of counts that are withheld: columns of `TOLD`; None without any.
+
+        They prove something only where there are laws.
+        """
+        some = self.frame.filter(pl.col("counted").is_null())
+        if not some.height:
+            return None
+        named = some.with_columns(**cells.named(some["part"].to_numpy()))
+        return named.select(TOLD.names()).cast(TOLD).sort("geoid", "table", "cell", "header")
+
+    def refusal(self, share: Mapping[str, Any], stands: str) -> SourceError:
+        """Return the error for a share that does not fit what stands beside it."""
+        least, most = share["least"], share["most"]
+        fits = "no count" if least > most else str(least)
+        fits += f" to {most}" if least < most else ""
+        return SourceError(
+            f"{self.name(share['file'], share['row'])}: geoid {share['geoid']}: "
+            f"{share['header']!r} is {share['text']}, which among {share['among']} is {fits}, and "
+            f"the count is {stands}; mend the number, or say what the column is the share "
+            "of (mapping.percentages), or leave it out (mapping.leave_out)"
+        )
+
+
+def _with_bounds(frame: pl.DataFrame) -> pl.DataFrame:
+    """Percentages with the least and most people who have them among their base."""
+    keys = ["text", "times", "among"]
+    kinds = frame.select(keys).unique(maintain_order=True)
+    ends = [_counts(text, times, base) for text, times, base in kinds.iter_rows()]
+    kinds = kinds.with_columns(
+        least=pl.Series([low for low, _ in ends], dtype=pl.Int64),
+        most=pl.Series([high for _, high in ends], dtype=pl.Int64),
+    )
+    return frame.join(kinds, on=keys, how="left", maintain_order="left")
+
+
+def _counts(text: str, times: int, base: int) -> tuple[int, int]:
+    ends = printed_ends(text)
+    if len(text.partition(".")[2]) >= UNROUNDED:  # half a unit more, for the error of a float
+        ends = replace(ends, least=ends.least - 1, most=ends.most + 1)
+    return ends.counts(base, times=times)
+
+
+def _is_exact(
+    release: Release, protection: Protection, frame: pl.DataFrame, cell: str
+) -> pl.Series:
+    """Which printed numbers of cells are the true counts under their law."""
+    numbers = frame["counted" if cell == "part" else "among"].fill_null(-1).to_numpy()
+    index = CellIndex.of(release)
+    tables = np.array(index.tables)[index.table_of[frame[cell].to_numpy()]]
+    levels = frame.select(release.geography.level_names(pl.col("geoid"))).to_series().to_numpy()
+    found = np.zeros(len(numbers), dtype=bool)
+    for table, level in set(zip(tables.tolist(), levels.tolist(), strict=True)):
+        law = protection.laws[protection.number(table, level)]
+        mine = (tables == table) & (levels == level) & (numbers >= 0)
+        mine[mine] &= law.fits(numbers[mine])
+        low, high = law.intervals(numbers[mine])
+        found[mine] = (low == numbers[mine]) & (high == numbers[mine])
+    return pl.Series(found)
+
+
+def _no_row(file: int, row: int) -> str:
+    return f"file {file}, row {row}"
+
+
+NO_SHARES: Final = Shares(_with_bounds(SHARES.to_frame()), (), _no_row)
