@@ -74,7 +74,9 @@ def read_and_judge(tool: Recon, file: Drawn) -> Outcome:
         outcome = Outcome(Verdict("right"), asked, rows, {"init": told.seconds})
         if told.code:
             ending = "asked on" if told.ending == "asked" else told.ending
-            outcome.verdict = Verdict(ending, told.text.strip().splitlines()[-1][:300])
+            outcome.verdict = Verdict(
+                ending, (told.text.strip().splitlines() or ["said nothing"])[-1][:300]
+            )
             return outcome
         ingested = tool(folder, "ingest")
         outcome.seconds["ingest"] = ingested.seconds

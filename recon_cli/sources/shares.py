@@ -199,4 +199,5 @@ def _no_row(file: int, row: int) -> str:
     return f"file {file}, row {row}"
 
 
-NO_SHARES: Final = Shares(_with_bounds(SHARES.to_frame()), (), _no_row)
+_BOUNDED: Final = pl.Schema([*SHARES.items(), ("least", pl.Int64), ("most", pl.Int64)])
+NO_SHARES: Final = Shares(_BOUNDED.to_frame(), (), _no_row)

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 from recon_cli.sources.formats.vocabulary import in_latin, interval, plain
-
-#: Categories that say by themselves what they are of.
-_SEXES: Final[Mapping[str, str]] = {
-    "male": "male", "men": "male", "man": "male", "boy": "male",
-    "female": "female", "women": "female", "woman": "female", "girl": "female",
-}  # fmt: skip
+from recon_cli.sources.read.words import Sense, is_word
 
 
 def slug(text: str) -> str:
@@ -31,10 +25,10 @@ def usual_name(labels: Sequence[str]) -> str:
     >>> usual_name(["Girls", "Boys"]), usual_name(["0-4", "5+"]), usual_name(["Muslim", "Hindu"])
     ('sex', 'age', '')
     """
-    known = {plain(label).removesuffix("s") for label in labels}
+    known = [plain(label) for label in labels]
     if known and all(re.fullmatch(r"(year|grade|class) \d+", each) for each in known):
-        return next(iter(known)).partition(" ")[0]
-    if known and known <= set(_SEXES):
+        return known[0].partition(" ")[0]
+    if known and all(map(_sex, known)):
         return "sex"
     return "age" if labels and all(map(interval, labels)) else ""
 
@@ -46,7 +40,13 @@ def canonical(label: str) -> str:
     (True, 'year 7')
     """
     word = " ".join(plain(label).split())
-    return _SEXES.get(word.removesuffix("s"), word)
+    return _sex(word) or word
+
+
+def _sex(label: str) -> str:
+    """The sex that a label is a word for; empty for any other."""
+    senses = [each for each in (Sense.MALE, Sense.FEMALE) if is_word(label, each)]
+    return senses[0].value if len(senses) == 1 else ""
 
 
 def levels_of(lengths: Sequence[int], said: Sequence[str], *, has_whole: bool) -> dict[int, str]:

@@ -26,6 +26,8 @@ class Sense(StrEnum):
     SUPPRESSION = "suppression"
     OF_WHICH = "of_which"
     KIND = "kind"
+    MALE = "male"
+    FEMALE = "female"
 
 
 class Entry(BaseModel):
@@ -71,3 +73,21 @@ def says(text: str, sense: Sense) -> bool:
         (True, False)
     """
     return _patterns()[sense].search(in_latin(text).replace("_", " ")) is not None
+
+
+@cache
+def _whole_words() -> Mapping[Sense, frozenset[str]]:
+    return {
+        sense: frozenset(in_latin(each.word) for each in entries)
+        for sense, entries in dictionary().items()
+    }
+
+
+def is_word(text: str, sense: Sense) -> bool:
+    """Tell whether a text is a word that may stand for ``sense``, and nothing else.
+
+    Example:
+        >>> is_word("Mädchen", Sense.FEMALE), is_word("Girls' schools", Sense.FEMALE)
+        (True, False)
+    """
+    return in_latin(text).replace("_", " ").strip(" :") in _whole_words()[sense]
