@@ -305,7 +305,7 @@ def check(name: str, config_path: Path) -> dict[str, int]:
     homes: dict[tuple[str, str, int], int] = {}
     ingested = 0
     for _, sheet, said in open_sheets(section.source, section.paths, file_mapping(section)):
-        reader = SheetReader(sheet, release, said, has_statements=True)
+        reader = SheetReader(sheet, release, said, markers=frozenset())
         label = sheet.sheet.label
         own = label.rpartition(", sheet ")[2] if ", sheet " in label else Path(label).name
         origin = {each.at: each.column for each in sheet.counts}

@@ -52,21 +52,21 @@ def locate_counts(
     paths: Sequence[Path],
     mapping: FileMapping,
     *,
-    has_statements: bool,
+    markers: frozenset[str] | None,
 ) -> tuple[CountedFile, ...]:
     """Tell where the counts of published files stand, as `open_tables` reads them.
 
     Args:
         source: The format: ``tidy``, or one of `FORMATS` whose files have rows and columns.
         paths: Files, or folders of files, together one publication.
-        has_statements: Whether counts are protected by laws.
+        markers: The texts that laws of the counts list; None without laws.
 
     Raises:
         ConfigError: The files have no rows and columns.
     """
     if source == "tidy":
         return tuple(
-            _tidy_file(release, file, has_statements=has_statements)
+            _tidy_file(release, file, has_statements=markers is not None)
             for path in paths
             for file in tidy_files(path)
         )
@@ -77,7 +77,7 @@ def locate_counts(
         )
     found: dict[str, tuple[Document, list[pl.DataFrame], set[tuple[str, int]]]] = {}
     for document, roles, said in open_sheets(source, paths, mapping):
-        reader = SheetReader(roles, release, said, has_statements=has_statements)
+        reader = SheetReader(roles, release, said, markers)
         counts = _named(release, pl.concat(reader.addresses())).with_columns(
             sheet=pl.lit(document.sheet or ""),
             place_column=pl.lit(

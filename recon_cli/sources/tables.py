@@ -182,7 +182,7 @@ def open_tables(
     folder = unpacked.path
     try:
         readers = [
-            SheetReader(sheet, release, said, has_statements=protection is not None)
+            SheetReader(sheet, release, said, None if protection is None else protection.markers)
             for _, sheet, said in sheets
         ]
         shares = _shares(release, protection or EXACT, readers)

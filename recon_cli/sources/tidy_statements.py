@@ -73,18 +73,21 @@ class StatementReader:
         level = self.release.geography.by_rank[rank].name
         table = self.cells.table_name(ordinal)
         number = self.protection.number(table, level, marker)
-        law = self.protection.laws[number]
         if marker is None:
-            return number, law
+            return number, self.protection.laws[number]
         try:
-            return number, law.reading(marker)
+            return number, self.protection.reading(number, marker)
         except ValueError as error:
             same = rows.filter(
                 (pl.col("rank") == rank)
                 & (pl.col("ordinal") == ordinal)
                 & pl.col("marker").eq_missing(marker)
             )
-            raise self._refusal(same, str(error)) from error
+            remedy = (
+                f"; say what {marker!r} stands for: protection.yaml, {{markers: [{marker!r}], "
+                "law: …}, or that it says nothing: mapping.unpublished"
+            )
+            raise self._refusal(same, f"{error}{remedy if marker else ''}") from error
 
     def _intervals(
         self, rows: pl.DataFrame, laws: list[Law]

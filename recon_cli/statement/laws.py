@@ -16,12 +16,12 @@ from recon_cli.statement.noise import Gaussian, Geometric, TruncatedGeometric
 from recon_cli.statement.randomized import Randomized
 from recon_cli.statement.rounding import Rounded
 from recon_cli.statement.statistics import Printed, Withheld
-from recon_cli.statement.suppression import Suppressed, Zeroed
+from recon_cli.statement.suppression import Stated, Suppressed, Zeroed
 
 LAWS: Final[Mapping[str, type[Law]]] = {
     law.name: law
     for law in (
-        *(Exact, Suppressed, Zeroed, Rounded, CellKey),
+        *(Exact, Suppressed, Stated, Zeroed, Rounded, CellKey),
         *(Gaussian, Geometric, TruncatedGeometric, Randomized),
         *(Printed, Withheld),
     )

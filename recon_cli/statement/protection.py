@@ -19,6 +19,7 @@ from recon_cli.statement.law import Exact, Law
 from recon_cli.statement.laws import law_document, parse_law
 from recon_cli.statement.noise import Gaussian, Geometric
 from recon_cli.statement.statistics import Printed, StatisticLaw, Withheld
+from recon_cli.statement.suppression import Stated, is_marker
 from recon_cli.strict_yaml import YamlDocument, parse_yaml
 
 _KEYS: Final = ("tables", "levels", "markers", "law")
@@ -44,6 +45,17 @@ class Statement:
         return (self.tables is None or table in self.tables) and (
             self.levels is None or level in self.levels
         )
+
+    def reading(self, marker: str) -> Law:
+        """Return the law for a text in place of a count.
+
+        A text that is listed needs no form of its own: it stands for what is suppressed.
+
+        Raises:
+            ValueError: The law does not say what it stands for.
+        """
+        is_own = self.markers is not None and marker in self.markers and not is_marker(marker)
+        return self.law.reading("*" if is_own and not isinstance(self.law, Stated) else marker)
 
     def document(self) -> dict[str, Any]:
         """Return the entry of `protection.yaml`."""
@@ -71,6 +83,21 @@ class Protection:
     def laws(self) -> tuple[Law, ...]:
         """List the statements' laws, then the exact one."""
         return (*(statement.law for statement in self.statements), Exact())
+
+    @property
+    def markers(self) -> frozenset[str]:
+        """Collect the texts that statements list, which are no numbers even if they look so."""
+        return frozenset(text for each in self.statements for text in each.markers or ())
+
+    def reading(self, number: int, marker: str) -> Law:
+        """Return the law for a text in place of a count, by the index of its law.
+
+        Raises:
+            ValueError: It does not say what the text stands for.
+        """
+        if number < len(self.statements):
+            return self.statements[number].reading(marker)
+        return Exact().reading(marker)
 
     def number(self, table: str, level: str, marker: str | None = None) -> int:
         """Return the index in `laws` of the law for a published number, or for a marker."""
@@ -216,13 +243,13 @@ def _statement(
                 raise _error(document, path, (*here, key), message)
         selection[key] = tuple(names)
     try:
-        law = parse_law(entry["law"], path.parent)
+        statement = Statement(parse_law(entry["law"], path.parent), **selection)
         for marker in selection.get("markers", ()):
-            law.reading(marker)
-        _require_place(law, selection, release)
+            statement.reading(marker)
+        _require_place(statement.law, selection, release)
     except (ConfigError, ValueError) as error:
         raise _error(document, path, (*here, "law"), str(error)) from error
-    return Statement(law, **selection)
+    return statement
 
 
 def _require_place(law: Law, selection: dict[str, tuple[str, ...]], release: Release) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
+from pydantic import Field
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.chance import Draws
 from recon_cli.frames import OPEN
 from recon_cli.statement.law import FLAGGED, CountLimit, Law
+from recon_cli.statement.texts import interval_said
 
 #: Texts in place of a suppressed count that agencies use; ``<3`` is read besides.
 MARKERS: Final = ("", "*", "x", "X", "..", ":", "c", "C", "-", "#")
@@ -102,6 +104,55 @@ class Suppressed(Law):
         if self.below not in {None, threshold} or threshold < 2:
             raise ValueError(f"counts below {self.below} are suppressed, found {marker!r}")
         return self.model_copy(update={"below": threshold, "complementary": False})
+
+
+class Stated(Law):
+    """A text in place of a count says what it can be, such as ``1-9``; numbers are exact.
+
+    Attributes:
+        least: Least count of the text that is read.
+        most: Its greatest count; None without end.
+    """
+
+    name: ClassVar[str] = "stated"
+
+    least: Annotated[int, Field(ge=0)] = 0
+    most: Annotated[int, Field(ge=0)] | None = None
+
+    @property
+    def keeps_zeros(self) -> bool:
+        return False
+
+    def fits(self, published: IntArray) -> BoolArray:
+        """Test for a text or a count."""
+        found: BoolArray = (published == FLAGGED) | (published >= 0)
+        return found
+
+    def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:
+        """Return [c, c]; for a text what it says."""
+        is_text = published == FLAGGED
+        most = OPEN if self.most is None else self.most
+        return np.where(is_text, self.least, published), np.where(is_text, most, published)
+
+    def threshold(self, high: IntArray) -> IntArray:
+        """Return the first count above what the text says; 0 where it has no end."""
+        return np.where(high < OPEN, high + 1, 0)
+
+    def publish(self, counts: IntArray, draws: Draws) -> IntArray:
+        _ = np.broadcast_arrays(counts, draws.words)
+        raise ValueError("stated: it does not say which counts have a text in their place")
+
+    def reading(self, marker: str) -> Stated:
+        """Return the law for what a text says.
+
+        >>> Stated().reading("1-9")
+        Stated(least=1, most=9)
+        """
+        said = interval_said(marker)
+        if said is None:
+            raise ValueError(f"expected a count or an interval, such as 1-9, found {marker!r}")
+        least, most = said
+        return Stated(least=least, most=None if most == OPEN else most)
 
 
 class Zeroed(Law):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import polars as pl
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from recon_cli.cli import main
@@ -182,12 +184,31 @@ def test_a_column_beside_a_sum_is_asked_about() -> None:
 
 def test_greek_headers_name_features_in_latin_letters() -> None:
     office(*ROWS, header="Σχολείο,Σύνολο,Αγόρια,Κορίτσια")
-    assert "'Κορίτσια' is feature_1 koritsia" in " ".join(
-        recon("init", "office.csv").stdout.split()
-    )
+    assert "'Κορίτσια' is sex koritsia" in " ".join(recon("init", "office.csv").stdout.split())
     recon("run", "-q", "--until", "reconstruct")
 
 
 @pytest.mark.parametrize("name", ["Alle", "Allen", "Alt", "Viso"])
 def test_words_of_totals_that_are_places_or_categories_are_none(name: str) -> None:
     assert not is_total(name)
+
+
+@pytest.mark.parametrize(
+    ("mark", "law", "ends"),
+    [
+        ("[c]", "{markers: ['[c]'], law: {suppressed: {flagged: may-be-zero}}}", (0, None)),
+        ("1-9", "{markers: [1-9], law: stated}", (1, 9)),
+        ("-99", "{markers: ['-99'], law: {suppressed: {flagged: may-be-zero}}}", (0, None)),
+    ],
+)
+def test_any_text_in_place_of_counts_has_a_law(
+    mark: str, law: str, ends: tuple[int, int | None]
+) -> None:
+    office(*ROWS[:2], f"Ash,12,{mark},{mark}", f"Fir,10,{mark},{mark}", ROWS[3])
+    recon("init", "office.csv")
+    statements = yaml.safe_load(Path("recon.protection.yaml").read_text())["statements"]
+    assert statements == [yaml.safe_load(law)]
+    recon("ingest", "-q")
+    counts = pl.read_parquet("work/**/tables/**/*.parquet", hive_partitioning=False)
+    withheld = counts.filter(pl.col("count").is_null()).select("low", "high").rows()
+    assert withheld == [ends] * 4

@@ -22,7 +22,7 @@ def _rows(path: Path, mapping: FileMapping = FileMapping()) -> list[tuple[object
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reading that looks at a few cells only."""
     whole = grid.Grid.of
-    monkeypatch.setattr(grid.Grid, "of", staticmethod(lambda sheet: whole(sheet, 60)))
+    monkeypatch.setattr(grid.Grid, "of", staticmethod(lambda sheet, _most: whole(sheet, 60)))
 
 
 @pytest.mark.usefixtures("small")

@@ -17,7 +17,7 @@ from recon_cli.arrays import FloatArray
 from recon_cli.chance import Draws, KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.frames import OPEN
-from recon_cli.statement import FLAGGED, LAWS, Law, law_document, parse_law
+from recon_cli.statement import FLAGGED, LAWS, Law, Statement, law_document, parse_law
 from recon_cli.statement.cell_key import (
     PerturbationTable,
     maximum_entropy,
@@ -176,7 +176,7 @@ def test_flags() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("round", "no law 'round' (there are exact, suppressed, zeroed, rounded"),
+        ("round", "no law 'round' (there are exact, suppressed, stated, zeroed, rounded"),
         ({"rounded": {"base": 3}, "exact": {}}, "expected one law"),
         (
             {"rounded": {"base": 1}},
@@ -404,3 +404,20 @@ def test_tested_intervals_are_two_tests_of_every_count(missed: float) -> None:
         counts = np.flatnonzero(kept[:, published]) + 2
         assert counts.tolist() == list(range(low[published], high[published] + 1))
     assert (p * kept).sum(axis=1).min() >= 1 - missed
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"), [("1-9", (1, 9)), ("<5", (0, 4)), ("≤ 4", (0, 4)), ("10+", (10, OPEN))]
+)
+def test_a_text_says_its_interval(text: str, ends: tuple[int, int]) -> None:
+    law = parse_law("stated").reading(text)
+    low, high = law.intervals(np.array([FLAGGED, 12]))
+    assert (low.tolist(), high.tolist()) == ([ends[0], 12], [ends[1], 12])
+
+
+@pytest.mark.parametrize("text", ["[c]", "-99", "(D)", "REDACTED"])
+def test_a_text_that_is_listed_is_a_flag_of_its_law(text: str) -> None:
+    law = parse_law({"suppressed": {"below": 3}})
+    assert Statement(law, markers=(text,)).reading(text) == law
+    with pytest.raises(ValueError, match="expected a count"):
+        Statement(law).reading(text)

@@ -474,7 +474,7 @@ def judge(path: Path, truth: Truth) -> Judged:
     read: dict[tuple[str, int, int], tuple[str, int, str]] = {}
     try:
         for _, sheet, said in open_sheets("sheet", [path], mapping):
-            reader = SheetReader(sheet, found.schema, said, has_statements=found.is_protected)
+            reader = SheetReader(sheet, found.schema, said, frozenset(found.markers))
             name = sheet.sheet.label.rpartition(", sheet ")[2]
             columns = {each.at: each.column for each in sheet.counts}
             at_of = {ordinal: columns[at] for at, ordinal in reader.ordinals.items()}

@@ -31,6 +31,7 @@ from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.tabular.workbook import open_workbook
 from recon_cli.spreadsheet import csv_bytes
+from recon_cli.statement import load_protection
 from recon_cli.store import open_folder
 from recon_cli.store.files import write_named
 from recon_cli.store.published import open_published, read_names
@@ -177,12 +178,13 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
 
 def _located(run: Run) -> tuple[CountedFile, ...]:
     config = run.config.section(Ingest)
+    laws = config.laws_file
     return locate_counts(
         run.release,
         config.source,
         config.paths,
         file_mapping(config),
-        has_statements=config.laws_file is not None,
+        markers=None if laws is None else load_protection(laws, run.release).markers,
     )
 
 

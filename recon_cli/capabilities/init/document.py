@@ -21,7 +21,8 @@ from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError
-from recon_cli.statement.suppression import threshold_of
+from recon_cli.statement.suppression import is_marker, threshold_of
+from recon_cli.statement.texts import interval_said
 
 #: Sections that `recon run` is asked for, and those that need files which not everybody has.
 _ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
@@ -123,12 +124,11 @@ def compose_protection(markers: Sequence[str], base: int | None) -> str:
         ]
         for which, law in _narrower_laws(markers):
             lines += [*_comment(f"{which}:"), f"#   - {{law: {law}}}"]
-        if said := [each for each in markers if threshold_of(each)]:
+        if said := [each for each in markers if interval_said(each)]:
             hidden = ", ".join(map(repr, said))
             lines += _comment(f"If {hidden} may hide greater counts, say so in the config:")
             lines.append(f"#   mapping: {{unpublished: {_yaml(said)}}}")
-        which = f"markers: {_yaml(list(markers))}, " if base else ""
-        statements.append(f"  - {{{which}law: {{suppressed: {{flagged: may-be-zero}}}}}}")
+        statements += _drafted_laws(markers, is_rounded=bool(base))
     if base:
         lines += [
             *_comment(
@@ -140,6 +140,18 @@ def compose_protection(markers: Sequence[str], base: int | None) -> str:
         ]
         statements.append(f"  - {{law: {{rounded: {{base: {base}}}}}}}")
     return "\n".join([*lines, "statements:", *statements]) + "\n"
+
+
+def _drafted_laws(markers: Sequence[str], *, is_rounded: bool) -> Iterator[str]:
+    """Yield the statements of texts in place of counts, as weak as their words allow."""
+    stated = [each for each in markers if interval_said(each) and not is_marker(each)]
+    rest = [each for each in markers if each not in stated]
+    if stated:
+        yield f"  - {{markers: {_yaml(stated)}, law: stated}}"
+    if rest:
+        is_listed = is_rounded or bool(stated) or not all(map(is_marker, rest))
+        which = f"markers: {_yaml(rest)}, " if is_listed else ""
+        yield f"  - {{{which}law: {{suppressed: {{flagged: may-be-zero}}}}}}"
 
 
 def _narrower_laws(markers: Sequence[str]) -> list[tuple[str, str]]:

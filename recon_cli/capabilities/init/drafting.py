@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -268,7 +267,6 @@ class _Drafter:
     def _texts(self) -> dict[str, object]:
         """What texts stand for, and what is between groups of digits."""
         mapping: dict[str, object] = {}
-        codes = {text for part in self.parts for text in _negative(part)}
         grids = [part.table.grid for part in self.parts if part.is_sheet]
         if any(grid.convention == GERMAN for grid in grids):
             mapping["thousands"] = "."
@@ -276,8 +274,6 @@ class _Drafter:
             mapping["thousands"] = ","
         if zeros := sorted(set().union(*(part.table.grid.zeros for part in self.parts))):
             mapping["zeros"] = zeros
-        if codes:
-            mapping["unpublished"] = sorted(codes)
         return mapping
 
     # --- groups -----------------------------------------------------------------------------
@@ -680,8 +676,3 @@ def _codes(part: Part) -> dict[int, str]:
         if len(set(found.values())) == len(found):
             return found
     return {}
-
-
-def _negative(part: Part) -> set[str]:
-    """Negative numbers that stand for counts that are withheld."""
-    return {str(int(code)) for code in part.table.relations.codes if math.isfinite(code)}

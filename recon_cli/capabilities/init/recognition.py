@@ -23,6 +23,7 @@ from recon_cli.capabilities.init.tables import (
 )
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, ReconError, SourceError
+from recon_cli.frames import OPEN
 from recon_cli.schema import Release, load_release, packaged_releases
 from recon_cli.sources import open_legacy
 from recon_cli.sources.documents import document_of, open_documents
@@ -33,7 +34,8 @@ from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.geography import summarise
 from recon_cli.sources.read.reading import NO_CHOICES, Choices, Question, Reading
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
-from recon_cli.statement.suppression import is_marker, threshold_of
+from recon_cli.statement.suppression import is_marker
+from recon_cli.statement.texts import interval_said
 
 TIDY: Final = "tidy"
 #: A state's files; of which product, is told from their names.
@@ -175,9 +177,13 @@ def drafted_reading(markers: Sequence[str]) -> str:
     >>> drafted_reading(["*"]), drafted_reading(["*", "<5"])
     ("'*' may be any number", "'<5' is 0 to 4, '*' may be any number")
     """
-    said = [f"{each!r} is 0 to {below - 1}" for each in markers if (below := threshold_of(each))]
-    silent = [repr(each) for each in markers if threshold_of(each) is None]
+    said = [f"{each!r} is {_span(*ends)}" for each in markers if (ends := interval_said(each))]
+    silent = [repr(each) for each in markers if interval_said(each) is None]
     return ", ".join([*said, *([f"{', '.join(silent)} may be any number"] if silent else [])])
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least} to {most}" if most < OPEN else f"{least} or more"
 
 
 def _expand(path: Path) -> Iterable[tuple[str, Path]]:

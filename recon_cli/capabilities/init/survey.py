@@ -17,6 +17,7 @@ from recon_cli.sources.formats.reading import THOUSANDS
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy_file import ZERO_FRACTION
 from recon_cli.statement.suppression import MARKERS, is_marker
+from recon_cli.statement.texts import interval_said
 
 #: As many texts in place of counts as are worth naming.
 _MOST_TEXTS: Final = 8
@@ -70,7 +71,8 @@ class Survey:
     @property
     def markers(self) -> set[str]:
         """Texts that agencies put in place of suppressed counts; nothing is one."""
-        return {text for texts in self.texts.values() for text in texts if is_marker(text)}
+        every = {text for texts in self.texts.values() for text in texts}
+        return {text for text in every if is_marker(text) or interval_said(text) is not None}
 
     @property
     def unpublished(self) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -325,8 +326,22 @@ def fit(files: Sequence[TableFile], release: Release, *, lenient: bool) -> Fit:
 
 
 def markers_of(files: Iterable[TableFile]) -> list[str]:
-    """Texts in the files in place of suppressed counts, without the empty one."""
-    return sorted(set().union(*(file.survey.markers for file in files)) - {""})
+    """Texts in the files in place of suppressed counts, without the empty one.
+
+    In a sheet that is read by its numbers, every text is one, and codes that are no counts.
+    """
+    found: set[str] = set()
+    for file in files:
+        found |= file.survey.markers
+        if file.form is SHEET:
+            found |= file.survey.unpublished
+            found |= set() if file.table is None else withheld_codes(file.table)
+    return sorted(found - {""})
+
+
+def withheld_codes(table: TableReading) -> set[str]:
+    """Return negative numbers that stand for counts that are withheld."""
+    return {str(int(code)) for code in table.relations.codes if math.isfinite(code)}
 
 
 def _unknown_columns(file: TableFile, release: Release) -> list[str]:
@@ -390,7 +405,8 @@ def rest_of_mapping(
             f"places with geoids of {', '.join(map(str, odd))} characters ({example!r}) are of no "
             "level with tables: they are left out"
         )
-    texts = sorted({text for file in files for text in file.survey.unpublished if text})
+    others = [file for file in files if file.form is not SHEET]
+    texts = sorted({text for file in others for text in file.survey.unpublished if text})
     if any("" in file.survey.markers and file.form is SHEET for file in files):
         texts = ["", *texts]
     if texts:

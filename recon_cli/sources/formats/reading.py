@@ -46,13 +46,24 @@ class SheetReader:
     """Reads one sheet.
 
     Attributes:
-        has_statements: Whether texts in place of counts, and negative ones, are for a law to read.
+        markers: Where texts in place of counts, and negative ones, are for a law to read: those
+            that it lists, which are no numbers even if they look so. None without laws.
     """
 
     roles: CountSheet
     release: Release
     mapping: FileMapping
-    has_statements: bool = False
+    markers: frozenset[str] | None = None
+
+    @property
+    def has_statements(self) -> bool:
+        """Whether there are laws."""
+        return self.markers is not None
+
+    @cached_property
+    def _unpublished(self) -> list[str]:
+        """Texts of which no law says anything."""
+        return [text for text in self.mapping.unpublished if text not in (self.markers or ())]
 
     @property
     def is_wide(self) -> bool:
@@ -125,7 +136,7 @@ class SheetReader:
     def _is_given(self, at: int) -> pl.Expr:
         """Whether a cell has a count, or a text that may say something of it."""
         text = cell_text(at)
-        return text.is_not_null() & ~text.is_in(list(self.mapping.unpublished))
+        return text.is_not_null() & ~text.is_in(self._unpublished)
 
     def _passed_over(self) -> list[int]:
         """Columns of fractions or percentages that the format gives no role."""
@@ -186,7 +197,7 @@ class SheetReader:
         """
         if not self.roles.shares:
             return
-        unpublished = list(self.mapping.unpublished)
+        unpublished = self._unpublished
         for rows in self._placed():
             for each in self.roles.shares:
                 is_marker = ~cell_text(each.part).fill_null("").is_in(unpublished)
@@ -236,7 +247,7 @@ class SheetReader:
             return rows.select(columns).filter(pl.col("value").is_not_null())
         text = self.roles.written(at).str.strip_chars().fill_null("")
         marker = pl.when(value.is_null()).then(text).alias("marker")
-        is_unpublished = pl.col("marker").is_in(list(self.mapping.unpublished))
+        is_unpublished = pl.col("marker").is_in(self._unpublished)
         return rows.select(*columns, marker).filter(~is_unpublished.fill_null(value=False))
 
     # --- dimensions ---------------------------------------------------------------------------
@@ -468,8 +479,9 @@ class SheetReader:
         """Read what is no plain number; refuse what is none at all."""
         name = _value(at)
         value = rows[name]
+        texts = [*self.mapping.unpublished, *(self.markers or ())]
         is_plain = value.is_between(0, MAX_COUNT).all(ignore_nulls=False)
-        if is_plain:
+        if is_plain and not any(map(str.isdigit, texts)):
             return rows.with_columns(value.cast(pl.Int32))
         text = self.roles.written(at).str.strip_chars()
         plain = text.str.replace(ZERO_FRACTION, "")
@@ -483,12 +495,12 @@ class SheetReader:
         number = plain.cast(pl.Int64, strict=False)
         least = -MAX_COUNT if self.has_statements else 0
         fits = number.is_between(least, MAX_COUNT).fill_null(value=False)
-        unpublished = text.fill_null("").is_in(list(self.mapping.unpublished))
-        wrong = rows.filter(~fits & ~unpublished)
+        is_text = text.fill_null("").is_in(texts)
+        wrong = rows.filter(~fits & ~is_text)
         if wrong.height and not self.has_statements:
             found = wrong.select(ROW, "geoid", text=text).row(0, named=True)
             raise SourceError(self._no_number(at, found))
-        return rows.with_columns(pl.when(fits).then(number).cast(pl.Int32).alias(name))
+        return rows.with_columns(pl.when(fits & ~is_text).then(number).cast(pl.Int32).alias(name))
 
     def _no_number(self, at: int, row: Mapping[str, object]) -> str:
         text = str(row["text"] or "")

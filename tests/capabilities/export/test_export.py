@@ -369,7 +369,7 @@ def test_counts_of_drawn_layouts_are_where_they_were_read(tmp_path: Path) -> Non
             "sheet",
             [path],
             mapping_of(path, found),
-            has_statements=found.is_protected,
+            markers=frozenset(found.markers) if found.is_protected else None,
         )
         located = {
             (sheet or next(iter(book(path).sheets)), row, column - 1): text
