@@ -510,6 +510,8 @@ class Printer:
             )
             if not own or "place" not in self.truth.answers:
                 self._answer("place" if own else "parent", head)
+            if own and not any(stub is None or stub[1] is None for stub, _ in stubs):
+                self._answer("apart", head)
 
     @staticmethod
     def _columns(columns: Sequence[Entry], stub: int, gaps: bool) -> list[int]:
@@ -551,8 +553,15 @@ class Printer:
         for entry in columns:
             if entry.kind == "count" and self._is_some(entry.condition):
                 self._answer("count", ": ".join(label for label in entry.path if label))
+            if entry.kind == "count" and self._is_whole(entry.condition):
+                self._answer("total", ": ".join(label for label in entry.path if label))
             if entry.kind in OTHER_NUMBERS or entry.kind == "flag":
                 self._answer("leave-out", ": ".join(label for label in entry.path if label))
+
+    def _is_whole(self, condition: Condition) -> bool:
+        """Return whether a condition holds for everybody."""
+        dimensions = self.truth.world.dimensions
+        return all(own == dimensions[name].everybody for name, own in condition.items())
 
     def _is_some(self, condition: Condition) -> bool:
         """Return whether a condition is of a dimension whose categories are not everybody's."""

@@ -27,10 +27,12 @@ class UnpackedFolder:
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
             self._lock: int | None = None
+            # Until it is locked, another process may take it for abandoned.
             if sys.platform != "win32":
-                self._lock = os.open(self.path, os.O_RDONLY)
-                fcntl.flock(self._lock, fcntl.LOCK_EX)
-            if self.path.is_dir():  # else another process took it for abandoned
+                with suppress(FileNotFoundError):
+                    self._lock = os.open(self.path, os.O_RDONLY)
+                    fcntl.flock(self._lock, fcntl.LOCK_EX)
+            if self.path.is_dir() and (self._lock is not None or sys.platform == "win32"):
                 return
             self.remove()
 

@@ -189,3 +189,22 @@ def test_cells_survive_the_way_through_csv(tmp_path: Path) -> None:
     path = tmp_path / "town.csv"
     path.write_text(text.getvalue())
     assert sums(Reading.of(read_sheet(document_of(path))).tables[0]) == EXPECTED
+
+
+def test_a_sum_that_stars_hide_is_taken_where_others_read_so() -> None:
+    header = [f"{who}: {age}" for who in ("People", "Men", "Women") for age in ("0-14", "15+", "x")]
+    draws = np.random.default_rng(3)
+    rows: list[list[object]] = [["Ward", *header]]
+    for place in range(6):
+        men, women = draws.integers(20, 90, 3), draws.integers(20, 90, 3)
+        parts = [*(men + women), *men, *women]
+        rows.append([f"W{place}", *[c if i % 3 < 2 else "c" for i, c in enumerate(parts)]])
+    assert ("People: x", ("Men: x", "Women: x")) in sums(read(rows).tables[0])
+
+
+def test_a_column_of_nobody_is_a_part_of_the_sum_beside_it() -> None:
+    rows: list[list[object]] = [["Ward", "All", "None", "Some", "Many"]]
+    rows += [[f"W{n}", 9 * n, 0, 2 * n, 7 * n] for n in (3, 5, 8, 11)]
+    (table,) = read(rows).tables
+    assert ("All", ("None", "Some", "Many")) in sums(table)
+    assert not table.questions

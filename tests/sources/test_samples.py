@@ -227,14 +227,14 @@ def test_a_filtered_table_has_no_totals() -> None:
 
 
 def test_rounded_and_suppressed_tables() -> None:
-    """Rounded counts are read as they are; texts in place of counts as not published."""
+    """Rounded counts are read as they are; texts in place of counts by a law that lists them."""
     Path("sexage.yaml").write_text(SEX_BY_AGE)
     found = ingested(HAND / "statsnz_rr3.csv", release="sexage.yaml")
     with (HAND / "statsnz_rr3.csv").open() as file:
         numbers = [int(row["Value"]) for row in csv.DictReader(file) if row["Value"].isdigit()]
     assert sorted(found["count"].drop_nulls()) == sorted(filter(None, numbers))
-    mapping = yaml.safe_load(Path("recon.yaml").read_text())["ingest"]["mapping"]
-    assert mapping["unpublished"] == ["..C"]
+    laws = yaml.safe_load(Path("recon.protection.yaml").read_text())["statements"]
+    assert laws[0]["markers"] == ["..C"]
 
 
 def test_a_profile_of_characteristics() -> None:

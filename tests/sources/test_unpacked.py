@@ -42,3 +42,23 @@ def test_the_folder_of_a_killed_process_is_removed_that_of_another_is_not(
     ours.remove()
     assert [path.name for path in tmp_path.iterdir()] == ["recon-tables-link"]
     assert ROOT.is_dir()
+
+
+def test_a_folder_that_another_process_removes_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    make, gone = tempfile.mkdtemp, list[Path]()
+
+    def removed_at_once(prefix: str) -> str:
+        made = make(prefix=prefix)
+        if not gone:
+            gone.append(Path(made))
+            gone[0].rmdir()
+        return made
+
+    monkeypatch.setattr(tempfile, "mkdtemp", removed_at_once)
+    folder = UnpackedFolder()
+    assert folder.path.is_dir()
+    assert folder.path != gone[0]
+    folder.remove()

@@ -274,7 +274,7 @@ class _Builder:
         """
         largest = max(heads, key=lambda line: float(self.block.low[self.at[line]].sum()))
         others = [line for line in heads if line != largest]
-        words = shared([self.labels[line] for line in heads], ())[1]
+        words = without_ends(shared([self.labels[line] for line in heads], ())[1])
         is_apart = set(heads) <= self.said.apart or are_apart(words)
         if not is_apart and self._exceeds(largest, others):
             if not says(words[heads.index(largest)], Sense.TOTAL):
@@ -406,6 +406,7 @@ class _Builder:
     def _add_peers(self, lines: Sequence[int]) -> None:
         """Add a feature whose values are lines of which no total is printed."""
         name, short = shared([self.labels.get(line, ()) for line in lines], ())
+        short = without_ends(short)
         number = len(self.features)
         self.features.append(DraftedFeature(name, tuple(short), has_total=False))
         shown = ", ".join(map(repr, short[:4])) + ", …" * (len(short) > 4)
@@ -477,7 +478,7 @@ def shared(paths: Sequence[Path], whole: Path) -> tuple[str, list[str]]:
         own = [words[:-1] for words in own]
     joined = [" ".join(words) for words in own]
     if len(whole) and len(joined) > 1:
-        joined = _without_ends(joined)
+        joined = without_ends(joined)
     if len(set(joined)) < len(joined):
         joined = [" ".join(path) for path in paths]
     if len(set(joined)) < len(joined):
@@ -485,8 +486,13 @@ def shared(paths: Sequence[Path], whole: Path) -> tuple[str, list[str]]:
     return (common[-1] if common else ""), joined
 
 
-def _without_ends(labels: list[str]) -> list[str]:
-    """Labels without the words with which all of them begin, or end."""
+def without_ends(labels: list[str]) -> list[str]:
+    """Return labels without the words with which all of them begin, or end.
+
+    Example:
+        >>> without_ends(["Persons 0-9", "Persons 10+"])
+        ['0-9', '10+']
+    """
     words = [re.split(r"\s+", label) for label in labels]
     first = last = 0
     while all(len(own) > first + 1 for own in words) and len({own[first] for own in words}) == 1:

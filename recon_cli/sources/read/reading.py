@@ -21,9 +21,11 @@ from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.crossed import ValueSum, fitting_marks, value_sums
 from recon_cli.sources.read.grid import MOST_CELLS, Grid
 from recon_cli.sources.read.headers import header_paths
+from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.lattice import Lattice
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.numbers import ENGLISH, GERMAN, Convention
+from recon_cli.sources.read.parallels import with_nobody, with_parallels
 from recon_cli.sources.read.regions import Region, Regions
 from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations, intervals_of
 from recon_cli.sources.read.row_labels import Path, filled_down, row_labels
@@ -506,16 +508,19 @@ class _Draft:
         else:
             key = names.keys[-1] if names.keys else None
             relations = Relations.of(self.grid, inner, withheld, key=key)
-            relations = self._with_parallels(inner, relations, withheld)
+            relations = with_parallels(
+                relations,
+                self.headers,
+                lambda total, parts: relations.support(self.grid, inner, withheld, total, parts),
+            )
+            relations = with_nobody(relations, self.headers, self._every(inner))
             counts, statistics = self._wide_counts(relations)
             relations = replace(relations, found=(*relations.found, *self.told))
         counts = tuple(at for at in counts if at not in left_out)
         statistics = tuple(at for at in statistics if at not in left_out)
         shares: list[Share] = []
         if not names.is_long:
-            every = replace(inner, numeric=np.arange(self.grid.shape[1]))
-            block = intervals_of(self.grid, every).transposed
-            shares = find_shares(block, relations, counts, statistics, self.headers)
+            shares = find_shares(self._every(inner), relations, counts, statistics, self.headers)
             statistics = tuple(at for at in statistics if at not in {e.line for e in shares})
         lattice = Lattice.of(
             [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong], self.headers
@@ -543,6 +548,11 @@ class _Draft:
             self.not_chosen,
             tuple(shares),
         )
+
+    def _every(self, region: Region) -> Intervals:
+        """The numbers of all columns in the rows of a table, columns as lines."""
+        every = replace(region, numeric=np.arange(self.grid.shape[1]))
+        return intervals_of(self.grid, every).transposed
 
     def _are_kinds(self, names: Names, relations: Relations) -> bool:
         """Whether the rows of a wide table are kinds of what is counted, of one place."""
@@ -692,48 +702,6 @@ class _Draft:
         return chosen
 
     # --- wide -------------------------------------------------------------------------------
-
-    def _with_parallels(
-        self, region: Region, relations: Relations, withheld: BoolArray
-    ) -> Relations:
-        """The relations with sums of columns that read as others do, of which too little is shown.
-
-        Such a column is as far from its parts, and its header differs from theirs in the same
-        words, as where numbers show the sum.
-        """
-        found = list(relations.found)
-        told = {(each.line, each.of) for each in found}
-        strong = [e for e in relations.sums(Axis.COLUMNS) if e.support.is_strong]
-        columns = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
-        for each in strong:
-            for total in columns:
-                parts = tuple(at + total - each.line for at in each.of)
-                if (total, parts) in told or not {*parts} <= {*columns}:
-                    continue
-                if any(
-                    self._beside(at, total) != self._beside(other, each.line)
-                    for at, other in zip(parts, each.of, strict=True)
-                ):
-                    continue
-                support = relations.support(self.grid, region, withheld, total, parts)
-                if support.shown > 1 and not support.broken:
-                    told.add((total, parts))
-                    found.append(replace(each, line=total, of=parts, support=support))
-        related = {
-            at
-            for each in found
-            if each.is_sum and each.axis is Axis.COLUMNS
-            for at in (each.line, *each.of)
-        }
-        kinds = {
-            at: Kind.COUNT if kind is Kind.UNRELATED and at in related else kind
-            for at, kind in relations.columns.items()
-        }
-        return replace(relations, found=tuple(found), columns=kinds)
-
-    def _beside(self, part: int, total: int) -> tuple[str, ...]:
-        """The words of a column's header that another's does not have."""
-        return tuple(word for word in self.headers[part] if word not in self.headers[total])
 
     def _wide_counts(self, relations: Relations) -> tuple[tuple[int, ...], tuple[int, ...]]:
         said = set(self._said(self.choices.count))

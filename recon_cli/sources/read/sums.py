@@ -49,6 +49,7 @@ class Support:
         broken: Positions in which it cannot hold.
         bits: How unlikely that much agreement is by chance, as a power of two.
         tried: How many relations were tried beside it, as a power of two.
+        is_alike: Whether sums that read as it does are shown, and nothing breaks it.
     """
 
     shown: int
@@ -56,11 +57,14 @@ class Support:
     broken: int
     bits: float
     tried: float
+    is_alike: bool = False
 
     @property
     def is_strong(self) -> bool:
-        """Whether two positions or more show it, and hardly by chance."""
-        return self.shown >= STRONG_POSITIONS and self.bits - self.tried >= MARGIN_BITS
+        """Whether two positions or more show it, and hardly by chance; or others that are alike."""
+        return self.is_alike or (
+            self.shown >= STRONG_POSITIONS and self.bits - self.tried >= MARGIN_BITS
+        )
 
     @property
     def is_told(self) -> bool:

@@ -1,0 +1,111 @@
+"""Sums of columns that read as others do, where too few of their own numbers are printed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations
+from recon_cli.sources.read.row_labels import Path
+from recon_cli.sources.read.sums import Support
+
+#: Sums alike that numbers show before another is taken that no row shows or breaks.
+_FEWEST_ALIKE = 2
+#: A sum's shape: how far each part is from its total, and the words that tell them apart.
+_Shape = tuple[tuple[int, frozenset[str]], ...]
+
+
+def with_parallels(
+    relations: Relations,
+    headers: Mapping[int, Path],
+    support: Callable[[int, tuple[int, ...]], Support],
+) -> Relations:
+    """Return relations with the sums of columns that read as those do which numbers show.
+
+    Such a column is as far from its parts, and its header differs from theirs in the same words.
+    Two rows show it, or, where several sums read so, none breaks it.
+
+    Args:
+        headers: Column → its words.
+        support: How far the rows bear out a sum, from its total and parts.
+    """
+    found = list(relations.found)
+    told = {(each.line, each.of) for each in found}
+    strong = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
+    shapes = Counter(_shape(each.line, each.of, headers) for each in strong)
+    columns = {at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC}
+    for each in strong:
+        shape = _shape(each.line, each.of, headers)
+        for total in sorted(columns):
+            parts = tuple(at + total - each.line for at in each.of)
+            is_new = (total, parts) not in told and {*parts} <= columns
+            if not is_new or _shape(total, parts, headers) != shape:
+                continue
+            own = support(total, parts)
+            if not own.broken and (own.shown > 1 or shapes[shape] >= _FEWEST_ALIKE):
+                told.add((total, parts))
+                own = replace(own, is_alike=not own.is_strong)
+                found.append(replace(each, line=total, of=parts, support=own))
+    return _with(relations, found)
+
+
+def with_nobody(relations: Relations, headers: Mapping[int, Path], block: Intervals) -> Relations:
+    """Return relations in which columns of nobody are parts of the sum that they stand beside.
+
+    All their numbers are zero, so that sums show nothing of them; their header is under the same
+    words as that of the part beside them, or nothing in them is withheld.
+
+    Args:
+        headers: Column → its words.
+        block: The numbers, lines by number of their column.
+    """
+    alone = {at for at, kind in relations.columns.items() if kind is Kind.UNRELATED}
+    nobody = {at for at in alone if _is_nobody(block, at)}
+
+    def belongs(at: int, beside: int) -> bool:
+        if at not in nobody:
+            return False
+        is_under = len(headers[at]) > 1 and headers[at][:-1] == headers[beside][:-1]
+        is_told = bool(block.known[at][block.present[at]].all())
+        return is_under or is_told
+
+    found: list[Relation] = []
+    for each in relations.found:
+        parts = list(each.of)
+        if each.is_sum and each.axis is Axis.COLUMNS:
+            while belongs(parts[0] - 1, parts[0]):
+                parts.insert(0, parts[0] - 1)
+            while belongs(parts[-1] + 1, parts[-1]):
+                parts.append(parts[-1] + 1)
+        found.append(replace(each, of=tuple(parts)))
+    return _with(relations, found)
+
+
+def _is_nobody(block: Intervals, at: int) -> bool:
+    return bool(block.known[at].any()) and not block.low[at].any()
+
+
+def _with(relations: Relations, found: list[Relation]) -> Relations:
+    """Relations in which a column that a sum has is a count."""
+    related = {
+        at
+        for each in found
+        if each.is_sum and each.axis is Axis.COLUMNS
+        for at in (each.line, *each.of)
+    }
+    kinds = {
+        at: Kind.COUNT if kind is Kind.UNRELATED and at in related else kind
+        for at, kind in relations.columns.items()
+    }
+    return replace(relations, found=tuple(found), columns=kinds)
+
+
+def _shape(total: int, parts: tuple[int, ...], headers: Mapping[int, Path]) -> _Shape:
+    whole = _words(headers[total])
+    return tuple((at - total, _words(headers[at]) - whole) for at in parts)
+
+
+def _words(path: Path) -> frozenset[str]:
+    return frozenset(word for words in path for word in words.casefold().split())
