@@ -37,7 +37,6 @@ class ProtectionMethod:
             persons, are in the first.
         purpose: One sentence for the help of its command.
         kept: Folders of its private folder, beside the accuracy of the counts.
-        options: Keys of its section that its command has an option for.
         reads: Folders of the work folder that it reads, where its section names no others.
     """
 
@@ -46,7 +45,6 @@ class ProtectionMethod:
     folders: tuple[str, ...]
     purpose: str
     kept: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
     reads: tuple[str, ...] = ("persons",)
 
     @property

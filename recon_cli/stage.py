@@ -27,7 +27,6 @@ class Stage:
             (``open_stage``), and is imported only when it runs.
         can_shard: Whether its pieces can be divided among processes with ``--shard``.
         called: Its name in options such as ``--only``; default the last word of its command.
-        options: Keys of its section that its command has an option for.
         purpose: One sentence for the help of its command; the docstring of its section's module
             says more, unless the capability has a module ``command``.
         public: Those of its folders that are made to be given away, or to be shown: their manifests
@@ -43,7 +42,6 @@ class Stage:
     package: str = ""
     can_shard: bool = False
     called: str = ""
-    options: tuple[str, ...] = ()
     purpose: str = ""
     public: tuple[str, ...] = ()
     uses_statistics: bool = False

@@ -33,7 +33,7 @@ class GivenPath(click.Path):
 
 
 class ConfiguredCommand(click.Command):
-    """A command that reads config keys; its help lists them from the config's models.
+    """A command that reads config keys; its help lists those that are no options of it.
 
     Attributes:
         sections: The sections that it reads, besides the keys at the top.
@@ -47,9 +47,18 @@ class ConfiguredCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options, then the config keys."""
         super().format_options(ctx, formatter)
-        keys = [key for section in self.sections for key in named_keys(section)]
+        options = {str(each.name) for each in self.params}
+        keys = [
+            key
+            for section in self.sections
+            for key in named_keys(section)
+            if key.name.replace(".", "__") not in options
+        ]
         with formatter.section("Config keys"):
-            formatter.write_text(f"{', '.join(key.name for key in top_keys())}")
+            top = ", ".join(key.name for key in top_keys())
+            as_options = [name for name in self.sections if any(f"{name}__" in o for o in options)]
+            also = f"; the options above set those of {as_options[0]}" if as_options else ""
+            formatter.write_text(f"{top}{also}")
             if keys:
                 formatter.write_paragraph()
                 formatter.write_dl([(key.name, _said(key)) for key in keys])
@@ -91,7 +100,9 @@ class RunOptions:
     verbosity: int = 0
     shard: str | None = None
 
-    def setting(self, **values: str | float | Path | Sequence[str] | None) -> RunOptions:
+    def setting(
+        self, **values: str | float | Path | Sequence[str] | Sequence[float] | None
+    ) -> RunOptions:
         """Add settings, ``section__key=value``; None keeps the config's value."""
         added = [
             f"{name.replace('__', '.')}={_yaml(value)}"
@@ -195,11 +206,9 @@ shard_option = click.option(
 force_option = click.option("--force", is_flag=True, help="Run again what is up to date.")
 
 
-def _yaml(value: str | float | Path | Sequence[str]) -> str:
+def _yaml(value: str | float | Path | Sequence[str] | Sequence[float]) -> str:
     """Quote a value as YAML text (JSON strings are YAML)."""
-    if isinstance(value, int | float):
-        return str(value)
-    return json.dumps(str(value) if isinstance(value, str | Path) else list(value))
+    return json.dumps(str(value) if isinstance(value, str | Path) else value)
 
 
 def tables_value(text: str | None) -> str | tuple[str, ...] | None:

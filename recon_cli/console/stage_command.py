@@ -5,21 +5,19 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from recon_cli.config import SECTIONS
-from recon_cli.config.keys import meanings_of
 from recon_cli.console.options import (
-    OUTPUT_FILE,
     ConfiguredCommand,
     RunOptions,
     force_option,
     run_options,
     shard_option,
-    tables_value,
 )
+from recon_cli.console.section_options import section_options
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import PROTECTIONS, stage_named
@@ -33,24 +31,14 @@ PROTECT: Final = "recon_cli.capabilities.protect"
 
 def stage_command(stage: Stage) -> click.Command:
     """Make the command that runs a stage and prints its summary."""
-    section = SECTIONS[stage.section]
-    meanings = meanings_of(section)
-    kinds = section.model_json_schema()["properties"] if stage.options else {}
 
-    def run(options: RunOptions, *, force: bool, shard: str | None = None, **given: Any) -> None:
-        if "tables" in given:
-            given["tables"] = tables_value(given["tables"])
-        settings = {f"{stage.section}__{key}": value for key, value in given.items()}
-        options = options.sharded(shard, force=force).setting(**settings)
-        run_and_print(stage.short_name, options, force=force)
+    def run(options: RunOptions, *, force: bool, shard: str | None = None) -> None:
+        run_and_print(stage.short_name, options.sharded(shard, force=force), force=force)
 
-    command = force_option(run)
+    command = force_option(section_options(stage.section)(run))
     if stage.can_shard:
         command = shard_option(command)
-    for key in reversed(stage.options):
-        meaning = meanings[key].replace("``", "")
-        command = click.option(f"--{key}", type=_kind(kinds[key]), help=meaning)(command)
-    text = f"{stage.purpose}\n\n{_about(section)}"
+    text = f"{stage.purpose}\n\n{_about(SECTIONS[stage.section])}"
     name = stage.name.rpartition(" ")[2]
     made = click.command(name, cls=ConfiguredCommand, sections=(stage.section,), help=text)
     return made(run_options(command))
@@ -59,19 +47,6 @@ def stage_command(stage: Stage) -> click.Command:
 def _about(section: type) -> str:
     """Return the docstring of a section's module after its first paragraph."""
     return (sys.modules[section.__module__].__doc__ or "").partition("\n\n")[2]
-
-
-def _kind(schema: dict[str, Any]) -> click.ParamType[Any] | None:
-    """Return the click type for the JSON schema of a key."""
-    for each in schema.get("anyOf", [schema]):
-        match each:
-            case {"enum": list(values)}:
-                return click.Choice(values)
-            case {"type": "integer"}:
-                return click.IntRange(min=each.get("minimum"))
-            case {"format": "path"}:
-                return OUTPUT_FILE
-    return None
 
 
 def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:

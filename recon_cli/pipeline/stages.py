@@ -31,7 +31,6 @@ def _as_stage(method: ProtectionMethod) -> Stage:
         folders=(*method.folders, *private),
         section=method.name,
         package=method.package,
-        options=method.options,
         purpose=method.purpose,
         public=method.folders,
     )

@@ -9,7 +9,7 @@ Needs tables/ (`recon ingest`), but no reconstruction.
 
 Example:
   recon audit -c hospital.yaml
-  recon audit --set audit.safety=3
+  recon audit --safety 3
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ and a page.
 
 Example:
   recon plan capacity -c al.yaml
-  recon plan capacity --set capacity.tables=block
+  recon plan capacity --tables block
 """
 
 from __future__ import annotations

@@ -7,5 +7,4 @@ CELLKEY = ProtectionMethod(
     "counts",
     ("perturbed",),
     "Perturb the counts of records by cell keys.",
-    options=("to",),
 )

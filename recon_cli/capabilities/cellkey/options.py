@@ -8,8 +8,8 @@ publication and its protection.yaml, which recon ingest reads); accuracy, the wh
 the secret key, which later tables need, are in private/cellkey/.
 
 Example:
-  recon protect cellkey --set cellkey.ptable=ptable.csv
-  recon protect cellkey --set cellkey.counts=exact
+  recon protect cellkey --ptable ptable.csv
+  recon protect cellkey --counts exact
 """
 
 from __future__ import annotations

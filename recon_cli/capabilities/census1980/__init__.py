@@ -8,5 +8,4 @@ CENSUS1980 = ProtectionMethod(
     ("census1980",),
     "Suppress counts by the rules of the 1980 census.",
     kept=("rates", "groups"),
-    options=("to",),
 )

@@ -7,7 +7,7 @@ the proofs.
 
 Example:
   recon claims -c al.yaml
-  recon claims --set claims.unit_seconds=10
+  recon claims --unit-seconds 10
 """
 
 from __future__ import annotations

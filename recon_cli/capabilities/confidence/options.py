@@ -6,7 +6,7 @@ solutions, so it proves nothing; `recon score` compares it with the truth.
 
 Example:
   recon confidence -c al.yaml
-  recon confidence --set confidence.solutions=400
+  recon confidence --solutions 400
 """
 
 from __future__ import annotations

@@ -9,6 +9,5 @@ CONTRIBUTIONS = Stage(
     folders=("contributions",),
     section="contributions",
     package=__name__,
-    options=("parts", "orders"),
     purpose="Measure what each table, level or feature reveals, by attacking the rest without it.",
 )

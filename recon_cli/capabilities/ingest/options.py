@@ -4,7 +4,7 @@ Writes tables/ (every non-zero published count) and geounits/.
 
 Example:
   recon ingest -c al.yaml
-  recon ingest --set ingest.paths=[al2010.sf1.zip]
+  recon ingest --paths al2010.sf1.zip
 """
 
 from __future__ import annotations

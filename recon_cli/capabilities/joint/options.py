@@ -10,8 +10,8 @@ ingest`), but no reconstruction.
 
 Example:
   recon joint -c persons.yaml
-  recon joint -c persons.yaml --set joint.compositions=4000
-  recon joint --set joint.partner=households.yaml --set joint.links=sf1_2010
+  recon joint -c persons.yaml --compositions 4000
+  recon joint --partner households.yaml --links sf1_2010
 """
 
 from __future__ import annotations

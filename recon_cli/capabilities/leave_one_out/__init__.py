@@ -9,6 +9,5 @@ LEAVE_ONE_OUT = Stage(
     section="leave_one_out",
     package=__name__,
     can_shard=True,
-    options=("people", "within"),
     purpose="Compare what the counts reveal about a person with and without that person's answers.",
 )

@@ -10,6 +10,5 @@ LINK = Stage(
     section="link",
     package=__name__,
     can_shard=True,
-    options=("draws",),
     purpose="Match records with attackers' files, and confirm the matches on the truth.",
 )

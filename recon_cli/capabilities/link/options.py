@@ -7,7 +7,7 @@ tables of.
 
 Example:
   recon link -c al.yaml
-  recon link --set link.cef=cef.parquet --draws 5
+  recon link --cef cef.parquet --draws 5
 """
 
 from __future__ import annotations

@@ -7,5 +7,4 @@ NOISE = ProtectionMethod(
     "measurements",
     ("noisy",),
     "Measure the counts of records with noise.",
-    options=("strategy",),
 )

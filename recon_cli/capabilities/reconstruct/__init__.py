@@ -9,6 +9,5 @@ RECONSTRUCT = Stage(
     section="reconstruct",
     package=__name__,
     can_shard=True,
-    options=("tables", "engine"),
     purpose="Reconstruct the person records that the tables imply.",
 )

@@ -16,6 +16,5 @@ REPORT = Stage(
     uses_statistics=True,
     section="report",
     package=__name__,
-    options=("title", "to"),
     purpose="Write the results as one page, readable offline.",
 )

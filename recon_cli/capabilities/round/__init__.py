@@ -7,5 +7,4 @@ ROUND = ProtectionMethod(
     "counts",
     ("rounded",),
     "Round the counts of records to multiples of a base.",
-    options=("to",),
 )

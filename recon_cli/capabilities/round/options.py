@@ -6,7 +6,7 @@ which later tables need, are in private/round/.
 
 Example:
   recon protect round -c nation.yaml
-  recon protect round --set round.base=5 --work work/rr5
+  recon protect round --base 5 --work work/rr5
 """
 
 from __future__ import annotations

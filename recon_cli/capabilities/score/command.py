@@ -18,22 +18,22 @@ from recon_cli.console.options import (
     force_option,
     run_options,
 )
+from recon_cli.console.section_options import section_options
 from recon_cli.pipeline.run_stages import run_stage
 
 
 @click.command(cls=ConfiguredCommand, sections=("score",))
 @run_options
-@click.option("--compare", type=click.Choice(["wp31995"]), help="Put a study's values beside.")
 @click.option(
     "--table", "tables", multiple=True, metavar="NAME", help="Print this table. Repeatable; or all."
 )
 @click.option("--page", type=OUTPUT_FILE, help="Write all tables to a .md page too.")
 @click.option("--notes", type=GivenPath(), help="Markdown that the page includes.")
 @force_option
+@section_options("score")
 def command(
     options: RunOptions,
     *,
-    compare: str | None,
     tables: tuple[str, ...],
     page: Path | None,
     notes: Path | None,
@@ -53,7 +53,7 @@ def command(
     if notes is not None and page is None:
         raise click.UsageError("--notes goes with --page")
 
-    run = options.setting(score__compare=compare).run(force=force)
+    run = options.run(force=force)
     outcome = run_stage(SCORE, run)
     rates = read_rates(run)
     known = rates["table"].unique(maintain_order=True).to_list()

@@ -6,7 +6,7 @@ follow from the tables.
 
 Example:
   recon slivers -c recon.yaml
-  recon slivers --set slivers.below=5
+  recon slivers --below 5
 """
 
 from __future__ import annotations

@@ -9,6 +9,5 @@ SOLVAR = Stage(
     section="solvar",
     package=__name__,
     can_shard=True,
-    options=("mode",),
     purpose="Measure how far other solutions could differ, and find the records that all share.",
 )

@@ -7,7 +7,7 @@ only with a proof, and values that the budget does not prove are intervals.
 
 Example:
   recon solvar -c al.yaml
-  recon solvar --mode exact --set solvar.diameter=true
+  recon solvar --mode exact --diameter
 """
 
 from __future__ import annotations

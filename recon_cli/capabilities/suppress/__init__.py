@@ -7,5 +7,4 @@ SUPPRESS = ProtectionMethod(
     "counts",
     ("suppressed",),
     "Suppress small counts, and those that would give them away.",
-    options=("to",),
 )

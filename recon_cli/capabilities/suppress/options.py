@@ -8,7 +8,7 @@ in private/suppress/. The choice of cells depends on the counts and the seed.
 
 Example:
   recon protect suppress -c clinic.yaml
-  recon protect suppress --set suppress.zeros=hide
+  recon protect suppress --zeros hide
 """
 
 from __future__ import annotations

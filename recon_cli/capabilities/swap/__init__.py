@@ -8,6 +8,5 @@ SWAP = ProtectionMethod(
     ("hdf", "hdf_households"),
     "Swap households: the CEF becomes an HDF.",
     kept=("swaps",),
-    options=("setting",),
     reads=("persons", "households"),
 )
