@@ -89,6 +89,12 @@ _OURS = b'content="recon-cli '
     "other. Repeatable.",
 )
 @click.option(
+    "--where",
+    metavar="HEADER=VALUE",
+    multiple=True,
+    help="Of tables: read only the rows with this value in this column. Repeatable.",
+)
+@click.option(
     "--thousands", metavar="MARK", help="Of tables: what is between groups of three digits."
 )
 @click.option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,6 +21,7 @@ from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats.count_sheet import COLUMNS, CountSheet, cell_text
 from recon_cli.sources.formats.sheet import (
+    NAMELESS,
     ONE_PLACE,
     PART_OF,
     ROWS,
@@ -32,7 +33,14 @@ from recon_cli.sources.formats.vocabulary import Interval, interval, is_total
 from recon_cli.sources.read.grid import MOST_CELLS
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
-from recon_cli.sources.read.reading import Choices, Question, Reading, column_names, flag
+from recon_cli.sources.read.reading import (
+    NO_CHOICES,
+    Choices,
+    Question,
+    Reading,
+    column_names,
+    flag,
+)
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
@@ -71,9 +79,32 @@ def draft(files: Sequence[TableFile], name: str) -> Draft:
     Raises:
         SourceError: The draft is none that can be read.
     """
-    return _Drafter([part_of(file) for file in files], name).draft(
+    drafted = _Drafter([part_of(file) for file in files], name).draft(
         census=files[0].form.name in _CENSUS
     )
+    asked = tuple(question for file in files for question in _kinds_of_places(file, drafted.geoids))
+    return replace(drafted, questions=(*drafted.questions, *asked))
+
+
+def _kinds_of_places(file: TableFile, geoids: Mapping[str, str]) -> Iterator[Question]:
+    """Yield a question where places of several kinds are on one level: of whom are they parts?"""
+    at, kinds = file.sheet.kind, file.survey.kinds
+    if at is None or kinds is None or "place" in file.said.apart:
+        return
+    header = file.sheet.headers[at]
+    placed = kinds.with_columns(digits=pl.col("geoid").replace(dict(geoids)).str.len_chars())
+    for (_,), level in placed.group_by("digits", maintain_order=True):
+        found = level["kind"].value_counts(sort=True).rows()
+        if len(found) > 1:
+            shown = ", ".join(f"{kind!r} ({number:,})" for kind, number in found)
+            answers = {
+                f"read {kind!r} alone": flag("where", f"{header}={kind}") for kind, _ in found
+            }
+            yield Question(
+                f"places of several kinds by {header}: {shown}; no number shows which are parts of "
+                "which, so people may be counted twice",
+                {**answers, "they exclude each other": "--apart place"},
+            )
 
 
 def geoids_of(files: Sequence[TableFile]) -> dict[str, str]:
@@ -90,7 +121,7 @@ def part_of(file: TableFile) -> Part:
     """
     if file.table is not None:
         return Part(file.path, file.document, file.table, file.sheet.levels, {}, is_sheet=True)
-    sheet, choices, called = plain_sheet(file.sheet)
+    sheet, choices, called = plain_sheet(file.sheet, file.said)
     (table, *_) = Reading.of(sheet, choices).tables
     published = file.sheet.counts[0].table or ""
     return Part(
@@ -104,8 +135,13 @@ def part_of(file: TableFile) -> Part:
     )
 
 
-def plain_sheet(roles: CountSheet) -> tuple[Sheet, Choices, dict[str, str]]:
+def plain_sheet(
+    roles: CountSheet, said: Choices = NO_CHOICES
+) -> tuple[Sheet, Choices, dict[str, str]]:
     """Return a table of a known format as a sheet of a header and rows.
+
+    Args:
+        said: Totals that no number shows, and what excludes each other.
 
     Returns:
         The sheet; what its columns are; and for each header of a count how the format calls it.
@@ -138,6 +174,8 @@ def plain_sheet(roles: CountSheet) -> tuple[Sheet, Choices, dict[str, str]]:
         place="place",
         dimension=tuple(dimensions),
         count=tuple(called),
+        total=said.total,
+        apart=said.apart,
         are_known=True,
     )
     return sheet, choices, called
@@ -339,12 +377,12 @@ class _Drafter:
         """Add the places of a table with a row a place."""
         table = part.table
         place = {row: i for i, row in enumerate(table.region.body.tolist())}
-        sums = [
-            PlaceSum(place[each.line], tuple(place[row] for row in each.of))
-            for each in table.relations.sums(Axis.ROWS)
-            if each.support.is_strong
-        ]
         base = table.relations.base
+        strong = [each for each in table.relations.sums(Axis.ROWS) if each.support.is_strong]
+        if base == 1 and not all(each.is_rounded for each in strong):
+            # Beside sums that are exact, one that is off by a little is chance.
+            strong = [each for each in strong if not each.is_rounded]
+        sums = [PlaceSum(place[each.line], tuple(place[row] for row in each.of)) for each in strong]
         self.places.add(part.label, table.rows, sums, part.numbers, _codes(part), base=base)
 
     def _add_long_places(self, part: Part) -> None:
@@ -352,6 +390,8 @@ class _Drafter:
         table = part.table
         paths = list(dict.fromkeys(place_paths(table)))
         place = {path[-1]: i for i, path in enumerate(paths) if path}
+        if NAMELESS in place:
+            place[""] = place[NAMELESS]
         sums = [
             PlaceSum(place[each.total], tuple(place[value] for value in each.parts))
             for each in table.values

@@ -230,11 +230,33 @@ def _parents(
 
 
 def _by_sums(above: dict[int, int], sums: Sequence[PlaceSum]) -> None:
-    for each in sorted(sums, key=lambda each: -len(each.parts)):
+    """Put each place under the smallest of the places whose sums it is in."""
+    wholes: dict[int, dict[int, int]] = {}
+    for each in sums:
         for part in each.parts:
-            is_new = part not in above or each.total not in above
-            if part != each.total and is_new and not _is_below(each.total, part, above):
-                above[part] = each.total
+            if part != each.total:
+                sizes = wholes.setdefault(part, {})
+                sizes[each.total] = min(len(each.parts), sizes.get(each.total, len(each.parts)))
+    for part, sizes in wholes.items():
+        # A whole is the smaller, the more of the other wholes it is itself in.
+        ranked = sorted(
+            sizes, key=lambda whole: (-len(_within(whole, wholes) & {*sizes}), sizes[whole])
+        )
+        whole = next((each for each in ranked if not _is_below(each, part, above)), None)
+        if part not in above and whole is not None:
+            above[part] = whole
+
+
+def _within(place: int, wholes: Mapping[int, Mapping[int, int]]) -> set[int]:
+    """All places whose sums a place is in, directly or not."""
+    found: set[int] = set()
+    waiting = [place]
+    while waiting:
+        for whole in wholes.get(waiting.pop(), {}):
+            if whole not in found:
+                found.add(whole)
+                waiting.append(whole)
+    return found
 
 
 def _by_words(

@@ -28,6 +28,7 @@ class Said:
         thousands: What is between groups of three digits.
         one_place: Whether all is about one place.
         header: Numbers of header rows.
+        where: ``HEADER=VALUE``: of a column, the rows with this value alone are read.
     """
 
     place: str | None = None
@@ -40,6 +41,16 @@ class Said:
     thousands: str | None = None
     one_place: bool = False
     header: tuple[int, ...] = ()
+    where: tuple[str, ...] = ()
+
+    @property
+    def chosen_rows(self) -> dict[str, tuple[str, ...]]:
+        """Map the headers of ``where`` to the values whose rows are read."""
+        found: dict[str, tuple[str, ...]] = {}
+        for each in self.where:
+            header, _, value = each.partition("=")
+            found[header] = (*found.get(header, ()), value)
+        return found
 
     @property
     def mapping(self) -> FileMapping:
@@ -50,6 +61,7 @@ class Said:
             parent=self.parent,
             sheet=self.sheet,
             columns=dict.fromkeys(self.leave_out),
+            where=self.chosen_rows,
         )
 
     def choices(self, *, codes_first: bool) -> Choices:
@@ -68,6 +80,7 @@ class Said:
             thousands=self.thousands,
             are_kinds=self.one_place or None,
             leave_out=dict.fromkeys(self.leave_out, ""),
+            where=self.chosen_rows,
             codes_first=codes_first,
         )
 
@@ -89,6 +102,8 @@ class Said:
                     said = replace(said, leave_out=(*said.leave_out, header))
                 case "--total", label:
                     said = replace(said, total=(*said.total, label))
+                case "--where", chosen:
+                    said = replace(said, where=(*said.where, chosen))
                 case "--apart", header:
                     said = replace(said, apart=(*said.apart, header))
                 case _:

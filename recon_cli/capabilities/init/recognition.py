@@ -283,12 +283,21 @@ def _tables(
     opened = open_table_files(paths, said, choices)
     found = _tables_of(opened.files, candidates, named=named)
     mapping = {**({"sheet": list(opened.sheets)} if opened.sheets else {}), **found.mapping}
+    if said.where:
+        chosen = {header: list(values) for header, values in said.where.items()}
+        mapping["where"] = {**_periods(found.mapping), **chosen}
     return replace(
         found,
         mapping=mapping,
         doubts=(*opened.notes, *found.doubts),
         readings=opened.readings,
     )
+
+
+def _periods(mapping: Mapping[str, object]) -> Mapping[str, object]:
+    """The periods whose rows a mapping chooses."""
+    where = mapping.get("where", {})
+    return where if isinstance(where, Mapping) else {}
 
 
 def _tables_of(

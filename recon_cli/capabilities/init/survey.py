@@ -51,6 +51,7 @@ class Survey:
             many there are; and the same of texts that nobody uses for suppressed counts.
         numbers: Place of a column of counts → how many counts it has.
         divisor: The greatest number of which all counts are multiples; 0 if all are zero.
+        kinds: What kind each place is of, where a format says it: ``geoid, kind``.
     """
 
     geoids: pl.Series
@@ -61,6 +62,7 @@ class Survey:
     divisor: int = 0
     odd: Mapping[int, Sequence[OddText]] = field(default_factory=dict)
     numbers: Mapping[int, int] = field(default_factory=dict)
+    kinds: pl.DataFrame | None = None
 
     def lengths(self) -> dict[int, int]:
         """Number of characters → number of places, the longest first."""
@@ -134,7 +136,10 @@ def survey(sheet: CountSheet) -> Survey:
     seen: dict[int, dict[str, int]] = {each.at: {} for each in sheet.counts}
     numbers = dict.fromkeys((each.at for each in sheet.counts), 0)
     rows = positive = divisor = 0
+    kinds: list[pl.DataFrame] = []
     for placed in counted_rows(sheet):
+        if sheet.kind is not None:
+            kinds.append(placed.select("geoid", kind=cell_text(sheet.kind)).unique())
         rows += placed.height
         geoids.append(placed["geoid"].drop_nulls().unique())
         for each in sheet.dimensions:
@@ -168,6 +173,7 @@ def survey(sheet: CountSheet) -> Survey:
         divisor,
         {at: _odd(own, texts[at]) for at, own in seen.items() if own},
         numbers,
+        pl.concat(kinds).unique().drop_nulls() if kinds else None,
     )
 
 

@@ -55,6 +55,7 @@ class TableFile:
         document: The file, the member of a zip, or the sheet of a workbook.
         sheet: With the roles of its columns; the rows that are counts.
         table: How its numbers say that it is read, where it is of no known format.
+        said: What is said of a file of a known format.
     """
 
     path: Path
@@ -63,6 +64,7 @@ class TableFile:
     sheet: CountSheet
     survey: Survey
     table: TableReading | None = None
+    said: Choices = NO_CHOICES
 
     @property
     def name(self) -> str:
@@ -135,9 +137,13 @@ def open_table_files(
                     own, reading = _sheet_tables(path, each, choices)
                     readings.append((each.sheet or each.name, reading))
                 else:
-                    own = [
-                        TableFile(path, each, form, sheet, survey(sheet))
+                    sheets_of = [
+                        with_chosen_rows(sheet, said.where)
                         for sheet in form.read(each, beside, said)
+                    ]
+                    own = [
+                        TableFile(path, each, form, sheet, survey(sheet), said=choices)
+                        for sheet in sheets_of
                     ]
                 if not own:
                     passed.append(each.sheet or each.name)
@@ -162,6 +168,25 @@ def open_table_files(
         (*notes, *(note for file in files for note in file.sheet.notes)),
         tuple(readings),
     )
+
+
+def with_chosen_rows(sheet: CountSheet, where: Mapping[str, Sequence[str]]) -> CountSheet:
+    """Return a sheet of which only rows with some values are read.
+
+    Args:
+        where: Header of a column → its values.
+
+    Raises:
+        ConfigError: There is no such column.
+    """
+    chosen: dict[int, tuple[str, ...]] = {}
+    for header, values in where.items():
+        at = sheet.column(header)
+        if at is None:
+            known = ", ".join(map(repr, filter(None, sheet.headers)))
+            raise ConfigError(f"--where {header}: no column is called so; there are {known}")
+        chosen[at] = tuple(values)
+    return replace(sheet, where={**sheet.where, **chosen}) if chosen else sheet
 
 
 def _require_known(readings: Sequence[Reading], choices: Choices) -> None:

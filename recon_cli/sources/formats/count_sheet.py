@@ -117,6 +117,7 @@ class CountSheet:
         left_out: Numbers of the file that are in none of these columns.
         place_column: Place in the file of the column of places, where that is another.
         shares: Columns of percentages of the counts, in digits with a decimal point.
+        kind: Place of the column that says what kind of place a row is of.
     """
 
     sheet: Sheet
@@ -137,6 +138,7 @@ class CountSheet:
     left_out: tuple[LeftOut, ...] = ()
     place_column: int | None = None
     shares: tuple[ShareColumn, ...] = ()
+    kind: int | None = None
 
     def __post_init__(self) -> None:
         if not self.counts:

@@ -35,6 +35,9 @@ _OTHERS: Final = (
 )  # fmt: skip
 _FLAGS: Final = ("CONF_STATUS", "OBS_FLAG", "OBS_STATUS")
 _PLACES: Final = ("geo", "ref_area", "geography", "area", "region")
+#: Between a code and its label in one cell, and what we call the column of labels of codes.
+_BOTH: Final = ": "
+_LABEL: Final = " (label)"
 _TIME: Final = "\\TIME_PERIOD"
 _FLAGGED: Final = r"^([0-9]+) [a-z]{1,3}$"
 _CUBE_PLACES: Final = ("geo", "geography", "region", "area")
@@ -48,11 +51,44 @@ def _is_sdmx_csv(document: Document) -> bool:
     return _VALUE in line and line.startswith(("DATAFLOW", "STRUCTURE"))
 
 
+def _with_labels_apart(sheet: Sheet) -> Sheet:
+    """The sheet with codes and labels in columns of their own, called ``SEX`` and ``SEX (label)``.
+
+    The standard has both in one cell, ``SEX: Sex`` over ``F: Female``, or a column of labels behind
+    each column of codes (SDMX-CSV 2.0, ``labels=both`` and ``labels=name``).
+    """
+    first = sheet.head[0]
+    both = [at for at, header in enumerate(first) if _BOTH in header]
+    headers = [header.partition(_BOTH)[0] for header in first]
+    if not both and "STRUCTURE_NAME" in first and "ACTION" in first:
+        for at in range(first.index("ACTION") + 2, len(first), 2):
+            headers[at] = f"{headers[at - 1]}{_LABEL}"
+    if not both:
+        return replace(sheet, head=(tuple(headers), *sheet.head[1:]))
+    headers += [f"{headers[at]}{_LABEL}" for at in both]
+
+    def parted(row: Sequence[str]) -> tuple[str, ...]:
+        codes = [cell.partition(_BOTH)[0] if at in both else cell for at, cell in enumerate(row)]
+        return (*codes, *(row[at].partition(_BOTH)[2] for at in both))
+
+    def batches() -> Iterator[pl.DataFrame]:
+        pair = {at: pl.col(str(at)).str.splitn(_BOTH, 2).struct for at in both}
+        codes = [pair[at].field("field_0").alias(str(at)) for at in both]
+        labels = [
+            pair[at].field("field_1").alias(str(sheet.width + i)) for i, at in enumerate(both)
+        ]
+        for batch in sheet.batches():
+            yield batch.with_columns(*codes, *labels)
+
+    head = (tuple(headers), *map(parted, sheet.head[1:]))
+    return replace(sheet, head=head, width=sheet.width + len(both), batches=batches)
+
+
 def _read_sdmx_csv(
     document: Document, _beside: Sequence[Document], said: FileMapping
 ) -> CountSheet:
     """A column a dimension, by name."""
-    table = HeadedSheet.of(document, _VALUE)
+    table = HeadedSheet.of(document, _VALUE, prepare=_with_labels_apart)
     headers = table.headers
     lower = [header.casefold() for header in headers]
     chosen = said.place.casefold() if said.place else None
@@ -64,9 +100,12 @@ def _read_sdmx_csv(
         )
     flags = tuple(headers.index(name) for name in _FLAGS if name in headers)
     dimensions = tuple(
-        DimensionColumns(header, i)
+        DimensionColumns(header, i, table.column(f"{header}{_LABEL}"))
         for i, header in enumerate(headers)
-        if header and header not in _OTHERS and i not in (place, *flags)
+        if header
+        and header not in _OTHERS
+        and not header.endswith(_LABEL)
+        and i not in (place, *flags)
     )
     return table.roles(place, (table.count(_VALUE),), dimensions, flags)
 

@@ -41,13 +41,20 @@ class HeadedSheet:
     at: int
 
     @classmethod
-    def of(cls, document: Document, *names: str) -> HeadedSheet:
+    def of(
+        cls, document: Document, *names: str, prepare: Callable[[Sheet], Sheet] | None = None
+    ) -> HeadedSheet:
         """The sheet of a document, from the first row that has all ``names``.
+
+        Args:
+            prepare: What is done with the sheet before it is looked at.
 
         Raises:
             SourceError: There is none, or a character in it cannot be seen.
         """
         sheet = read_sheet(document)
+        if prepare is not None:
+            sheet = prepare(sheet)
         at = row_with(sheet, names)
         if at is None:
             wanted = " and ".join(map(repr, names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from recon_cli.errors import SourceError
@@ -26,6 +27,7 @@ _ONS_VALUE: Final = "Observation"
 _NOMIS_PLACE: Final = "GEOGRAPHY_CODE"
 _NOMIS_VALUE: Final = "OBS_VALUE"
 _NOMIS_NO_DIMENSIONS: Final = ("GEOGRAPHY", "OBS_STATUS")
+_NOMIS_KIND: Final = "GEOGRAPHY_TYPE"
 _NOMIS_MEASURES: Final = "MEASURES"
 #: The measure that is a count; others are percentages of it.
 _NOMIS_COUNT: Final = "20100"
@@ -94,12 +96,13 @@ def _read_nomis(document: Document, _beside: Sequence[Document], _said: FileMapp
         and header not in _NOMIS_NO_DIMENSIONS
     )
     measures = table.column(_NOMIS_MEASURES)
-    return table.roles(
+    roles = table.roles(
         table.headers.index(_NOMIS_PLACE),
         (table.count(_NOMIS_VALUE),),
         dimensions,
         where={} if measures is None else {measures: (_NOMIS_COUNT,)},
     )
+    return replace(roles, kind=table.column(_NOMIS_KIND))
 
 
 def _read_statcan(

@@ -38,6 +38,8 @@ from recon_cli.sources.tabular.sheet import ROW, Sheet
 
 #: Between a place and what it is part of.
 PART_OF: Final = " / "
+#: A place without a name: in a long table the total of all.
+NAMELESS: Final = "(blank)"
 #: The name of the dimension that the rows of a table of one place are.
 ROWS: Final = "rows"
 #: What stands for the one place of such a table.
@@ -227,7 +229,7 @@ def place_paths(table: TableReading) -> list[tuple[str, ...]]:
     grid, rows = table.grid, table.region.body
     columns = [*table.parents, *([] if table.place is None else [table.place])]
     texts = grid.texts[np.ix_(rows, np.array(columns, dtype=np.intp))].tolist()
-    return [tuple(str(text) for text in row if text) or ("",) for row in texts]
+    return [tuple(str(text) for text in row if text) or (NAMELESS,) for row in texts]
 
 
 def place_texts(table: TableReading) -> list[str]:

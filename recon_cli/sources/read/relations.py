@@ -311,6 +311,8 @@ class _Table:
                 kinds[place] = Kind.STATISTIC
             elif place in related:
                 kinds[place] = Kind.COUNT
+            elif related and self.fractional[:, j].sum() > 1:  # a median that is mostly whole
+                kinds[place] = Kind.STATISTIC
             else:
                 kinds[place] = Kind.UNRELATED
         return kinds

@@ -110,12 +110,15 @@ def _decoded_start(start: bytes, encoding: str) -> str:
 
 
 def _delimiter(sample: str) -> str:
-    """Guess the delimiter that gives most of the first lines the same, largest number of fields."""
+    """Guess the delimiter that gives many of the first lines the same, large number of fields.
+
+    Lines that it does not part are titles and notes.
+    """
 
     def score(delimiter: str) -> tuple[int, int]:
         sizes = [len(row) for row in _records(sample, delimiter) if row]
-        often = max(set(sizes), key=sizes.count, default=0)
-        return (sizes.count(often) * (often > 1) * min(often, 50), often)
+        parted = {size for size in sizes if size > 1}
+        return max(((sizes.count(size) * min(size, 50), size) for size in parted), default=(0, 0))
 
     return max(DELIMITERS, key=score)
 
