@@ -30,13 +30,14 @@ class StatisticTexts:
     Attributes:
         frame: Columns ``geounit`` (row number), ``table``, ``cell``, ``text``.
         protection: Has the law of each.
-        is_inner: Whether rows are wanted that are enough for each text, so that whoever meets
-            them prints the same, rather than rows that all meet who do.
+        attempt: Choose rows that are enough for each text, so that whoever meets them prints the
+            same, rather than rows that all meet who do; one of several choices. None for the
+            latter.
     """
 
     frame: pl.DataFrame
     protection: Protection
-    is_inner: bool = False
+    attempt: int | None = None
 
     def at(self, geounits: IntArray) -> pl.DataFrame:
         """Return those of some geounits."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy import sparse
@@ -45,6 +46,9 @@ from recon_cli.schema import Release, Table
 from recon_cli.schema.statistics import Statistic
 from recon_cli.statement.printed import Ends, printed_value
 from recon_cli.statement.statistics import Printed
+
+#: Pairs of middle values that are tried, the closest ones.
+_NEAR: Final = 4
 
 
 @dataclass(frozen=True)
@@ -237,8 +241,16 @@ def _statistic_rows(
                 if isinstance(law, Printed):
                     first, last = np.searchsorted(ordered, [geounit, geounit + 1])
                     part = kind.of_place(order[first:last])
-                    read = part.read(law, text, is_inner=texts.is_inner)
+                    read = part.read(law, text, _choice(texts.attempt, geounit, table, number))
                     yield _PlaceRows(geounit, kind.of, part.cells, part.measured.values, *read)
+
+
+def _choice(attempt: int | None, geounit: int, table: Table, number: int) -> float | None:
+    """Draw which of the near pairs of middle values is tried; first the closest."""
+    if not attempt:
+        return attempt
+    seed = (attempt, geounit, number, *table.name.encode())
+    return float(np.random.default_rng(seed).random())
 
 
 @dataclass(frozen=True)
@@ -283,11 +295,12 @@ class _PlaceVectors:
     base: BoolArray
     measured: Measured
 
-    def read(self, law: Printed, text: str, *, is_inner: bool) -> tuple[list[Row], bool]:
+    def read(self, law: Printed, text: str, choice: float | None) -> tuple[list[Row], bool]:
         """Return the rows of a text, and whether people who meet them would print the same.
 
         Args:
-            is_inner: Return rows that are enough for the text, though others may print it, too.
+            choice: Return rows that are enough for the text, though others may print it, too:
+                which of those that there are, from 0 to 1; None for rows that all meet.
         """
         ends = law.ends(text)
         if ends is None:
@@ -299,22 +312,23 @@ class _PlaceVectors:
             case "mean":
                 return mean_rows(self.base, ends, self.measured.unit), widened(ends) == ends
             case "median" | "quantile":
-                return self._ordered(ends, is_inner=is_inner)
+                return self._ordered(ends, choice)
         exact = printed_value(law.plain(text))
         build = {"minimum": minimum_rows, "maximum": maximum_rows, "mode": mode_rows}
         return build[self.of.kind](self.measured, self.base, exact), True
 
-    def _ordered(self, ends: Ends, *, is_inner: bool) -> tuple[list[Row], bool]:
+    def _ordered(self, ends: Ends, choice: float | None) -> tuple[list[Row], bool]:
         of, measured, base = self.of, self.measured, self.base
         if of.kind == "quantile":
             cases = quantile_cases(measured, base, ends, of.order)
         else:
             cases = median_cases(measured, base, ends, of.definition)
         is_exact = of.kind == "median" and of.definition != "any" and len(cases) == 1
-        if is_exact or (is_inner and cases):
+        if is_exact:
             return cases[0], True
-        if is_inner:
-            return impossible(base), True
+        if choice is not None:
+            near = cases[:_NEAR]
+            return near[int(choice * len(near))] if near else impossible(base), True
         if of.kind == "quantile":
             return quantile_rows(measured, base, ends, of.order), False
         sharp = ends if of.definition != "any" else outwards(ends)

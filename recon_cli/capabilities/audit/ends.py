@@ -196,6 +196,25 @@ def find_ends(
     return ledger
 
 
+def find_all_ends(
+    program: IntegerProgram,
+    functionals: sparse.csr_array,
+    known: IntArray,
+    effort: Effort,
+    watch: OnLedger = ignore_ledger,
+) -> Ledger:
+    """Find ends as `find_ends`, then search for those that no solution attains.
+
+    Rows of printed statistics have large coefficients, and duals leave gaps that rows of counts
+    alone do not.
+    """
+    ledger = find_ends(program, functionals, known, effort, watch)
+    search = EndSearch(ledger, effort, ConnectedParts.of(program))
+    search.tighten(np.flatnonzero(ledger.is_open_anywhere))
+    watch(ledger)
+    return ledger
+
+
 def find_settled(
     program: IntegerProgram,
     functionals: sparse.csr_array,

@@ -13,7 +13,7 @@ from recon_cli.ask.known_batch import errors_naming
 from recon_cli.ask.quarantine import BatchQuarantine
 from recon_cli.capabilities.audit.cells import CountEnds, IntervalCells, OnEnds
 from recon_cli.capabilities.audit.clique_ends import AskedEnds, Follow, is_among
-from recon_cli.capabilities.audit.ends import SummedEnds, find_ends, find_settled
+from recon_cli.capabilities.audit.ends import SummedEnds, find_all_ends, find_ends, find_settled
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.reconstruct.solution import BatchSolution
 from recon_cli.frames import OPEN
@@ -64,7 +64,8 @@ def joint_ends(
             left = options.region_seconds - elapsed.get(region, 0.0)
             effort = Effort(digest_seed(options.fixed_seed, "audit", region), left)
             known = solved.columns[component.columns]
-            search = find_ends if among is None else find_settled
+            whole = find_ends if system.joined is None else find_all_ends
+            search = whole if among is None else find_settled
             find = partial(search, component.program, known=known, effort=effort)
             is_large = len(component.columns) > _PACK
             if is_large and on_ends is None:

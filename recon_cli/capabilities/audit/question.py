@@ -84,6 +84,8 @@ WITHOUT: Final = pl.Schema({"least_without": pl.Int32, "greatest_without": pl.In
 _KEY = ["geoid", "table", "cell"]
 #: Units of a batch where statistics are printed: one region after the other.
 _FEW: Final = 1
+#: Choices of middle values that are tried where several print the same median.
+_ATTEMPTS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -305,20 +307,42 @@ class _Partition:
         These rows prove bounds; solutions are those of rows that are enough for every text.
         """
         names, ends = self.ends_of(system, progress, (False,))
+        ends = replace(ends, least=ends.upper, greatest=ends.lower)
+        for attempt in range(_ATTEMPTS):
+            is_open = (ends.least > ends.lower) | (ends.greatest < ends.upper)
+            if not is_open.any():
+                break
+            ends = self._seen(batch, attempt, names, ends, progress)
+        # A count of which no solution is known may be any.
+        is_seen = ends.least <= ends.greatest
+        least = np.where(is_seen, ends.least, ends.lower)
+        return names, replace(ends, least=least, greatest=np.where(is_seen, ends.greatest, least))
+
+    def _seen(
+        self,
+        batch: slice,
+        attempt: int,
+        names: pl.DataFrame,
+        ends: CountEnds,
+        progress: AuditProgress,
+    ) -> CountEnds:
+        """Widen what is seen by solutions of rows that are enough for every text."""
         texts = self.counts.statistics
         if texts is None:
             raise ValueError("nothing is printed")
-        inner = replace(self.counts, statistics=replace(texts, is_inner=True))
-        own = replace(self, counts=inner)
-        none = replace(ends, least=ends.lower, greatest=ends.lower)
+        chosen = replace(self.counts, statistics=replace(texts, attempt=attempt))
         try:
-            within = build_system(self.plan, inner, batch, must_list=False)
-            found, seen = own.ends_of(within, progress, (False,))
+            within = build_system(self.plan, chosen, batch, must_list=False)
+            found, seen = replace(self, counts=chosen).ends_of(within, progress, (False,))
         except ContradictionError:
-            return names, none
+            return ends
         if found.height < names.height:
-            return names, none
-        return names, replace(ends, least=seen.least, greatest=seen.greatest)
+            return ends
+        least, greatest = (
+            np.minimum(ends.least, seen.least),
+            np.maximum(ends.greatest, seen.greatest),
+        )
+        return replace(ends, least=least, greatest=greatest)
 
     @cached_property
     def units_alone(self) -> _Partition | None:
