@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,10 @@ from recon_cli.statement.costs import CountCosts, count_costs
 from recon_cli.statement.stored_counts import CountIntervals, StoredCounts, count_intervals
 
 Names = npt.NDArray[np.str_]
+
+
+#: Choices of middle values that are tried where several print the same median.
+_ATTEMPTS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,12 @@ class PartitionCounts:
     intervals: CountIntervals | None = None
     costs: CountCosts | None = None
     statistics: StatisticTexts | None = None
+
+    def attempts(self) -> Iterator[PartitionCounts]:
+        """Yield the same counts with choices of rows that are enough for each printed text."""
+        if self.statistics is not None:
+            for attempt in range(_ATTEMPTS):
+                yield replace(self, statistics=replace(self.statistics, attempt=attempt))
 
     def lying_in(self, batch: slice | IntArray) -> tuple[IntArray, ...]:
         """Return for each level the row of the geounit that contains each unit, or −1."""

@@ -101,6 +101,14 @@ def statistic_predicates(release: Release) -> Iterator[Masks]:
                 yield (*release.full[: of.feature], mask, *release.full[of.feature + 1 :])
 
 
+def statistic_features(release: Release) -> frozenset[int]:
+    """Return the indices of features whose values some statistic tells apart."""
+    found = {statistic_of(table).feature for table in release.statistics}
+    masks = list(statistic_predicates(release))
+    found |= {f for f, full in enumerate(release.full) if any(each[f] != full for each in masks)}
+    return frozenset(f for f in found if f is not None)
+
+
 def join_statistics(
     plan: Plan,
     counts: PartitionCounts,

@@ -18,7 +18,7 @@ from recon_cli.model.candidates import Candidates, ListingLimit, find_candidates
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import LinearConstraints
-from recon_cli.model.statistics import JoinedRows, join_statistics
+from recon_cli.model.statistics import JoinedRows, join_statistics, statistic_features
 from recon_cli.model.strata import (
     Stratum,
     bounded_units,
@@ -28,7 +28,7 @@ from recon_cli.model.strata import (
 )
 
 #: Units in a batch. Bounds memory (counts are dense by unit) and is large enough for NumPy.
-_BATCH = 4096
+BATCH = 4096
 #: The same where counts are intervals: of all margins two ends are dense then.
 _INTERVAL_BATCH = 256
 #: Candidates of a unit, in the mean of its region, up to which they are listed rather than held as
@@ -121,7 +121,7 @@ class System:
 def build_systems(
     plan: Plan,
     counts: PartitionCounts,
-    batch: int = _BATCH,
+    batch: int = BATCH,
     *,
     most_listed: int | None = None,
     must_list: bool = True,
@@ -218,6 +218,9 @@ def build_system(
             is_whole=is_bounded,
         )
         suspects = [*suspects, joined.suspects]
+    seen = seen_in_units(plan, strata, len(units))
+    if joined is not None:
+        seen[:, list(statistic_features(plan.release))] = True
     return System(
         units=units,
         regions=counts.region[batch],
@@ -229,7 +232,7 @@ def build_system(
         fine=tuple(fine),
         is_bounded=is_bounded,
         has_total=units_with_total(plan, strata, len(units)),
-        seen=seen_in_units(plan, strata, len(units)),
+        seen=seen,
         suspects=np.unique(np.concatenate([*suspects, equations.unmatched])),
         is_listed=listed,
         joined=joined,

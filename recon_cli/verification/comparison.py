@@ -23,6 +23,7 @@ from recon_cli.publication import Publication
 from recon_cli.schema import Level, Release, Table
 from recon_cli.statement.stored_counts import CountIntervals, StoredCounts, count_intervals
 from recon_cli.verification.evaluation import EvaluatedRecords, Matrix
+from recon_cli.verification.printed import OtherStatistic, compare_statistics
 
 #: One row per published cell that the records do not reproduce; ``table``, ``cell`` and ``code``
 #: are null for records outside the geounits that no cell of the verified tables counts.
@@ -62,17 +63,21 @@ class Verification:
             records' count lies within what the law allows.
         cells_unbounded: Of them those whose law allows any count, so that there is nothing to
             compare: marks that bound nothing, and noise.
+        statistics_compared: Number of printed statistics.
+        other_statistics: Those that the records do not print so.
     """
 
     cells_compared: int
     mismatches: pl.DataFrame
     cells_within: int = 0
     cells_unbounded: int = 0
+    statistics_compared: int = 0
+    other_statistics: tuple[OtherStatistic, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Report whether every compared cell agrees."""
-        return self.mismatches.is_empty()
+        """Report whether every compared cell and statistic agrees."""
+        return self.mismatches.is_empty() and not self.other_statistics
 
     def require(self) -> None:
         """Raise an error unless `ok`.
@@ -82,6 +87,12 @@ class Verification:
         """
         if self.ok:
             return
+        if self.mismatches.is_empty():
+            listed = "; ".join(map(str, self.other_statistics[:_NAMED]))
+            raise VerificationError(
+                f"records do not print the same statistics: {len(self.other_statistics)} of "
+                f"{self.statistics_compared}: {listed}"
+            )
         named = [_sentence(row) for row in self.mismatches.head(_NAMED).iter_rows(named=True)]
         more = self.mismatches.height - len(named)
         raise VerificationError(
@@ -133,7 +144,8 @@ def verify(
             unbounded += is_open
     patterns = published.geounits["pattern"].to_numpy()
     compared = int(covered.sum(axis=1)[patterns].sum())
-    return Verification(compared, pl.concat(frames), within, unbounded)
+    printed = compare_statistics(release, published, records)
+    return Verification(compared, pl.concat(frames), within, unbounded, *printed)
 
 
 def _fill_unseen(

@@ -84,8 +84,6 @@ WITHOUT: Final = pl.Schema({"least_without": pl.Int32, "greatest_without": pl.In
 _KEY = ["geoid", "table", "cell"]
 #: Units of a batch where statistics are printed: one region after the other.
 _FEW: Final = 1
-#: Choices of middle values that are tried where several print the same median.
-_ATTEMPTS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -308,11 +306,11 @@ class _Partition:
         """
         names, ends = self.ends_of(system, progress, (False,))
         ends = replace(ends, least=ends.upper, greatest=ends.lower)
-        for attempt in range(_ATTEMPTS):
+        for chosen in self.counts.attempts():
             is_open = (ends.least > ends.lower) | (ends.greatest < ends.upper)
             if not is_open.any():
                 break
-            ends = self._seen(batch, attempt, names, ends, progress)
+            ends = self._seen(batch, chosen, names, ends, progress)
         # A count of which no solution is known may be any.
         is_seen = ends.least <= ends.greatest
         least = np.where(is_seen, ends.least, ends.lower)
@@ -321,16 +319,12 @@ class _Partition:
     def _seen(
         self,
         batch: slice,
-        attempt: int,
+        chosen: PartitionCounts,
         names: pl.DataFrame,
         ends: CountEnds,
         progress: AuditProgress,
     ) -> CountEnds:
         """Widen what is seen by solutions of rows that are enough for every text."""
-        texts = self.counts.statistics
-        if texts is None:
-            raise ValueError("nothing is printed")
-        chosen = replace(self.counts, statistics=replace(texts, attempt=attempt))
         try:
             within = build_system(self.plan, chosen, batch, must_list=False)
             found, seen = replace(self, counts=chosen).ends_of(within, progress, (False,))

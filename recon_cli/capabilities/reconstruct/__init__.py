@@ -9,5 +9,6 @@ RECONSTRUCT = Stage(
     section="reconstruct",
     package=__name__,
     can_shard=True,
+    uses_statistics=True,
     purpose="Reconstruct the person records that the tables imply.",
 )

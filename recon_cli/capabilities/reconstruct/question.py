@@ -25,7 +25,7 @@ from recon_cli.capabilities.reconstruct.person_records import (
     histogram_resolved,
     person_records,
 )
-from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_system
+from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_printed, solve_system
 from recon_cli.capabilities.reconstruct.study_program import StudyProgram
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError, VerificationError
@@ -34,7 +34,7 @@ from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_plan
-from recon_cli.model.system import MOST_LISTED, build_systems
+from recon_cli.model.system import BATCH, MOST_LISTED, build_systems
 from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
@@ -149,15 +149,17 @@ def reconstruct_plan(
     quarantine: Quarantine = NO_QUARANTINE,
 ) -> Reconstruction:
     """Reconstruct as `reconstruct`, with given plans; ``quarantine`` is for attempts that died."""
-    counts = arrange_counts(plan, published)
+    counts = arrange_counts(plan, published, joins_statistics=True)
     microdata, blocks = [], []
     is_likely = objective == "likely" or (objective is None and counts.costs is not None)
     is_likely &= counts.intervals is not None
-    most_listed = None
-    if counts.intervals is not None:
+    most_listed, batch = None, BATCH
+    if counts.statistics is not None:
+        is_likely, batch = False, 1  # single values are listed, one region after the other
+    elif counts.intervals is not None:
         # Tables of narrow cliques take one program of blocks; a list is one of the whole region.
         most_listed = 0 if is_likely or CliqueForm.of(plan).is_narrow else MOST_LISTED
-    for system in build_systems(plan, counts, most_listed=most_listed):
+    for system in build_systems(plan, counts, batch, most_listed=most_listed):
         progress = ProgressSoFar(on_progress)
         solved = solve_system(
             plan,
@@ -170,6 +172,8 @@ def reconstruct_plan(
             study=study,
             on_progress=progress.add,
         )
+        if system.joined is not None and not system.joined.is_exact:
+            solved = solve_printed(plan, published, counts, solved, seed=seed)
         records = person_records(plan, counts, solved, seed, within)
         microdata.append(records)
         units = _unit_records(plan, counts, solved, is_likely=is_likely)
@@ -320,6 +324,7 @@ class ReconstructionQuestion(PlannedQuestion):
             published,
             geounits=published.geounits.filter(~region.is_in(gone)),
             counts=published.counts.filter(~region.is_in(gone)),
+            statistics=published.statistics.filter(~region.is_in(gone)),
         )
         of_region = release.region.enclosing(pl.col(release.geoid_column))
         records = result.microdata.filter(~of_region.is_in(gone))

@@ -45,12 +45,14 @@ class VerifyOutcome:
     people: int
     units: int
     mismatches: pl.DataFrame
+    statistics_compared: int
+    other_statistics: tuple[str, ...]
     seconds: float
 
     @property
     def ok(self) -> bool:
-        """Report whether the records reproduce every published cell."""
-        return self.mismatches.is_empty()
+        """Report whether the records reproduce every published cell and statistic."""
+        return self.mismatches.is_empty() and not self.other_statistics
 
 
 def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutcome:
@@ -88,6 +90,8 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutco
         people=microdata.manifest.rows,
         units=sum(piece.units for piece in pieces),
         mismatches=pl.concat([each.mismatches for each in found]),
+        statistics_compared=sum(each.statistics_compared for each in found),
+        other_statistics=tuple(str(other) for each in found for other in each.other_statistics),
         seconds=time.perf_counter() - started,
     )
 
@@ -105,7 +109,8 @@ def verify_piece(
     context: VerificationContext, piece: Piece, tick: OnProgress
 ) -> verification.Verification:
     """Verify one piece; runs in a worker."""
-    published = read_published(context.work, context.release, piece.partition, piece.span)
+    at = piece.partition, piece.span
+    published = read_published(context.work, context.release, *at, with_statistics=True)
     records = open_folder(context.work, RECONSTRUCT, "microdata").read(piece.partition, piece.span)
     found = verification.verify(context.release, published, records, context.tables)
     units = published.geounits.filter(pl.col("level") == context.release.geography.unit.name)
