@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,7 @@ from recon_cli.statement.stored_counts import CountIntervals, StoredCounts, coun
 Names = npt.NDArray[np.str_]
 
 
-#: Choices of middle values that are tried where several print the same median.
-_ATTEMPTS: Final = 8
+Middle = Literal["all", "nearest", "one"]
 
 
 @dataclass(frozen=True)
@@ -36,14 +35,14 @@ class StatisticTexts:
     Attributes:
         frame: Columns ``geounit`` (row number), ``table``, ``cell``, ``text``.
         protection: Has the law of each.
-        attempt: Choose rows that are enough for each text, so that whoever meets them prints the
-            same, rather than rows that all meet who do; one of several choices. None for the
-            latter.
+        middle: The rows of medians and quantiles of which several pairs of middle values print
+            so: those that ``all`` of them meet; those of the ``nearest`` pair, which are enough;
+            or, where the definition is declared, of ``one`` of the pairs.
     """
 
     frame: pl.DataFrame
     protection: Protection
-    attempt: int | None = None
+    middle: Middle = "all"
 
     def at(self, geounits: IntArray) -> pl.DataFrame:
         """Return those of some geounits."""
@@ -84,10 +83,10 @@ class PartitionCounts:
     statistics: StatisticTexts | None = None
 
     def attempts(self) -> Iterator[PartitionCounts]:
-        """Yield the same counts with choices of rows that are enough for each printed text."""
-        if self.statistics is not None:
-            for attempt in range(_ATTEMPTS):
-                yield replace(self, statistics=replace(self.statistics, attempt=attempt))
+        """Yield the same counts with rows that are enough for each printed text."""
+        texts, middles = self.statistics, get_args(Middle)[1:]
+        for middle in middles if texts is not None else ():
+            yield replace(self, statistics=texts and replace(texts, middle=middle))
 
     def lying_in(self, batch: slice | IntArray) -> tuple[IntArray, ...]:
         """Return for each level the row of the geounit that contains each unit, or −1."""

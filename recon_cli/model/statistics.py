@@ -6,10 +6,8 @@ docs/statistics.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from scipy import sparse
@@ -20,35 +18,14 @@ from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds, propagate, propagate_signed
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.grain import Grain
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import LinearConstraints
-from recon_cli.model.statistic_rows import (
-    Measured,
-    Row,
-    impossible,
-    maximum_rows,
-    mean_rows,
-    median_cases,
-    median_rows,
-    minimum_rows,
-    mode_rows,
-    nobody,
-    outwards,
-    quantile_cases,
-    quantile_rows,
-    share_rows,
-    widened,
-)
+from recon_cli.model.statistic_texts import CellVectors, StatisticRows, measured_cells, statistic_of
 from recon_cli.model.summed_columns import SummedColumns, ValueRows, sum_columns
-from recon_cli.schema import Release, Table
+from recon_cli.schema import Release
 from recon_cli.schema.statistics import Statistic
-from recon_cli.statement.printed import Ends, printed_value
 from recon_cli.statement.statistics import Printed
-
-#: Pairs of middle values that are tried, the closest ones.
-_NEAR: Final = 4
 
 
 @dataclass(frozen=True)
@@ -56,7 +33,8 @@ class JoinedRows:
     """The rows of counts and statistics of a batch.
 
     Attributes:
-        columns: Over the people and excesses of its histogram cells.
+        columns: Over the people and excesses of its histogram cells, and choices behind them.
+        cells: Number of histogram cells.
         row_geounit: For each row the row number of its geounit, −1 for those of excesses.
         suspects: Row numbers of geounits with a statistic of nobody.
         is_exact: Whether people who meet the rows would print the same texts. Rows of a median
@@ -64,9 +42,25 @@ class JoinedRows:
     """
 
     columns: SummedColumns
+    cells: int
     row_geounit: IntArray
     suspects: IntArray
     is_exact: bool
+
+    @property
+    def people(self) -> IntArray:
+        """Return the column of the people of each histogram cell."""
+        return self.columns.people[: self.cells]
+
+    def placed(self, values: IntArray) -> IntArray:
+        """Return people in single histogram cells, from values of the columns."""
+        return self.columns.placed(values)[: self.cells]
+
+    def functionals(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Return functionals over the columns from functionals over histogram cells."""
+        further = len(self.columns.people) - self.cells
+        nothing = sparse.csr_array((counts.shape[0], further), dtype=np.int64)
+        return self.columns.functionals(sparse.csr_array(sparse.hstack([counts, nothing])))
 
     def bounds(self, counts: LinearConstraints) -> Bounds:
         """Tighten the bounds of all columns: by the counts, then by all rows.
@@ -75,7 +69,7 @@ class JoinedRows:
             counts: The rows of counts, over single histogram cells.
         """
         rows, number = self.columns.rows, len(counts.least)
-        people = np.unique(self.columns.people)
+        people = np.unique(self.people)
         own = LinearConstraints(
             sparse.csr_array(rows.A[:number][:, people]), rows.least[:number], rows.most[:number]
         )
@@ -134,25 +128,37 @@ def join_statistics(
         SolverError: Nothing bounds the people of a statistic.
     """
     found = list(_statistic_rows(plan, counts, batch, candidates, is_whole))
-    suspects = [each.geounit for each in found if not len(each.cells)]
+    suspects = [
+        each.geounit
+        for each in found
+        if not len(each.cells) and any(row.least > 0 for row in each.read.rows)
+    ]
     main = next((each.of.feature for each in found if each.of.kind == "mean"), None)
-    own = _assembled([each for each in found if len(each.cells)], main, len(candidates.unit))
-    empty = sparse.csr_array(rows.A.shape, dtype=np.int64)
+    width = len(candidates.unit)
+    most = _MostPeople.of(rows)
+    own = _assembled([each for each in found if len(each.cells)], main, width, most)
+    # A choice is one more column, of a unit of its place.
+    further = own.plain.shape[1] - width
+    wide = sparse.csr_array((rows.A.shape[0], further), dtype=np.int64)
+    empty = sparse.csr_array((rows.A.shape[0], width + further), dtype=np.int64)
     values = ValueRows(
-        plain=sparse.csr_array(sparse.vstack([rows.A, own.plain])),
+        plain=sparse.csr_array(sparse.vstack([sparse.hstack([rows.A, wide]), own.plain])),
         by_value=sparse.csr_array(sparse.vstack([empty, own.by_value])),
-        values=_summed_values(plan, found, main, candidates),
+        values=np.append(_summed_values(plan, found, main, candidates), np.zeros(further, int)),
         least=np.concatenate([rows.least, own.least]),
         most=np.concatenate([rows.most, np.full(len(own.least), OPEN)]),
     )
-    columns = sum_columns(values, candidates.unit, apart)
+    unit = np.append(candidates.unit, candidates.unit[own.first_cell])
+    nowhere = sparse.csr_array((apart.shape[0], further), dtype=np.int64)
+    columns = sum_columns(values, unit, sparse.csr_array(sparse.hstack([apart, nowhere])))
     known = np.concatenate([row_geounit, own.geounit])
     extra = np.full(columns.rows.A.shape[0] - len(known), -1)
     return JoinedRows(
         columns,
+        width,
         np.concatenate([known, extra]),
         np.unique(np.array(suspects, dtype=np.int64)),
-        is_exact=all(each.is_exact for each in found),
+        is_exact=all(each.read.is_exact for each in found),
     )
 
 
@@ -165,36 +171,73 @@ class _PlaceRows:
         of: The statistic.
         cells: The histogram cells that it is about.
         values: Of these, in whole numbers; empty where it is of no values.
-        rows: Over them.
-        is_exact: Whether people who meet them would print the same.
+        read: The rows over them.
     """
 
     geounit: int
     of: Statistic
     cells: IntArray
     values: IntArray
-    rows: list[Row]
-    is_exact: bool
+    read: StatisticRows
+
+
+@dataclass(frozen=True)
+class _MostPeople:
+    """The rows of counts, to bound the people of histogram cells."""
+
+    by_cell: sparse.csc_array
+    most: IntArray
+
+    @classmethod
+    def of(cls, rows: LinearConstraints) -> _MostPeople:
+        return cls(sparse.csc_array(rows.A), rows.most)
+
+    def among(self, cells: IntArray) -> int:
+        """Return how many people some cells have at most: by a row of all, or by one of each."""
+        inside = sparse.csr_array(self.by_cell[:, cells])
+        of_all = self.most[np.diff(inside.indptr) == len(cells)]
+        if len(of_all) and of_all.min() < OPEN:
+            return int(of_all.min())
+        entries = inside.tocoo()
+        each = np.full(len(cells), OPEN)
+        np.minimum.at(each, entries.col, self.most[entries.row])
+        return int(each.sum())
 
 
 @dataclass(frozen=True)
 class _Assembled:
-    """Rows over all histogram cells of a batch, as in `ValueRows`."""
+    """Rows over all histogram cells of a batch and choices behind them, as in `ValueRows`.
+
+    Attributes:
+        first_cell: For each choice a histogram cell of its place.
+    """
 
     plain: sparse.csr_array
     by_value: sparse.csr_array
     least: IntArray
     geounit: IntArray
+    first_cell: IntArray
 
 
-def _assembled(found: Sequence[_PlaceRows], main: int | None, width: int) -> _Assembled:
+def _assembled(
+    found: Sequence[_PlaceRows], main: int | None, width: int, people: _MostPeople
+) -> _Assembled:
     """Put rows of places together; values of other features than ``main`` are multiplied out."""
     none = np.empty(0, dtype=np.int64)
     line, column, plain, by_value = [none], [none], [none], [none]
     least: list[int] = []
     geounit: list[int] = []
+    first_cell: list[int] = []
     for each in found:
-        for row in each.rows:
+        for cells, coefficients, side in _chosen(each, width + len(first_cell), people):
+            line.append(np.full(len(cells), len(least)))
+            column.append(cells)
+            plain.append(coefficients)
+            by_value.append(np.zeros_like(coefficients))
+            least.append(side)
+            geounit.append(each.geounit)
+        first_cell += [int(each.cells[0])] * len(each.read.choices)
+        for row in each.read.rows:
             is_main = each.of.feature == main
             line.append(np.full(len(each.cells), len(least)))
             column.append(each.cells)
@@ -202,14 +245,40 @@ def _assembled(found: Sequence[_PlaceRows], main: int | None, width: int) -> _As
             by_value.append(row.by_value if is_main else np.zeros_like(row.by_value))
             least.append(row.least)
             geounit.append(each.geounit)
-    at, shape = (np.concatenate(line), np.concatenate(column)), (len(least), width)
+    at = np.concatenate(line), np.concatenate(column)
+    shape = (len(least), width + len(first_cell))
     own, weights = (
         sparse.csr_array((np.concatenate(part), at), shape=shape) for part in (plain, by_value)
     )
     own.eliminate_zeros()
     weights.eliminate_zeros()
-    sides = np.array(least, dtype=np.int64), np.array(geounit, dtype=np.int64)
+    sides = (np.array(each, dtype=np.int64) for each in (least, geounit, first_cell))
     return _Assembled(own, weights, *sides)
+
+
+def _chosen(
+    each: _PlaceRows, first: int, people: _MostPeople
+) -> Iterator[tuple[IntArray, IntArray, int]]:
+    """Yield columns, coefficients and least of the rows of a choice: 1 where its case holds.
+
+    A row of a case that does not hold is loosened by as much as its people can miss it.
+
+    Args:
+        first: Column of the first case.
+    """
+    if not each.read.choices:
+        return
+    columns = first + np.arange(len(each.read.choices))
+    ones = np.ones(len(columns), dtype=np.int64)
+    yield columns, ones, 1
+    yield columns, -ones, -1
+    most = people.among(each.cells)
+    for column, rows in zip(columns, each.read.choices, strict=True):
+        for row in rows:
+            loose = row.least - min(int(row.plain.min()), 0) * most
+            if loose > 0:
+                cells = np.append(each.cells, column)
+                yield cells, np.append(row.plain, -loose), row.least - loose
 
 
 def _summed_values(
@@ -219,7 +288,7 @@ def _summed_values(
     if main is None:
         return np.zeros(len(candidates.unit), dtype=np.int64)
     of = next(each.of for each in found if each.of.kind == "mean")
-    return _measured(plan.grain, of, candidates).values
+    return measured_cells(plan.grain, of, candidates).values
 
 
 def _statistic_rows(
@@ -237,7 +306,7 @@ def _statistic_rows(
         ordered = of_cell[order]
         for (name, cell), rows in here.group_by("table", "cell", maintain_order=True):
             table, number = plan.release.statistic_by_name[str(name)], int(str(cell))
-            kind = _CellVectors.of_cell(plan.grain, table, number, candidates)
+            kind = CellVectors.of_cell(plan.grain, table, number, candidates)
             for geounit, text in rows.select("geounit", "text").iter_rows():
                 if not is_whole[of_unit == geounit].all():
                     raise SolverError(
@@ -249,126 +318,5 @@ def _statistic_rows(
                 if isinstance(law, Printed):
                     first, last = np.searchsorted(ordered, [geounit, geounit + 1])
                     part = kind.of_place(order[first:last])
-                    read = part.read(law, text, _choice(texts.attempt, geounit, table, number))
-                    yield _PlaceRows(geounit, kind.of, part.cells, part.measured.values, *read)
-
-
-def _choice(attempt: int | None, geounit: int, table: Table, number: int) -> float | None:
-    """Draw which of the near pairs of middle values is tried; first the closest."""
-    if not attempt:
-        return attempt
-    seed = (attempt, geounit, number, *table.name.encode())
-    return float(np.random.default_rng(seed).random())
-
-
-@dataclass(frozen=True)
-class _CellVectors:
-    """The histogram cells of a batch that a statistic of a table's cell is about.
-
-    Attributes:
-        counted: Those that its numerator counts.
-        base: Those that its denominator counts.
-        measured: Their values; zeros where it is of no values.
-    """
-
-    of: Statistic
-    counted: BoolArray
-    base: BoolArray
-    measured: Measured
-
-    @classmethod
-    def of_cell(
-        cls, grain: Grain, table: Table, number: int, candidates: Candidates
-    ) -> _CellVectors:
-        of, masks = statistic_of(table), table.cells[number - 1].masks
-        counted, base = (
-            _inside(grain, each, candidates) for each in (of.counted(masks), of.based(masks))
-        )
-        return cls(of, counted, base, _measured(grain, of, candidates))
-
-    def of_place(self, cells: IntArray) -> _PlaceVectors:
-        """Select those of one place."""
-        cells = cells[self.counted[cells] | self.base[cells]]
-        here = Measured(self.measured.values[cells], self.measured.unit)
-        return _PlaceVectors(self.of, cells, self.counted[cells], self.base[cells], here)
-
-
-@dataclass(frozen=True)
-class _PlaceVectors:
-    """The histogram cells of one place that a statistic is about, as `_CellVectors`."""
-
-    of: Statistic
-    cells: IntArray
-    counted: BoolArray
-    base: BoolArray
-    measured: Measured
-
-    def read(self, law: Printed, text: str, choice: float | None) -> tuple[list[Row], bool]:
-        """Return the rows of a text, and whether people who meet them would print the same.
-
-        Args:
-            choice: Return rows that are enough for the text, though others may print it, too:
-                which of those that there are, from 0 to 1; None for rows that all meet.
-        """
-        ends = law.ends(text)
-        if ends is None:
-            return nobody(self.base), True
-        match self.of.kind:
-            case "share" | "ratio":
-                rows = share_rows(self.counted, self.base, ends, self.of.times)
-                return rows, widened(ends) == ends
-            case "mean":
-                return mean_rows(self.base, ends, self.measured.unit), widened(ends) == ends
-            case "median" | "quantile":
-                return self._ordered(ends, choice)
-        exact = printed_value(law.plain(text))
-        build = {"minimum": minimum_rows, "maximum": maximum_rows, "mode": mode_rows}
-        return build[self.of.kind](self.measured, self.base, exact), True
-
-    def _ordered(self, ends: Ends, choice: float | None) -> tuple[list[Row], bool]:
-        of, measured, base = self.of, self.measured, self.base
-        if of.kind == "quantile":
-            cases = quantile_cases(measured, base, ends, of.order)
-        else:
-            cases = median_cases(measured, base, ends, of.definition)
-        is_exact = of.kind == "median" and of.definition != "any" and len(cases) == 1
-        if is_exact:
-            return cases[0], True
-        if choice is not None:
-            near = cases[:_NEAR]
-            return near[int(choice * len(near))] if near else impossible(base), True
-        if of.kind == "quantile":
-            return quantile_rows(measured, base, ends, of.order), False
-        sharp = ends if of.definition != "any" else outwards(ends)
-        return median_rows(measured, base, sharp), False
-
-
-def _inside(grain: Grain, masks: Masks, candidates: Candidates) -> BoolArray:
-    """Test which histogram cells a predicate counts."""
-    found = np.ones(len(candidates.unit), dtype=bool)
-    for feature, mask in enumerate(masks):
-        atoms = grain.within(feature, mask)
-        if len(atoms) < grain.sizes[feature]:
-            found &= np.isin(candidates.atoms[:, feature], atoms)
-    return found
-
-
-def _measured(grain: Grain, of: Statistic, candidates: Candidates) -> Measured:
-    """Return the values of histogram cells in whole numbers."""
-    if of.feature is None:
-        return Measured(np.zeros(len(candidates.unit), dtype=np.int64))
-    unit = math.lcm(*(value.denominator for value in of.values))
-    whole = np.array([int(value * unit) for value in of.values], dtype=np.int64)
-    of_atom = whole[grain.lowest[of.feature]]
-    return Measured(of_atom[candidates.atoms[:, of.feature]], unit)
-
-
-def statistic_of(table: Table) -> Statistic:
-    """Return the statistic of a table that has one.
-
-    Raises:
-        ValueError: Its cells are counts.
-    """
-    if table.statistic is None:
-        raise ValueError(f"table {table.name} has counts")
-    return table.statistic
+                    read = part.read(law, text, texts.middle)
+                    yield _PlaceRows(geounit, kind.of, part.cells, part.measured.values, read)

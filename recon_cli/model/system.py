@@ -99,11 +99,11 @@ class System:
 
     def functionals(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return (counts × columns of `program`) from (counts × candidates)."""
-        return counts if self.joined is None else self.joined.columns.functionals(counts)
+        return counts if self.joined is None else self.joined.functionals(counts)
 
     def placed(self, values: IntArray) -> IntArray:
         """Return the people of each candidate from values of the columns of `program`."""
-        return values if self.joined is None else self.joined.columns.placed(values)
+        return values if self.joined is None else self.joined.placed(values)
 
     def bounds(self) -> Bounds:
         """Tighten the bounds of the columns of `program`."""
@@ -113,7 +113,7 @@ class System:
         """Return the least and the greatest number of people of each candidate."""
         if self.joined is None:
             return bounds.lower, bounds.upper
-        people = self.joined.columns.people
+        people = self.joined.people
         is_alone = np.bincount(people)[people] == 1
         return np.where(is_alone, bounds.lower[people], 0), bounds.upper[people]
 

@@ -26,7 +26,7 @@ def test_audits_tell_what_enumeration_finds(seed: int) -> None:
 
 
 def test_a_wrong_row_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = "recon_cli.model.statistics.mean_rows"
+    wrong = "recon_cli.model.statistic_texts.mean_rows"
     monkeypatch.setattr(wrong, lambda *given: mean_rows(*given)[:1])
     found = [printed.judge(printed.make_release(seed)) for seed in range(12)]
     assert sum(2 * each["exact"] < each["ends"] for each in found) > 0

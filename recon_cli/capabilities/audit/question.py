@@ -336,7 +336,11 @@ class _Partition:
             np.minimum(ends.least, seen.least),
             np.maximum(ends.greatest, seen.greatest),
         )
-        return replace(ends, least=least, greatest=greatest)
+        ends = replace(ends, least=least, greatest=greatest)
+        if within.joined is None or not within.joined.is_exact:
+            return ends
+        lower, upper = np.maximum(ends.lower, seen.lower), np.minimum(ends.upper, seen.upper)
+        return replace(ends, lower=lower, upper=upper)
 
     @cached_property
     def units_alone(self) -> _Partition | None:

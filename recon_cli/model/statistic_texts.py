@@ -1,0 +1,170 @@
+"""Printed statistics of one place, read as rows over its histogram cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.model.candidates import Candidates
+from recon_cli.model.counts import Middle
+from recon_cli.model.grain import Grain
+from recon_cli.model.predicates import Masks
+from recon_cli.model.statistic_rows import (
+    Measured,
+    Row,
+    impossible,
+    maximum_rows,
+    mean_rows,
+    median_cases,
+    median_rows,
+    minimum_rows,
+    mode_rows,
+    nobody,
+    outwards,
+    quantile_cases,
+    quantile_rows,
+    share_rows,
+    widened,
+)
+from recon_cli.schema import Table
+from recon_cli.schema.statistics import Statistic
+from recon_cli.statement.printed import Ends, printed_value
+from recon_cli.statement.statistics import Printed
+
+#: Pairs of middle values that a program may choose among.
+_MOST_PAIRS: Final = 60
+
+
+@dataclass(frozen=True)
+class StatisticRows:
+    """The rows of a text over some histogram cells.
+
+    Attributes:
+        rows: People who print the text meet all of them.
+        is_exact: Whether people who meet them print the text, too. Of the nearest middle values
+            they do, and others may print it besides.
+        choices: Rows of which one set holds besides; none for no choice.
+    """
+
+    rows: list[Row]
+    is_exact: bool = True
+    choices: tuple[list[Row], ...] = ()
+
+
+@dataclass(frozen=True)
+class CellVectors:
+    """The histogram cells of a batch that a statistic of a table's cell is about.
+
+    Attributes:
+        counted: Those that its numerator counts.
+        base: Those that its denominator counts.
+        measured: Their values; zeros where it is of no values.
+    """
+
+    of: Statistic
+    counted: BoolArray
+    base: BoolArray
+    measured: Measured
+
+    @classmethod
+    def of_cell(
+        cls, grain: Grain, table: Table, number: int, candidates: Candidates
+    ) -> CellVectors:
+        of, masks = statistic_of(table), table.cells[number - 1].masks
+        counted, base = (
+            _inside(grain, each, candidates) for each in (of.counted(masks), of.based(masks))
+        )
+        return cls(of, counted, base, measured_cells(grain, of, candidates))
+
+    def of_place(self, cells: IntArray) -> PlaceVectors:
+        """Select those of one place."""
+        cells = cells[self.counted[cells] | self.base[cells]]
+        here = Measured(self.measured.values[cells], self.measured.unit)
+        return PlaceVectors(self.of, cells, self.counted[cells], self.base[cells], here)
+
+
+@dataclass(frozen=True)
+class PlaceVectors:
+    """The histogram cells of one place that a statistic is about, as `CellVectors`."""
+
+    of: Statistic
+    cells: IntArray
+    counted: BoolArray
+    base: BoolArray
+    measured: Measured
+
+    def read(self, law: Printed, text: str, middle: Middle) -> StatisticRows:
+        """Return the rows of a text.
+
+        Args:
+            middle: As for `recon_cli.model.counts.StatisticTexts`.
+        """
+        ends = law.ends(text)
+        if ends is None:
+            return StatisticRows(nobody(self.base))
+        match self.of.kind:
+            case "share" | "ratio":
+                rows = share_rows(self.counted, self.base, ends, self.of.times)
+                return StatisticRows(rows, widened(ends) == ends)
+            case "mean":
+                rows = mean_rows(self.base, ends, self.measured.unit)
+                return StatisticRows(rows, widened(ends) == ends)
+            case "median" | "quantile":
+                return self._ordered(ends, middle)
+        exact = printed_value(law.plain(text))
+        build = {"minimum": minimum_rows, "maximum": maximum_rows, "mode": mode_rows}
+        return StatisticRows(build[self.of.kind](self.measured, self.base, exact))
+
+    def _ordered(self, ends: Ends, middle: Middle) -> StatisticRows:
+        of, measured, base = self.of, self.measured, self.base
+        if of.kind == "quantile":
+            cases = quantile_cases(measured, base, ends, of.order)
+        else:
+            cases = median_cases(measured, base, ends, of.definition)
+        is_declared = of.kind == "median" and of.definition != "any"
+        if is_declared and len(cases) == 1:
+            return StatisticRows(cases[0])
+        can_choose = is_declared and 1 < len(cases) <= _MOST_PAIRS
+        if middle == "nearest" or (middle == "one" and not can_choose):
+            return StatisticRows(cases[0] if cases else impossible(base), is_exact=False)
+        if of.kind == "quantile":
+            return StatisticRows(quantile_rows(measured, base, ends, of.order), is_exact=False)
+        rows = median_rows(measured, base, ends if is_declared else outwards(ends))
+        if middle == "one":
+            return StatisticRows(rows, choices=tuple(cases))
+        return StatisticRows(rows, is_exact=False)
+
+
+def _inside(grain: Grain, masks: Masks, candidates: Candidates) -> BoolArray:
+    """Test which histogram cells a predicate counts."""
+    found = np.ones(len(candidates.unit), dtype=bool)
+    for feature, mask in enumerate(masks):
+        atoms = grain.within(feature, mask)
+        if len(atoms) < grain.sizes[feature]:
+            found &= np.isin(candidates.atoms[:, feature], atoms)
+    return found
+
+
+def measured_cells(grain: Grain, of: Statistic, candidates: Candidates) -> Measured:
+    """Return the values of histogram cells in whole numbers."""
+    if of.feature is None:
+        return Measured(np.zeros(len(candidates.unit), dtype=np.int64))
+    unit = math.lcm(*(value.denominator for value in of.values))
+    whole = np.array([int(value * unit) for value in of.values], dtype=np.int64)
+    of_atom = whole[grain.lowest[of.feature]]
+    return Measured(of_atom[candidates.atoms[:, of.feature]], unit)
+
+
+def statistic_of(table: Table) -> Statistic:
+    """Return the statistic of a table that has one.
+
+    Raises:
+        ValueError: Its cells are counts.
+    """
+    if table.statistic is None:
+        raise ValueError(f"table {table.name} has counts")
+    return table.statistic
