@@ -25,7 +25,7 @@ from recon_cli.statement.stored_counts import CountIntervals, StoredCounts, coun
 Names = npt.NDArray[np.str_]
 
 
-Middle = Literal["all", "nearest", "one"]
+Middle = Literal["all", "nearest", "few", "one"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class StatisticTexts:
         protection: Has the law of each.
         middle: The rows of medians and quantiles of which several pairs of middle values print
             so: those that ``all`` of them meet; those of the ``nearest`` pair, which are enough;
-            or, where the definition is declared, of ``one`` of the pairs.
+            or, where the definition is declared, of a ``few`` near pairs, or of ``one`` of all.
     """
 
     frame: pl.DataFrame

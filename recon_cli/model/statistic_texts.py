@@ -37,6 +37,8 @@ from recon_cli.statement.statistics import Printed
 
 #: Pairs of middle values that a program may choose among.
 _MOST_PAIRS: Final = 60
+#: Those that are tried first, since a program of all is slow.
+_FEW: Final = 5
 
 
 @dataclass(frozen=True)
@@ -129,13 +131,15 @@ class PlaceVectors:
         if is_declared and len(cases) == 1:
             return StatisticRows(cases[0])
         can_choose = is_declared and 1 < len(cases) <= _MOST_PAIRS
-        if middle == "nearest" or (middle == "one" and not can_choose):
+        if middle == "nearest" or (middle in {"few", "one"} and not can_choose):
             return StatisticRows(cases[0] if cases else impossible(base), is_exact=False)
         if of.kind == "quantile":
             return StatisticRows(quantile_rows(measured, base, ends, of.order), is_exact=False)
         rows = median_rows(measured, base, ends if is_declared else outwards(ends))
-        if middle == "one":
+        if middle == "one" or (middle == "few" and len(cases) <= _FEW):
             return StatisticRows(rows, choices=tuple(cases))
+        if middle == "few":
+            return StatisticRows(rows, is_exact=False, choices=tuple(cases[:_FEW]))
         return StatisticRows(rows, is_exact=False)
 
 

@@ -84,6 +84,8 @@ WITHOUT: Final = pl.Schema({"least_without": pl.Int32, "greatest_without": pl.In
 _KEY = ["geoid", "table", "cell"]
 #: Units of a batch where statistics are printed: one region after the other.
 _FEW: Final = 1
+#: Share of a region's budget for solutions that print the same medians.
+_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True)
@@ -327,7 +329,10 @@ class _Partition:
         """Widen what is seen by solutions of rows that are enough for every text."""
         try:
             within = build_system(self.plan, chosen, batch, must_list=False)
-            found, seen = replace(self, counts=chosen).ends_of(within, progress, (False,))
+            budget = {"region_seconds": self.options.region_seconds * _SHARE}
+            less = self.options.model_copy(update=budget)
+            own = replace(self, counts=chosen, options=less)
+            found, seen = own.ends_of(within, progress, (False,))
         except ContradictionError:
             return ends
         if found.height < names.height:
