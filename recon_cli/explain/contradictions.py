@@ -23,6 +23,7 @@ from recon_cli.arrays import AtomArray, IntArray
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ContradictionError, SolverError
 from recon_cli.explain.facts import PublishedCell
+from recon_cli.explain.statistic_contradictions import statistic_contradiction
 from recon_cli.frames import OPEN
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import Grain, enumerate_domain, group_rows, refine
@@ -57,6 +58,9 @@ def contradiction(
     if len(regions) > 1:
         name = level.name if len(regions) == 2 else plural(level.name)
         others = f"; at least {len(regions) - 1} other {name} contradict too"
+    printed = statistic_contradiction(plan, counts, regions[0])
+    if printed is not None:
+        return printed
     region = f"{level.name} {regions[0]}"
     inside = cells.rows_in(regions[0])
     units = [row for row in inside if cells.level(row) == plan.release.geography.unit.name]

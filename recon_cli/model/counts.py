@@ -88,6 +88,10 @@ class PartitionCounts:
         for middle in middles if texts is not None else ():
             yield replace(self, statistics=texts and replace(texts, middle=middle))
 
+    def level_of(self, geounit: int) -> str:
+        """Return the level of a geounit, by its row number: that of which it is its own parent."""
+        return next(name for name, rows in self.parent.items() if (rows == geounit).any())
+
     def lying_in(self, batch: slice | IntArray) -> tuple[IntArray, ...]:
         """Return for each level the row of the geounit that contains each unit, or −1."""
         return tuple(parent[batch] for parent in self.parent.values())
