@@ -115,10 +115,11 @@ def test_records_print_the_same_statistics() -> None:
     assert found.statistics_compared == 2
     ages = records.filter(sex="female", hiv=True)["age_years"]
     assert (len(ages), ages.sum()) == (3, 104)
-    older = pl.when(sex="female", hiv=True).then(pl.col("age_years") + 1).otherwise("age_years")
-    found = recon.verify(RELEASE, given, records.with_columns(age_years=older))
+    older = pl.when(sex="female", hiv=True).then(40).otherwise("age_years")
+    others = records.with_columns(age_years=older.cast(records["age_years"].dtype))
+    found = recon.verify(RELEASE, given, others)
     assert [str(other) for other in found.other_statistics] == [
-        "ward W5 MEAN_AGE cell 1: printed 34.67, found 35.6667"
+        "ward W5 MEAN_AGE cell 1: printed 34.67, found 40"
     ]
     with pytest.raises(VerificationError, match="do not print the same statistics: 1 of 2"):
         found.require()
@@ -149,7 +150,7 @@ families:
     ("texts", "users", "by_records"),
     [
         ([], (1, 4), [(0, 4)] * 4),
-        ([("MEDIAN", "1")], (1, 4), [(1, 4), (0, 1), (0, 1), (0, 1)]),
+        ([("MEDIAN", "1")], (1, 4), [(1, 4), (0, 2), (0, 1), (0, 1)]),
         ([("MEDIAN", "1"), ("MEAN", "1.33")], (3, 3), [(2, 2), (1, 1), (0, 0), (0, 0)]),
     ],
 )
