@@ -58,3 +58,15 @@ def test_a_dash_that_every_sum_shows_to_be_nobody_is_zero(
     lines = [f"W{n},{n},{n},{mark}" if n % 2 else f"W{n},{2 * n},{n},{n}" for n in range(11, 17)]
     path.write_text("\n".join(["Ward,Total,Men,Women", *lines, ""]))
     assert [row[-1] for row in _rows(path)][:2] == [zero, "12"]
+
+
+def test_rows_of_percentages_are_no_counts(tmp_path: Path) -> None:
+    path = tmp_path / "arrests.csv"
+    lines = ["Offense,Total,Under 18,18 and over", "TOTAL,201,51,150", "Percent,100.0,25.4,74.6"]
+    lines += ["Theft,120,30,90", "Fraud,81,21,60"]
+    path.write_text("\n".join([*lines, ""]))
+    assert [row[0] for row in _rows(path, FileMapping(place="Offense"))] == [
+        "TOTAL",
+        "Theft",
+        "Fraud",
+    ]

@@ -23,7 +23,6 @@ from recon_cli.sources.formats.count_sheet import COLUMNS, CountSheet, cell_text
 from recon_cli.sources.formats.sheet import (
     NAMELESS,
     ONE_PLACE,
-    PART_OF,
     ROWS,
     label_parts,
     place_paths,
@@ -42,6 +41,7 @@ from recon_cli.sources.read.reading import (
     flag,
 )
 from recon_cli.sources.read.relations import Axis, Relation
+from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
@@ -245,6 +245,10 @@ class _Drafter:
             if part.is_sheet and unused:
                 shown = ", ".join(map(repr, unused[:4])) + ", …" * (len(unused) > 4)
                 self.doubts.append(f"whether {shown} are counts: they are left out")
+            if rows := list(dict.fromkeys(label for label, _ in part.table.left_rows)):
+                self.leave_out |= dict.fromkeys(rows, "")
+                shown = ", ".join(map(repr, rows[:4])) + ", …" * (len(rows) > 4)
+                self.doubts.append(f"whether the rows {shown} have counts: they are left out")
             if part.table.are_kinds:
                 self.places.add_one(ONE_PLACE, "A1")
             elif part.table.names.is_long:
@@ -453,7 +457,8 @@ class _Drafter:
                 if _key(both) in seen:
                     raise SourceError(
                         f"{part.label}: row {part.table.grid.rows[body[i]]}: "
-                        f"{PART_OF.join(path)!r} counts what another row counts; leave one out"
+                        f"{PART_OF.join(path)!r} counts what another row counts, as far as sums "
+                        f"tell; leave it out (`recon init {flag('leave-out', PART_OF.join(path))}`)"
                     )
                 seen.add(_key(both))
                 cells.append(both)

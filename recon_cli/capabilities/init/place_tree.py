@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.sheet import PART_OF
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.words import Sense, says
 
 #: Words that name a place, outermost first; none for all places together.

@@ -212,6 +212,8 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
                 continue
             if name == "total" and any((table.grid.texts == word).any() for table in tables):
                 continue
+            if name == "leave-out" and any(word in dict(table.left_rows) for table in tables):
+                continue
             columns = dict.fromkeys(table.header(at) for table in tables for at in table.headers)
             known = ", ".join(map(repr, list(columns)[:_MOST_NAMED]))
             more = f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else ""

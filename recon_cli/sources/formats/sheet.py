@@ -32,12 +32,11 @@ from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import nameless
 from recon_cli.sources.read.reading import Choices, Reading, TableReading
+from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.shares import UNROUNDED
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW, Sheet
 
-#: Between a place and what it is part of.
-PART_OF: Final = " / "
 #: A place without a name: in a long table the total of all.
 NAMELESS: Final = "(blank)"
 #: The name of the dimension that the rows of a table of one place are.
@@ -217,6 +216,9 @@ def _left_out(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
         cells = int(grid.is_number[table.region.body, at].sum())
         if cells:
             yield LeftOut(name, table.header(at), cells, table.left_out.get(at, ""))
+    for label, row in table.left_rows:
+        cells = int(grid.is_number[row, table.region.numeric].sum())
+        yield LeftOut(name, label, cells, table.row_reasons.get(label, ""))
     for at, rows in table.not_chosen.items():
         if cells := int(grid.is_number[np.ix_(rows, np.array(table.counts, np.intp))].sum()):
             yield LeftOut(name, table.header(at), cells)

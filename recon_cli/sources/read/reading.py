@@ -6,7 +6,7 @@ import itertools
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
@@ -28,7 +28,7 @@ from recon_cli.sources.read.numbers import ENGLISH, GERMAN, Convention
 from recon_cli.sources.read.parallels import with_nobody, with_parallels
 from recon_cli.sources.read.regions import Region, Regions
 from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations, intervals_of
-from recon_cli.sources.read.row_labels import Path, filled_down, row_labels
+from recon_cli.sources.read.row_labels import PART_OF, Path, filled_down, row_labels
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.sums import Support, possible_whole, slips
 from recon_cli.sources.read.words import Sense, says
@@ -153,6 +153,8 @@ class TableReading:
         said_apart: Columns of which somebody says that they exclude each other.
         not_chosen: Column → the rows that are not read for what stands in it.
         shares: Columns that are shares of counts.
+        left_rows: Rows that are not used, by their words: percentages, or as somebody says.
+        row_reasons: Words of such a row → why it is not used, as somebody says.
     """
 
     grid: Grid
@@ -175,6 +177,8 @@ class TableReading:
     said_apart: tuple[int, ...] = ()
     not_chosen: Mapping[int, NDArray[np.intp]] = field(default_factory=dict)
     shares: tuple[Share, ...] = ()
+    left_rows: tuple[tuple[str, int], ...] = ()
+    row_reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def parents(self) -> list[int]:
@@ -381,10 +385,10 @@ def _fill_roles(roles: NDArray[np.uint8], grid: Grid, table: TableReading) -> No
     _fill_numbers(roles, grid, table)
     for at in table.left_out:
         roles[body, at] = Role.LEFT_OUT
-    for row, kind in table.relations.rows.items():
-        if kind is Kind.STATISTIC:
-            own = roles[row] == Role.COUNT
-            roles[row, own] = Role.STATISTIC
+    for label, row in table.left_rows:
+        roles[row] = Role.LABEL
+        numbers = region.numeric[grid.is_number[row, region.numeric]]
+        roles[row, numbers] = Role.LEFT_OUT if label in table.row_reasons else Role.STATISTIC
 
 
 def _runs(some: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
@@ -425,6 +429,7 @@ class _Draft:
         self.questions: list[Question] = []
         self.told: list[Relation] = []
         self.not_chosen: dict[int, NDArray[np.intp]] = {}
+        self.left_rows: list[tuple[str, int]] = []
         for header, values in choices.where.items():
             for at in self._said((header,)):
                 body = self.region.body
@@ -440,7 +445,36 @@ class _Draft:
         return self.columns[at]
 
     def table(self) -> TableReading:
-        return self._settled() if self.choices.is_whole else self._proposed()
+        """Return the table as it is said to be, or as its numbers propose."""
+        self._leave_rows(lambda label, _: label in self.choices.leave_out)
+        table = self._settled() if self.choices.is_whole else self._proposed()
+        rates = {row for row, kind in table.relations.rows.items() if kind is Kind.STATISTIC}
+        if rates and self._leave_rows(lambda _, row: row in rates):
+            self.questions, self.told = [], []
+            table = self._proposed()
+        reasons = {label: self.choices.leave_out.get(label, "") for label, _ in self.left_rows}
+        said = {label: why for label, why in reasons.items() if label in self.choices.leave_out}
+        return replace(table, left_rows=tuple(self.left_rows), row_reasons=said)
+
+    def _leave_rows(self, is_left: Callable[[str, int], bool]) -> bool:
+        """Take rows out of the body, by their words and number; report whether there were some.
+
+        A row stays whose words are those of one that stays.
+        """
+        names = self._names()
+        body = self.region.body
+        if names.is_long:
+            return False
+        words = [PART_OF.join(path) for path in row_labels(self.grid, self.region, names.chain)]
+        rows = list(zip(words, body.tolist(), strict=True))
+        kept = {label for label, row in rows if not is_left(label, row)}
+        left = [(label, row) for label, row in rows if is_left(label, row) and label not in kept]
+        if not left or not kept:
+            return False
+        self.left_rows += left
+        is_kept = ~np.isin(body, [row for _, row in left])
+        self.region = replace(self.region, body=body[is_kept])
+        return True
 
     def _settled(self) -> TableReading:
         """The table as it is said to be."""

@@ -42,6 +42,10 @@ def filled_down(grid: Grid, region: Region) -> Grid:
     return replace(grid, texts=texts) if changed else grid
 
 
+#: Between a row and what it is part of.
+PART_OF: Final = " / "
+
+
 def row_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]:
     """Return the words that name each row of the body, outermost first.
 

@@ -33,6 +33,8 @@ _LETTERS: Final = re.compile(r"[A-Za-z]{1,3}")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}")
 #: Names of parts, in small letters: readers differ in whether they tell large ones apart.
 _BOOK: Final = "xl/workbook.xml"
+#: How files of Excel before 2007 begin.
+_COMPOUND: Final = b"\xd0\xcf\x11\xe0"
 _BINARY_BOOK: Final = "xl/workbook.bin"
 _RELATIONS: Final = "xl/_rels/workbook.xml.rels"
 _STYLES: Final = "xl/styles.xml"
@@ -71,7 +73,8 @@ def read_looks(data: bytes, label: str) -> Looks:
     Raises:
         SourceError: It is damaged, says a cell twice or in two ways, or is too large.
     """
-    if not zipfile.is_zipfile(io.BytesIO(data)):
+    # A file of Excel before 2007 may end in a package of its own, which has its colours.
+    if data.startswith(_COMPOUND) or not zipfile.is_zipfile(io.BytesIO(data)):
         return Looks()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
