@@ -129,7 +129,7 @@ def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> Counted
 
 
 def _named(release: Release, counts: pl.DataFrame) -> pl.DataFrame:
-    """With table and cell in place of the ordinal, and columns from 1."""
+    """Put table and cell in place of the ordinal, and count columns from 1."""
     return counts.drop("ordinal").with_columns(
         pl.col(ROW).cast(pl.Int32),
         pl.col("column") + 1,

@@ -99,7 +99,7 @@ def open_source(
 def completed(
     release: Release, counts: IncompleteSource, geounits: pl.DataFrame | None = None
 ) -> OpenedSource:
-    """A source with the geounits that have no row in it; see `complete_geounits`."""
+    """Return a source with the geounits that have no row in it; see `complete_geounits`."""
     laws = counts.protection if counts.has_statements else None
     told = counts.shares.told(CellIndex.of(release)) if isinstance(counts, TidySource) else None
     return OpenedSource(complete_geounits(release, counts, geounits), laws, counts.left_out, told)
@@ -114,7 +114,7 @@ def open_counts(
     absent: AbsentCells | None = None,
     protection: Protection | None = None,
 ) -> TablesSource:
-    """The geounits of files that have a row in them; as for `open_source`.
+    """Return the geounits of files that have a row in them; as for `open_source`.
 
     Raises:
         ConfigError: No paths, no such format, or what was said does not fit the release.
@@ -141,11 +141,11 @@ class KeptFile(TidyFile):
     sheet: Sheet
 
     def where(self, row: int) -> str:
-        """How messages name a row."""
+        """Name a row for messages."""
         return self.sheet.where(row)
 
     def cells(self, published: pl.DataFrame) -> pl.LazyFrame:  # noqa: ARG002 - checked already
-        """The rows, which have the ordinals of their cells."""
+        """Return the rows, which have the ordinals of their cells."""
         return self.rows
 
     def check(self, release: Release, published: pl.DataFrame) -> None:
@@ -209,7 +209,7 @@ def open_tables(
 def open_sheets(
     source: str, paths: Sequence[Path | str], mapping: FileMapping
 ) -> list[tuple[Document, CountSheet, FileMapping]]:
-    """The sheets at ``paths``, with the roles of their columns, and what is said of each.
+    """Open the sheets at ``paths``, with the roles of their columns and what is said of each.
 
     Raises:
         ConfigError: No paths, no such format, or something is said of a file that is not there.
@@ -255,7 +255,7 @@ def open_sheets(
 
 
 def documents_with_counts(path: Path) -> tuple[list[Document], tuple[Document, ...]]:
-    """The documents with counts at a path, and all in it and beside it that may explain them."""
+    """Find the documents with counts at a path, and those in and beside it that explain them."""
     documents = open_documents(path)
     around = sorted(path.parent.iterdir()) if path.is_file() else ()
     files = map(document_of, (each for each in around if each.is_file() and each != path))
@@ -280,7 +280,7 @@ def _wide_source(
 
 
 def _left_out(readers: Sequence[SheetReader]) -> tuple[LeftOut, ...]:
-    """The numbers that the readers do not read."""
+    """Return the numbers that the readers do not read."""
     return tuple(each for reader in readers for each in reader.left_out())
 
 

@@ -107,7 +107,7 @@ class StatementReader:
         return low, high
 
     def _refusal(self, rows: pl.DataFrame, what: str) -> SourceError:
-        """The error for the first of ``rows``."""
+        """Make the error for the first of ``rows``."""
         row = rows.sort("file", "row").row(0, named=True)
         cell = self.cells.name(row["ordinal"])
         return SourceError(
@@ -115,7 +115,7 @@ class StatementReader:
         )
 
     def is_implied(self, rows: pl.DataFrame) -> pl.Series:
-        """Which rows state what an absent row of their cell states: a published zero."""
+        """Mark rows that state what an absent row of their cell states: a published zero."""
         laws = self.protection.laws
         zero = np.array(0)
         ends = [law.intervals(zero) if law.fits(zero) else (np.array(-1),) * 2 for law in laws]
@@ -136,7 +136,7 @@ class StatementReader:
         ).to_series()
 
     def counts(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Columns of `STATEMENTS` of rows that `read` returned."""
+        """Return the columns of `STATEMENTS` for rows that `read` returned."""
         return pl.DataFrame(
             {
                 "geoid": rows["geoid"],
@@ -149,7 +149,7 @@ class StatementReader:
 
 
 def _as_given(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with an end of their own: it holds, whatever the law; a missing end is open."""
+    """Read rows with an end of their own: it holds, whatever the law; a missing end is open."""
     return rows.with_columns(
         low=pl.max_horizontal(pl.col("least").fill_null(0), 0),
         high=pl.max_horizontal(pl.col("most").fill_null(OPEN), 0),

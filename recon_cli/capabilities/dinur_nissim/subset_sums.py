@@ -328,5 +328,5 @@ def _any_attacker(queries: int, noise: AnswerNoise, total: float | None) -> floa
 
 
 def results_frame(rows: Sequence[dict[str, float | int | str | None]]) -> pl.DataFrame:
-    """Rows of `describe` as a frame."""
+    """Return rows of `describe` as a frame."""
     return pl.DataFrame(rows, schema=RESULTS, orient="row", infer_schema_length=None)

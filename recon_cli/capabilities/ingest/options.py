@@ -221,17 +221,17 @@ class Ingest(Section):
 
     @property
     def is_legacy(self) -> bool:
-        """Whether the files are a state's in a legacy layout."""
+        """Report whether the files are a state's in a legacy layout."""
         return self.source.endswith("-legacy")
 
     @property
     def is_register(self) -> bool:
-        """Whether a register lists the files."""
+        """Report whether a register lists the files."""
         return self.source == "register"
 
     @property
     def publications(self) -> dict[str, Ingest]:
-        """Of a register: name → how each publication is read, none for other sources.
+        """Map the publications of a register to how each is read; empty for other sources.
 
         Raises:
             ConfigError: Something in the register is wrong.
@@ -291,13 +291,13 @@ class Ingest(Section):
 
     @property
     def absent_cells(self) -> Absent | dict[str, Absent]:
-        """What a cell without a count means, the default of the format included."""
+        """Return what a cell without a count means, the default of the format included."""
         if self.absent is not None:
             return self.absent
         return "zero" if self.source == "tidy" else "unpublished"
 
     def complete(self, release: Release) -> Release:
-        """The release with the geounits of the membership files."""
+        """Return the release with the geounits of the membership files."""
         if not self.lookups:
             if release.geography.is_nested:
                 return release
@@ -340,7 +340,7 @@ class Ingest(Section):
             raise ConfigError("source: mapping, protection and absent are said in the register")
 
     def inputs(self, work: Path) -> tuple[Path, ...]:
-        """The published files, the list of geounits, their names, and the laws."""
+        """Return the published files, the list of geounits, their names, and the laws."""
         beside = (self.geounits, *self.lookups, self.names, self.protection)
         own = [path for each in self.publications.values() for path in each.inputs(work)]
         return (*self.paths, *(each for each in beside if each is not None), *own)

@@ -114,7 +114,7 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
 
 
 def open_register(release: Release, config: Ingest) -> sources.JoinedSource:
-    """The publications of a register, each read by its own schema, in the areas of all.
+    """Open the publications of a register, each by its own schema, in the areas of all.
 
     Raises:
         ConfigError: A publication's section or protection file is wrong.
@@ -151,7 +151,7 @@ def place_names(config: Ingest) -> dict[str, str]:
 
 
 def file_mapping(config: Ingest) -> sources.FileMapping:
-    """What the config says of the columns of its files."""
+    """Collect what the config says of the columns of its files."""
     given = {} if config.mapping is None else config.mapping.model_dump()
     said = given.pop("dimensions", {}).items()
     dimensions = {name: sources.DimensionMapping(**each) for name, each in said}
@@ -273,7 +273,7 @@ class PartitionBuffer:
 
 
 def _partitions(frame: pl.DataFrame, level: Level) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The rows of each partition, in their order; those of one that lie together uncopied."""
+    """Yield the rows of each partition in their order; those that lie together are not copied."""
     runs = list(partition_runs(frame["geoid"], level))
     if len({partition for partition, _ in runs}) < len(runs):
         of_row = level.enclosing(pl.col("geoid")).alias("_partition")
@@ -290,7 +290,7 @@ def _partitions(frame: pl.DataFrame, level: Level) -> Iterator[tuple[str, pl.Dat
 
 
 def _people(geounits: pl.DataFrame) -> dict[str, int]:
-    """People of a partition: the levels count the same people, unless one is not published.
+    """Count the people of a partition: all levels count the same, unless one is not published.
 
     ``partly_counted`` is 1 where every level has a place of which no count of everybody is exact.
     """

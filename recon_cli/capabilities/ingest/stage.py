@@ -60,7 +60,7 @@ def open_stage(run: Run) -> MadeStage:
 
 
 def _is_study(config: Ingest, files: Iterable[InputFile]) -> bool:
-    """Whether a file, or the laws that the counts were published by, are for study.
+    """Test whether a file, or the laws that the counts were published by, are for study.
 
     Raises:
         ConfigError: The laws cannot be read.
@@ -76,14 +76,14 @@ def _is_study(config: Ingest, files: Iterable[InputFile]) -> bool:
 
 
 def _beside(config: Ingest) -> list[Path]:
-    """The files that the config names or implies besides the published ones."""
+    """Return the files that the config names or implies besides the published ones."""
     beside = (config.unit_list, *config.lookups, config.names, config.laws_file)
     # Others are among the files of a published folder.
     return [path for path in beside if path is not None and path.parent not in config.paths]
 
 
 def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
-    """Name, size and digest of every file; a folder stands for the files in it.
+    """List name, size and digest of every file; a folder stands for the files in it.
 
     Raises:
         ConfigError: There is no such file or folder.

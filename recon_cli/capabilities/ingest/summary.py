@@ -85,7 +85,7 @@ def _outside_facts(release: Release) -> list[Fact]:
 
 
 def _unplaced_facts(run: Run) -> list[Fact]:
-    """Which tables a legacy layout says nothing of, unless some were chosen."""
+    """List the tables that a legacy layout says nothing of, unless some were chosen."""
     config = run.config.section(Ingest)
     if not config.is_legacy or config.tables is not None:
         return []

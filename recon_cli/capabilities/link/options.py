@@ -185,7 +185,7 @@ class Link(Section):
     rows: bool = True
 
     def inputs(self, work: Path) -> tuple[Path, ...]:
-        """The files that it names; the work folder itself stands for its microdata."""
+        """Return the files that it names; the work folder itself stands for its microdata."""
         named = [self.cef, self.hdf]
         named += [file.path for file in (self.sources or {}).values() if file is not None]
         named += [file.path for file in (self.attackers or {}).values() if file is not None]

@@ -120,7 +120,7 @@ def _modes(run: Run, totals: Mapping[str, int]) -> list[str]:
 
 
 def _gains(rates: pl.DataFrame, notes: Mapping[str, Any], words: Words) -> list[str]:
-    """How much more often links are right than the proportional guess, by size, in points."""
+    """Compare links with the proportional guess: by size, how many points more are right."""
     guesser = next(
         (
             name

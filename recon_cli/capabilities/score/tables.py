@@ -113,19 +113,19 @@ class Sources:
 
     @property
     def main(self) -> tuple[str, ...]:
-        """The sources of Tables 8–10 and 12–14."""
+        """Return the sources of Tables 8–10 and 12–14."""
         return tuple(name for name in self.order if name not in self.alternatives)
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The sources of Tables 11 and 15–17: those with records."""
+        """Return the sources of Tables 11 and 15–17: those with records."""
         return tuple(name for name in self.order if name in self.records)
 
 
 def make_rates(
     collected: Collected, sources: Sources, rules: Rules, compare: str | None
 ) -> pl.DataFrame:
-    """Every rate of every table.
+    """Compute every rate of every table.
 
     Returns:
         One row per rate: ``table, panel, source, against, block_size, rate, count, of, pct, low,
@@ -229,7 +229,7 @@ def study_folder(study: str) -> Traversable:
 
 
 def published(study: str) -> pl.DataFrame:
-    """All published rates of a study, in percent.
+    """Return all published rates of a study, in percent.
 
     Args:
         study: ``wp31995``, NBER Working Paper 31995.

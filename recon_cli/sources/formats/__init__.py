@@ -57,10 +57,10 @@ _COMPANION: Final = re.compile(
 
 
 def is_companion(document: Document) -> bool:
-    """Whether a document is about counts and has none itself, by its name."""
+    """Test whether a document is about counts and has none itself, by its name."""
     return _COMPANION.fullmatch(document.name) is not None
 
 
 def recognise_format(document: Document) -> Format:
-    """The format of a document: the first that recognises it."""
+    """Find the first format that recognises a document."""
     return next(each for each in FORMATS.values() if each.recognises(document))

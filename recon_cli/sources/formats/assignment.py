@@ -56,7 +56,7 @@ class Assigner:
 
     @cached_property
     def index(self) -> CellIndex:
-        """The cells of the release."""
+        """Return the cells of the release by their names."""
         return CellIndex.of(self.release)
 
     @cached_property
@@ -99,7 +99,7 @@ class Assigner:
         return self._without_doubles(sheet, found)
 
     def condition_of(self, said: Values, label: str) -> Condition:
-        """The condition that a mapping says a label is.
+        """Return the condition that a mapping says a label is.
 
         Raises:
             ConfigError: The release has no such feature, or no such value.
@@ -142,7 +142,7 @@ class Assigner:
         return self._ordinal(name, column.number)
 
     def _by_words(self, parts: Sequence[str]) -> Condition | None:
-        """The condition that the words of a label are together; None if one is unknown."""
+        """Return the condition that the words of a label are together; None if one is unknown."""
         condition: Condition = {}
         for part in parts:
             if is_total(part) or any(each.is_named(part) for each in self._vocabularies):
@@ -194,7 +194,7 @@ class Assigner:
     def categories(
         self, sheet: CountSheet, name: str, categories: Sequence[Category]
     ) -> list[Condition] | None:
-        """What each category of a dimension means; None for a dimension that says nothing.
+        """Return what each category of a dimension means; None for a dimension that says nothing.
 
         Args:
             categories: Code and label of all that occur.
@@ -279,7 +279,7 @@ class Assigner:
         )
 
     def condition(self, sheet: CountSheet, column: CountColumn) -> Condition:
-        """What the label of a column of counts says beside the dimensions.
+        """Return what the label of a column of counts says beside the dimensions.
 
         Raises:
             SourceError: A word is unknown.

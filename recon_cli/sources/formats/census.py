@@ -34,12 +34,12 @@ _NHGIS_CELL: Final = re.compile(r"^ +([A-Z0-9]{3,4}\d{3}): +(.*)$", re.MULTILINE
 
 
 def _is_api(document: Document) -> bool:
-    """A JSON list of lists."""
+    """Test for a JSON list of lists."""
     return "".join(document.start()[:200].decode("utf-8", "replace").split()).startswith("[[")
 
 
 def _read_api(document: Document, _beside: Sequence[Document], _said: FileMapping) -> CountSheet:
-    """Columns by their codes; the place by ``GEO_ID``, or by state, county, tract and block."""
+    """Read columns by codes; the place by ``GEO_ID``, or by state, county, tract and block."""
     found = read_json(document)
     if not isinstance(found, list) or not all(isinstance(row, list) for row in found):
         raise SourceError(f"{document.label}: expected a list of rows")
@@ -63,7 +63,7 @@ def _read_api(document: Document, _beside: Sequence[Document], _said: FileMappin
 
 
 def _coded_columns(headers: Sequence[str], others: Collection[str]) -> tuple[CountColumn, ...]:
-    """The columns of counts, whose headers are codes of cells."""
+    """Return the columns of counts, whose headers are codes of cells."""
     return tuple(
         CountColumn(at, code, code, *(table_of(code) or (None, None)))
         for at, code in enumerate(headers)
@@ -72,7 +72,7 @@ def _coded_columns(headers: Sequence[str], others: Collection[str]) -> tuple[Cou
 
 
 def _is_download(document: Document) -> bool:
-    """A row with ``GEO_ID`` and the code of a census table's cell."""
+    """Test for a row with ``GEO_ID`` and the code of a census table's cell."""
     if document.start()[:1] in b"[{":
         return False
     try:
@@ -86,7 +86,7 @@ def _is_download(document: Document) -> bool:
 def _read_download(
     document: Document, _beside: Sequence[Document], _said: FileMapping
 ) -> CountSheet:
-    """A row of codes, a row of labels, a nameless last column."""
+    """Read a row of codes, a row of labels, and a nameless last column."""
     table = HeadedSheet.of(document, _GEO_ID)
     return _labelled(table, _GEO_ID, _coded_columns(table.headers, ("", _GEO_ID, "NAME")))
 
@@ -94,7 +94,7 @@ def _read_download(
 def _read_factfinder(
     document: Document, _beside: Sequence[Document], said: FileMapping
 ) -> CountSheet:
-    """The table's name is in the file's, columns are numbered ``D001``."""
+    """Read columns numbered ``D001``; the file's name has the table's."""
     table = HeadedSheet.of(document, _FACTFINDER_PLACE)
     match = _FACTFINDER_FILE.match(document.name)
     name = said.table or (match[1].upper() if match else None)
@@ -115,7 +115,7 @@ def _read_factfinder(
 def _labelled(
     table: HeadedSheet, place: str, counts: tuple[CountColumn, ...], number: str | None = None
 ) -> CountSheet:
-    """Columns with labels in the row below their codes, if the place has one there."""
+    """Read columns with labels below their codes, if the place has one there."""
     at = table.headers.index(place)
     below = table.below if table.below[at].casefold() in ("id", "geography") else ()
     labels = {each.header: below[each.at] for each in counts} if below else {}

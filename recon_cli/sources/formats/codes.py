@@ -26,7 +26,7 @@ ANNOTATION = re.compile(r"[A-Z]{1,4}[0-9]{1,3}[A-Z]{0,2}_?[0-9]{2,4}(NA|ERR)")
 
 
 def cells_by_code(release: Release) -> dict[str, tuple[str, int]]:
-    """Every spelling of every cell's code → table and number of the cell.
+    """Map every spelling of every cell's code to its table and number.
 
     ``P12_003N`` (2020), ``P012003`` (2010), and the schema's own.
 
@@ -42,7 +42,7 @@ def cells_by_code(release: Release) -> dict[str, tuple[str, int]]:
 
 
 def api_code(table: str, number: int, release: str) -> str:
-    """The code of a cell in the Bureau's API.
+    """Return the code of a cell in the Bureau's API.
 
     Raises:
         ConfigError: The table is named in another way than the Bureau's.

@@ -45,7 +45,7 @@ class CountColumn:
 
     @property
     def column(self) -> int:
-        """Its place in the file, from 0."""
+        """Return its place in the file, from 0."""
         return self.at if self.origin is None else self.origin
 
 
@@ -158,7 +158,7 @@ class CountSheet:
                 )
 
     def with_geoids(self, geoids: Mapping[str, str]) -> CountSheet:
-        """With a geoid in place of each name that has one."""
+        """Put a geoid in place of each name that has one."""
         if not geoids:
             return self
         return replace(self, geoid=self.geoid.replace(dict(geoids)))
@@ -166,7 +166,7 @@ class CountSheet:
     def with_labels(
         self, labels: Mapping[str, Mapping[str, Values]], sheet: str = ""
     ) -> CountSheet:
-        """With what a mapping says of the labels of columns and dimensions.
+        """Add what a mapping says of the labels of columns and dimensions.
 
         Args:
             labels: By where they stand, as `FileMapping` has them.
@@ -189,7 +189,7 @@ class CountSheet:
         return self.headers.index(header) if header in self.headers else None
 
     def written(self, at: int) -> pl.Expr:
-        """A count as it is written; where there is none, its flag."""
+        """Return a count as it is written; where there is none, its flag."""
         if not self.flags:
             return pl.col(str(at))
         return pl.coalesce(cell_text(at), *(cell_text(flag) for flag in self.flags))
@@ -201,7 +201,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def cell_text(column: int) -> pl.Expr:
-    """The text of a column without blanks around it; null where there is none."""
+    """Return the text of a column without blanks around it; null where there is none."""
     text = pl.col(str(column)).str.strip_chars()
     return pl.when(text != "").then(text)
 

@@ -86,7 +86,7 @@ class FileMapping:
         object.__setattr__(self, "columns", {**self.columns, **no_cells})
 
     def of_file(self, name: str) -> FileMapping:
-        """What is said of one file, or of one sheet."""
+        """Return the mapping of one file, or of one sheet."""
         own = self.columns_of.get(name, {})
         table = self.tables.get(name, self.table)
         return replace(self, columns={**self.columns, **own}, table=table)

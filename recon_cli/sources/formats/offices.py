@@ -46,7 +46,7 @@ def _is_ons_bulk(document: Document) -> bool:
 def _read_ons_bulk(
     document: Document, _beside: Sequence[Document], _said: FileMapping
 ) -> CountSheet:
-    """Columns by their labels: ``Sex: Males; Age: Aged 65 and over; measures: Value``."""
+    """Read columns by labels: ``Sex: Males; Age: Aged 65 and over; measures: Value``."""
     table = HeadedSheet.of(document, _ONS_PLACE)
     counts = tuple(
         CountColumn(i, header, parts=_label_parts(header))
@@ -76,7 +76,7 @@ def _is_ons_filtered(document: Document) -> bool:
 def _read_ons_filtered(
     document: Document, _beside: Sequence[Document], _said: FileMapping
 ) -> CountSheet:
-    """A row a count: the place first, then code and label of each dimension."""
+    """Read a row for each count: the place first, then code and label of each dimension."""
     table = HeadedSheet.of(document, _ONS_VALUE)
     dimensions = tuple(
         DimensionColumns(match[1], i, table.column(match[1]))
@@ -87,7 +87,7 @@ def _read_ons_filtered(
 
 
 def _read_nomis(document: Document, _beside: Sequence[Document], _said: FileMapping) -> CountSheet:
-    """A row a count; dimensions are the columns that have a ``…_NAME`` beside them."""
+    """Read a row for each count; a dimension is a column with a ``…_NAME`` beside it."""
     table = HeadedSheet.of(document, _NOMIS_PLACE, _NOMIS_VALUE)
     dimensions = tuple(
         DimensionColumns(header, i, label)
@@ -108,7 +108,7 @@ def _read_nomis(document: Document, _beside: Sequence[Document], _said: FileMapp
 def _read_statcan(
     document: Document, _beside: Sequence[Document], _said: FileMapping
 ) -> CountSheet:
-    """A row a characteristic, columns for total, men and women.
+    """Read a row for each characteristic, with columns for total, men and women.
 
     The characteristic is a dimension; which of them, is ``mapping.where``'s.
     """

@@ -18,7 +18,7 @@ GEOIDS: Final = (
 
 
 def are_digits(texts: pl.Series) -> pl.Series:
-    """Which texts are digits alone, 20 at most: read as numbers, a fifth of the time of a pattern.
+    """Test for digits alone, 20 at most: as numbers, in a fifth of the time of a pattern.
 
     False where there is no text.
     """

@@ -67,12 +67,12 @@ class SheetReader:
 
     @property
     def is_wide(self) -> bool:
-        """Whether each column of counts is one cell."""
+        """Test whether each column of counts is one cell."""
         return not self.roles.dimensions
 
     @cached_property
     def ordinals(self) -> dict[int, int]:
-        """Of a wide sheet: place of each column that is read → ordinal of its cell."""
+        """Map the columns of a wide sheet that are read to the ordinals of their cells."""
         return self._assigner.columns(self.roles)
 
     @cached_property
@@ -80,7 +80,7 @@ class SheetReader:
         return Assigner(self.release, self.mapping)
 
     def wide(self) -> Generator[pl.DataFrame, None, None]:
-        """Of a wide sheet: ``row``, ``geoid``, and a column named after each cell's ordinal.
+        """Read a wide sheet: ``row``, ``geoid``, and a column named after each cell's ordinal.
 
         A count that is not published is null.
 
@@ -92,7 +92,7 @@ class SheetReader:
             yield rows.select(ROW, "geoid", *counts)
 
     def long(self) -> Generator[pl.DataFrame, None, None]:
-        """A row a published count: ``row, geoid, ordinal, value``.
+        """Yield a row for each published count: ``row, geoid, ordinal, value``.
 
         Where there are statements also ``marker``, the text where ``value`` is null.
 
@@ -103,7 +103,7 @@ class SheetReader:
             yield self._counted(rows, at)
 
     def left_out(self) -> Generator[LeftOut, None, None]:
-        """The numbers that are not read: of columns without a cell, and of rows not chosen."""
+        """Yield numbers that are not read: of columns without a cell, and of rows not chosen."""
         roles, mapping = self.roles, self.mapping
         for each in roles.left_out:
             yield replace(each, reason=mapping.leave_out.get(each.column, each.reason))
@@ -134,12 +134,12 @@ class SheetReader:
                 yield LeftOut(Path(roles.sheet.label).name, header, number, reason)
 
     def _is_given(self, at: int) -> pl.Expr:
-        """Whether a cell has a count, or a text that may say something of it."""
+        """Test whether a cell has a count, or a text that may say something of it."""
         text = cell_text(at)
         return text.is_not_null() & ~text.is_in(self._unpublished)
 
     def _passed_over(self) -> list[int]:
-        """Columns of fractions or percentages that the format gives no role."""
+        """Return columns of fractions or percentages that the format gives no role."""
         roles = self.roles
         taken = {*roles.place, *roles.flags, *roles.where, *(each.at for each in roles.counts)}
         taken |= {at for each in roles.dimensions for at in (each.code, each.words)}
@@ -152,7 +152,7 @@ class SheetReader:
         ]
 
     def addresses(self) -> Generator[pl.DataFrame, None, None]:
-        """Where each count stands, published or not.
+        """Return where each count stands, published or not.
 
         Columns ``row``, from 1; ``column``, from 0; ``text``, as it is written; ``value``, null if
         it is no number; ``geoid``; ``place``, what the sheet says of it; ``ordinal``; ``header``,
@@ -240,7 +240,7 @@ class SheetReader:
             yield rows.join(cells, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
     def _counted(self, rows: pl.DataFrame, at: int) -> pl.DataFrame:
-        """The counts of one column, without those that are not published."""
+        """Return the counts of one column, without those that are not published."""
         value = pl.col(_value(at)).alias("value")
         columns = [pl.col(ROW), pl.col("geoid"), pl.col("ordinal"), value]
         if not self.has_statements:
@@ -271,7 +271,7 @@ class SheetReader:
         return {name: list(categories.items()) for name, categories in found.items()}
 
     def combinations(self) -> pl.DataFrame:
-        """Each combination of codes, and the ordinal of its cell for each column of counts.
+        """List the combinations of codes, with the ordinal of the cell for each column of counts.
 
         Raises:
             SourceError: A code means nothing, or no table has all of the combinations.
@@ -323,7 +323,7 @@ class SheetReader:
     # --- rows ---------------------------------------------------------------------------------
 
     def _chosen_rows(self) -> Iterator[pl.DataFrame]:
-        """Rows of the chosen values and levels, with ``geoid``."""
+        """Return rows of the chosen values and levels, with ``geoid``."""
         chosen = [self._chosen(at, values) for at, values in self._where().items()]
         levels = self.release.geography.by_name
         if unknown := set(self.mapping.levels) - set(levels):
@@ -353,17 +353,17 @@ class SheetReader:
 
     @staticmethod
     def _chosen(at: int, values: Sequence[str]) -> pl.Expr:
-        """Whether a row has one of the values of a column that are read."""
+        """Test whether a row has one of the values of a column that are read."""
         return _text(at).is_in([str(value) for value in values])
 
     def _of_levels(self) -> pl.Expr:
-        """Whether a row is of one of the levels that are read."""
+        """Test whether a row is of one of the levels that are read."""
         levels = self.release.geography.by_name
         digits = [levels[name].digits for name in self.mapping.levels]
         return pl.col("geoid").str.len_chars().is_in(digits)
 
     def _check_notes(self, rows: pl.DataFrame) -> None:
-        """A row without place and counts is a note, which fills a cell or two, or is damaged."""
+        """Refuse a row without place and counts that is no note, which fills a cell or two."""
         cells = (cell_text(at).is_not_null() for at in range(self.roles.sheet.width))
         filled = rows.select(ROW, filled=pl.sum_horizontal(cells)).filter(
             pl.col("filled") > _MOST_OF_A_NOTE
@@ -376,7 +376,7 @@ class SheetReader:
             )
 
     def _check_quoted(self, rows: pl.DataFrame) -> None:
-        """A row that is one cell, in which all its cells stand, has lost or gained quotes."""
+        """Refuse a row that is one cell with all its cells: it has lost or gained quotes."""
         width = len(self.roles.headers)
         counts = [each.at for each in self.roles.counts]
         for row, text in rows.select(ROW, cell_text(0)).drop_nulls().iter_rows():
@@ -422,7 +422,7 @@ class SheetReader:
             yield numbers.with_columns(_text(each.code) for each in self.roles.dimensions)
 
     def _check_nameless(self, rows: pl.DataFrame) -> None:
-        """A column without a header is empty, or the headers have slipped."""
+        """Refuse a column without a header that is not empty: the headers have slipped."""
         for at, header in enumerate(self.roles.headers):
             if header or not rows[str(at)].null_count() < rows.height:
                 continue
@@ -546,12 +546,12 @@ class SheetReader:
 
 
 def _is_number(at: int) -> pl.Expr:
-    """Whether a cell has a number, of any kind."""
+    """Test whether a cell has a number, of any kind."""
     return cell_text(at).str.contains(NUMBER).fill_null(value=False)
 
 
 def _both(*conditions: Condition) -> Condition:
-    """The condition that all are together."""
+    """Return the condition that all are together."""
     found: Condition = {}
     for each in conditions:
         for feature, mask in each.items():

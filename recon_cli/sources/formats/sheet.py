@@ -320,7 +320,7 @@ def _batches(
 def _labelled(
     rows: pl.DataFrame, table: TableReading, dimensions: list[int], beside: Sequence[str]
 ) -> pl.DataFrame:
-    """Rows behind those that a reading was proposed from, with the labels that stand in them.
+    """Label rows behind those that a reading was proposed from with what stands in them.
 
     Raises:
         SourceError: What names a row stands in other rows, and these are too many.
@@ -339,7 +339,7 @@ def _labelled(
 def _with_flags(
     own: pl.Series, rows: pl.DataFrame, withheld: tuple[int, list[int]] | None
 ) -> pl.Series:
-    """Counts, with the flag in place of a number that it takes back."""
+    """Put the flag in place of a number that it takes back."""
     if withheld is None:
         return own
     flag, taken = withheld
@@ -383,7 +383,7 @@ def _withheld_rows(
 
 
 def _printed(cells: pl.Series, grid: Grid) -> pl.Series:
-    """Counts in digits alone, and other texts as they are."""
+    """Write counts in digits alone, and keep other texts."""
     cells = cells.str.strip_chars()
     odd = cells.unique().drop_nulls()
     odd = odd.filter(~odd.str.contains(_DIGITS))
@@ -411,7 +411,7 @@ def _decimal(grid: Grid, text: str) -> str | None:
 
 
 def _plain(grid: Grid, text: str) -> str:
-    """A whole number in digits alone; any other text as it is."""
+    """Write a whole number in digits alone; keep any other text."""
     number = grid.number(text.strip())
     if number is None or not number.is_whole or number.value < 0:
         return text.strip()

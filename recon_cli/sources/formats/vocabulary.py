@@ -49,7 +49,7 @@ Interval = tuple[int, int | None]
 
 
 def is_total(text: str) -> bool:
-    """Whether a label or code stands for everybody.
+    """Test whether a label or code stands for everybody.
 
     >>> [is_total(text) for text in ("T", "TOTAL", "All persons", "Persons", "Males", "All other")]
     [True, True, True, True, False, False]
@@ -61,7 +61,7 @@ def is_total(text: str) -> bool:
 
 
 def in_latin(word: str) -> str:
-    """A word in small Latin letters without accents; of Greek and Cyrillic how it sounds.
+    """Write a word in small Latin letters without accents; Greek and Cyrillic as they sound.
 
     >>> in_latin("Größe"), in_latin("Łódź"), in_latin("Αγόρια"), in_latin("Мъже")
     ('grosse', 'lodz', 'agoria', 'mazhe')
@@ -76,7 +76,7 @@ def plain(text: str) -> str:
 
 
 def interval(text: str) -> Interval | None:
-    """The ages that a label or code names; None if it names none.
+    """Return the ages that a label or code names; None if it names none.
 
     >>> [interval(t) for t in ("Under 5 years", "Y15-64", "65 years and over", "Y_GE65")]
     [(0, 4), (15, 64), (65, None), (65, None)]
@@ -111,7 +111,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, release: Release, feature: Feature) -> Vocabulary:
-        """The words of a feature of ``release``."""
+        """Return the words of a feature of ``release``."""
         groups = {str(value): 1 << i for i, value in enumerate(feature.values)}
         if feature.options:
             groups = {}  # a value is a sum of bits, which no label is
@@ -125,12 +125,12 @@ class Vocabulary:
         return cls(feature, frozenset(names), groups)
 
     def is_named(self, text: str) -> bool:
-        """Whether ``text`` names the feature: ``C_SEX``, ``Sex (2 categories)``."""
+        """Test whether ``text`` names the feature: ``C_SEX``, ``Sex (2 categories)``."""
         word = re.sub(r" \(\d+ categories\)$", "", plain(text)).removeprefix("c_")
         return _word(word) in self.names
 
     def mask(self, text: str) -> int | None:
-        """The set of values that a label or code means; None if it means none."""
+        """Return the set of values that a label or code means; None if it means none."""
         if is_total(text):
             return self.feature.full
         if (found := interval(text)) is not None:
@@ -168,7 +168,7 @@ class Vocabulary:
 
 
 def _word(text: str) -> str:
-    """A word without plural, blanks or underscores that matter.
+    """Strip plural, blanks and underscores from a word.
 
     >>> _word("Females"), _word("under_15"), _word("Nursing facilities")
     ('female', 'under 15', 'nursing facilitie')
