@@ -12,14 +12,16 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +29,8 @@ from scipy.sparse.csgraph import connected_components
 
 from benchmarks.machine import ROOT
 
+#: Parts of the package that are not of the kernel.
+OUTSIDE: Final = ("capabilities", "cli", "api")
 #: Name of a walk → the commands before it, and its own.
 WALKS = {
     "count → record": ([], ["ingest", "reconstruct"]),
@@ -151,13 +155,26 @@ def beside(folder: Path, other: Path) -> dict[str, str]:
     return figures
 
 
+def _lines(texts: Iterable[str]) -> int:
+    return sum(text.count("\n") for text in texts)
+
+
 def figures_of(folder: Path) -> dict[str, str]:
     """The column of a version."""
-    texts = [path.read_text() for path in modules(folder).values()]
+    texts = {name: path.read_text() for name, path in modules(folder).items()}
+    outside = tuple(f"recon_cli.{name}" for name in OUTSIDE)
+    kernel = [text for name, text in texts.items() if not name.startswith(outside)]
     figures = {
-        "lines": f"{sum(text.count(chr(10)) for text in texts):,}",
+        "lines": f"{_lines(texts.values()):,}",
+        "lines of the kernel": f"{_lines(kernel):,}",
         "files": str(len(texts)),
-        "imports inside functions": str(sum(map(inside_functions, texts))),
+        "classes": str(
+            sum(len(re.findall(r"^ *class ", text, re.MULTILINE)) for text in texts.values())
+        ),
+        "names of modules in strings": str(
+            sum(len(re.findall(r'"recon_cli[.\w]*:\w+"', text)) for text in texts.values())
+        ),
+        "imports inside functions": str(sum(map(inside_functions, texts.values()))),
         "import circles": str(circles(folder)),
     }
     for name, (before, commands) in WALKS.items():

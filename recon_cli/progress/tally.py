@@ -107,7 +107,7 @@ class Tally:
             )
 
     def _still_likely(self, left: float | None, now: float) -> float | None:
-        """Return an estimate, unless nothing was finished for longer than all the rest would take."""
+        """Drop an estimate if nothing was finished for longer than all the rest would take."""
         return None if left is not None and now - self._advanced > max(left, _SAMPLE) else left
 
     def _lately(self, now: float) -> tuple[float, float, float]:
