@@ -11,7 +11,7 @@ A folder holds all of it, by one convention, and each file only where there is s
 ``command.py``
     Its command, where the one that follows from the declaration is not enough.
 ``summary.py``
-    What its finished stage prints: ``print_summary(run, outcome)``.
+    What its finished stage tells, line by line: ``summary(run, outcome)``.
 ``section.py``
     Its section of the report.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 Fact = tuple[str, str]
+#: Of the summary of a stage: a label with a value, a sentence, or what prints itself.
+Line = Fact | str | Callable[[], None]
 
 #: Blanks before every column of a table.
 _GAP = 2
@@ -43,6 +46,19 @@ def show(title: str, facts: Iterable[Fact]) -> None:
     for line in _folded(title, 0):
         click.secho(line, bold=True)
     show_facts([(label, value) for label, value in facts])
+
+
+def show_lines(title: str, lines: Iterable[Line]) -> None:
+    """Print the lines of a summary; its title stands above the first facts."""
+    for are_facts, group in groupby(lines, lambda line: isinstance(line, tuple)):
+        if are_facts:
+            show(title, [line for line in group if isinstance(line, tuple)])
+            continue
+        for line in group:
+            if isinstance(line, str):
+                click.echo(f"  {line}")
+            elif not isinstance(line, tuple):
+                line()
 
 
 def show_facts(facts: Sequence[Fact]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import click
@@ -17,13 +17,14 @@ from recon_cli.console.options import (
     run_options,
     shard_option,
 )
+from recon_cli.console.output import Line, show_lines, title_of
 from recon_cli.console.section_options import section_options
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import PROTECTIONS, stage_named
 from recon_cli.stage import Stage, undisturbed
 
-Summary = Callable[[Run, StageOutcome], None]
+Summary = Callable[[Run, StageOutcome], Iterable[Line]]
 
 #: Its summary is that of every protection.
 PROTECT: Final = "recon_cli.capabilities.protect"
@@ -59,7 +60,7 @@ def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:
 
 def print_outcome(run: Run, outcome: StageOutcome) -> None:
     """Print the summary of a finished stage, and a warning if it is not for publication."""
-    summary_of(outcome.stage)(run, outcome)
+    show_lines(title_of(outcome), summary_of(outcome.stage)(run, outcome))
     if outcome.manifest.publishable is False:
         print_for_study()
 
@@ -70,8 +71,8 @@ def print_for_study() -> None:
 
 
 def summary_of(stage: Stage) -> Summary:
-    """Import ``print_summary`` of a stage's capability."""
+    """Import ``summary`` of a stage's capability."""
     package = PROTECT if stage.short_name in PROTECTIONS else stage.package
     with undisturbed():
-        summary: Summary = importlib.import_module(f"{package}.summary").print_summary
+        summary: Summary = importlib.import_module(f"{package}.summary").summary
     return summary

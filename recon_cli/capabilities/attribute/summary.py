@@ -1,18 +1,18 @@
-"""Print the summary of `recon attribute`."""
+"""Summary of `recon attribute`."""
 
 from __future__ import annotations
 
-import click
+from collections.abc import Iterator
 
 from recon_cli.capabilities.findings.checked import ALONE
 from recon_cli.capabilities.findings.proven import proof_conditions
-from recon_cli.console.output import Fact, share, show, title_of, unasked_facts
+from recon_cli.console.output import Fact, Line, share, unasked_facts
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import counted, plural
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     notes = outcome.manifest.notes
     whom = "whom" if run.release.record == "person" else "which"
     facts: list[Fact] = [
@@ -24,14 +24,13 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         ("proven by", ALONE),
         ("written to", str(run.work / outcome.stage.folders[0])),
     ]
-    show(title_of(outcome), facts)
+    yield from facts
     if notes["repeated"]:
         again = counted(notes["repeated"], "row")
-        click.echo(f"  {again} of the lists repeat a name with its values: counted once")
+        yield f"{again} of the lists repeat a name with its values: counted once"
     if notes["names_beyond"]:
-        click.echo(
-            f"  the lists have {notes['names_beyond']:,} more names than the tables have records "
+        yield (
+            f"the lists have {notes['names_beyond']:,} more names than the tables have records "
             "with their values (names > most): not counted as proven"
         )
-    for line in proof_conditions(notes["laws"], assumes_zeros=notes["assumes_zeros"]):
-        click.echo(f"  {line}")
+    yield from proof_conditions(notes["laws"], assumes_zeros=notes["assumes_zeros"])

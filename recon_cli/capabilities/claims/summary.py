@@ -1,8 +1,9 @@
-"""Print the summary of `recon claims`."""
+"""Summary of `recon claims`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from recon_cli.capabilities.findings.checked import proven_by
 from recon_cli.capabilities.findings.fresh import WorkFolder
@@ -10,20 +11,19 @@ from recon_cli.capabilities.findings.result_tables import read_disclosures
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.console.output import (
     Fact,
+    Line,
     people_of,
     seconds,
     share,
-    show,
     show_table,
-    title_of,
     unasked_facts,
 )
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     people = plural(run.release.record)
@@ -45,9 +45,11 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         ("complete", share(statuses.get("complete", 0), totals["units"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
     ]
-    show(title_of(outcome), facts)
-    show_table(
-        read_disclosures(run.work), ["columns known", "identity", "attribute", "inferential"]
+    yield from facts
+    yield partial(
+        show_table,
+        read_disclosures(run.work),
+        ["columns known", "identity", "attribute", "inferential"],
     )
 
 

@@ -1,27 +1,29 @@
-"""Print the summary of `recon contributions`."""
+"""Summary of `recon contributions`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from recon_cli.capabilities.contributions import CONTRIBUTIONS
 from recon_cli.capabilities.findings.result_tables import read_table
-from recon_cli.console.output import Fact, seconds, show, show_table, title_of
+from recon_cli.console.output import Line, seconds, show_table
 from recon_cli.pipeline.run import Run, StageOutcome
 
 #: Rows of the list that are printed; all are in the folder.
 _PARTS_SHOWN = 40
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     notes = outcome.manifest.notes
-    facts: list[Fact] = [
+    yield from [
         ("left out", f"{notes['parts']}, one after the other"),
         ("attacks", f"{notes['attacks']:,}"),
         ("seconds", seconds(outcome.manifest.run.wall_seconds)),
     ]
-    show(title_of(outcome), facts)
     columns = ["left_out", "certain_added", "disclosed_added", "claims_added"]
     if notes["orders"]:
         columns += ["certain_shapley", "disclosed_shapley", "claims_shapley"]
     table = read_table(run.work, CONTRIBUTIONS, "contributions").select(columns).head(_PARTS_SHOWN)
-    show_table(table, [name.replace("_", " ") for name in columns])
+    yield partial(show_table, table, [name.replace("_", " ") for name in columns])

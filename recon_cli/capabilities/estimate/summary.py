@@ -1,20 +1,19 @@
-"""Print the summary of `recon estimate`."""
+"""Summary of `recon estimate`."""
 
 from __future__ import annotations
 
-from recon_cli.console.output import seconds, show, title_of
+from collections.abc import Iterator
+
+from recon_cli.console.output import Line, seconds
 from recon_cli.pipeline.run import Run, StageOutcome
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     totals = outcome.manifest.totals
-    show(
-        title_of(outcome),
-        [
-            (f"{run.release.geography.unit.name}s", f"{totals['units']:,}"),
-            ("counts", f"{totals['cells']:,}"),
-            ("level of the intervals", f"{outcome.manifest.notes['level']:g}%"),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, 0)),
-        ],
-    )
+    yield from [
+        (f"{run.release.geography.unit.name}s", f"{totals['units']:,}"),
+        ("counts", f"{totals['cells']:,}"),
+        ("level of the intervals", f"{outcome.manifest.notes['level']:g}%"),
+        ("seconds", seconds(outcome.manifest.run.wall_seconds, 0)),
+    ]

@@ -1,16 +1,12 @@
-"""Print the summary of `recon ingest`."""
+"""Summary of `recon ingest`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.ingest.options import Ingest
-from recon_cli.console.output import (
-    Fact,
-    seconds,
-    show,
-    title_of,
-    unlisted_facts,
-)
+from recon_cli.console.output import Fact, Line, seconds, unlisted_facts
 from recon_cli.coverage import enumerate_left_out
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import counted, plural
@@ -23,36 +19,31 @@ from recon_cli.store.published import read_left_out, read_percentages
 _NAMED = 4
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     manifest, noun = outcome.manifest, plural(run.release.record)
     people, cells = manifest.totals["people"], manifest.totals["cells"]
     partly = "at least " if manifest.totals.get("partly_counted") else ""
     levels = [level.name for level in run.release.geography.levels]
-    show(
-        title_of(outcome),
-        [
-            ("release", run.release.name),
-            (
-                noun,
-                f"{partly}{people:,}"
-                if people or not (cells or partly)
-                else "not published exactly",
-            ),
-            *(
-                (plural(name).replace("_", " "), f"{manifest.statuses[name]:,}")
-                for name in levels
-                if name in manifest.statuses
-            ),
-            *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
-            *_outside_facts(run.release),
-            *_unplaced_facts(run),
-            *_left_out_facts(run),
-            *_percentage_facts(run),
-            ("non-zero cells", f"{cells:,}"),
-            ("seconds", seconds(manifest.run.wall_seconds, people, noun)),
-        ],
-    )
+    yield from [
+        ("release", run.release.name),
+        (
+            noun,
+            f"{partly}{people:,}" if people or not (cells or partly) else "not published exactly",
+        ),
+        *(
+            (plural(name).replace("_", " "), f"{manifest.statuses[name]:,}")
+            for name in levels
+            if name in manifest.statuses
+        ),
+        *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
+        *_outside_facts(run.release),
+        *_unplaced_facts(run),
+        *_left_out_facts(run),
+        *_percentage_facts(run),
+        ("non-zero cells", f"{cells:,}"),
+        ("seconds", seconds(manifest.run.wall_seconds, people, noun)),
+    ]
 
 
 def _left_out_facts(run: Run) -> list[Fact]:

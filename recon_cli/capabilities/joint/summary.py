@@ -1,17 +1,19 @@
-"""Print the summary of `recon joint`."""
+"""Summary of `recon joint`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from recon_cli.capabilities.findings.checked import ALONE
 from recon_cli.capabilities.findings.joint_findings import are_all_open, shown_parts
-from recon_cli.console.output import Fact, seconds, share, show, title_of
+from recon_cli.console.output import Fact, Line, seconds, share
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural
 from recon_cli.store import Manifest
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     manifest, unit = outcome.manifest, plural(run.release.geography.unit.name)
     totals, statuses = manifest.totals, manifest.statuses
     facts: list[Fact] = [(unit, f"{totals['units']:,}")]
@@ -38,7 +40,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     first = totals[f"{shown_parts(manifest)[0]}_records"]
     people = plural(run.release.record)
     facts.append(("seconds", seconds(manifest.run.wall_seconds, first, people)))
-    show(title_of(outcome), facts)
+    yield from facts
 
 
 def _who_lives_with_whom(manifest: Manifest, unit: str) -> list[Fact]:

@@ -1,29 +1,25 @@
-"""Print the summary of `recon leave_one_out`."""
+"""Summary of `recon leave_one_out`."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
 
 import polars as pl
 
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.leave_one_out.scores import read_differences
-from recon_cli.console.output import (
-    Fact,
-    seconds,
-    share,
-    show,
-    show_table,
-    title_of,
-)
+from recon_cli.console.output import Line, seconds, share, show_table
 from recon_cli.pipeline.run import Run, StageOutcome
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     words = words_of_run(run)
     manifest = outcome.manifest
     totals, statuses = manifest.totals, manifest.statuses
     unknown = statuses.get("open", 0) + statuses.get("quarantined", 0)
-    facts: list[Fact] = [
+    yield from [
         ("learnt", ", ".join(manifest.notes["gains"])),
         (f"{words.people} left out", f"{totals['people']:,}"),
         ("  distinct runs", f"{totals['records']:,}"),
@@ -31,7 +27,6 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         ("undecided", share(statuses.get("partial", 0), totals["people"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"], words.people)),
     ]
-    show(title_of(outcome), facts)
     ends = (pl.col(name).round(1).cast(pl.String).fill_null("–") for name in ("low", "high"))
     table = (
         read_differences(run.work)
@@ -46,4 +41,8 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
             pl.concat_str(*ends, separator="–"),
         )
     )
-    show_table(table, ["who", "measure", words.people, "with %", "without %", "points", "interval"])
+    yield partial(
+        show_table,
+        table,
+        ["who", "measure", words.people, "with %", "without %", "points", "interval"],
+    )

@@ -1,22 +1,17 @@
-"""Print the summary of `recon link`."""
+"""Summary of `recon link`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.link.labels import with_labels
-from recon_cli.console.output import (
-    seconds,
-    share,
-    show,
-    title_of,
-)
+from recon_cli.console.output import Line, seconds, share
 from recon_cli.pipeline.run import Run, StageOutcome
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     manifest = outcome.manifest
     totals, notes, words = manifest.totals, manifest.notes, words_of_run(run)
     people = words.people
@@ -32,22 +27,19 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         if name not in notes["from_truth"]
         for line in _beside_truth(name, totals)
     ]
-    show(
-        title_of(outcome),
-        [
-            ("sources", with_labels(run, manifest, notes["sources"])),
-            ("attackers", with_labels(run, manifest, notes["attackers"]) or "none: agreement only"),
-            (people, f"{totals['people']:,}"),
-            ("  with an id", share(totals["linkable"], totals["people"])),
-            (words.units, f"{totals['units']:,}"),
-            *found,
-            ("putative links", f"{totals['putative']:,}"),
-            ("confirmed", share(totals["confirmed"], totals["putative"])),
-            *left_out,
-            *beyond,
-            ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
-        ],
-    )
+    yield from [
+        ("sources", with_labels(run, manifest, notes["sources"])),
+        ("attackers", with_labels(run, manifest, notes["attackers"]) or "none: agreement only"),
+        (people, f"{totals['people']:,}"),
+        ("  with an id", share(totals["linkable"], totals["people"])),
+        (words.units, f"{totals['units']:,}"),
+        *found,
+        ("putative links", f"{totals['putative']:,}"),
+        ("confirmed", share(totals["confirmed"], totals["putative"])),
+        *left_out,
+        *beyond,
+        ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
+    ]
 
 
 def _beside_truth(name: str, totals: Mapping[str, int]) -> list[tuple[str, str]]:

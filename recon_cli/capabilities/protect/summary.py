@@ -1,17 +1,19 @@
-"""Print the summary of a protection."""
+"""Summary of a protection."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from functools import partial
 
 from recon_cli.capabilities.protect.stage import ProtectionStage
-from recon_cli.console.output import Fact, seconds, share, show, show_table, title_of
+from recon_cli.console.output import Fact, Line, seconds, share, show_table
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.pipeline.run_stages import open_stage
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished protection."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished protection has to tell."""
     protection = open_stage(outcome.stage, run)
     if not isinstance(protection, ProtectionStage):
         raise TypeError(f"{outcome.stage.name} is no protection")
@@ -20,7 +22,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     manifest = outcome.manifest.model_copy(update={"totals": totals})
     table = protection.table(manifest)
     if table is not None:
-        show_table(*table)
+        yield partial(show_table, *table)
     facts: list[Fact] = [(label, _said(value)) for label, value in protection.facts(manifest)]
     facts += [
         ("invariant", f"{exact}: ρ and ε are between files that agree in that; else no promise")
@@ -31,7 +33,8 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     ]
     people = manifest.totals["people"]
     taken = seconds(manifest.run.wall_seconds, people, protection.people)
-    show(title_of(outcome), [*facts, ("seconds", taken)])
+    yield from facts
+    yield "seconds", taken
 
 
 def _said(value: str | int | tuple[int, int]) -> str:

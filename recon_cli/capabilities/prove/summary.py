@@ -1,17 +1,17 @@
-"""Print the summary of `recon prove`."""
+"""Summary of `recon prove`."""
 
 from __future__ import annotations
 
-import click
+from collections.abc import Iterator
 
 from recon_cli.capabilities.findings.checked import checked_sentence
-from recon_cli.console.output import Fact, seconds, share, show, title_of
+from recon_cli.console.output import Fact, Line, seconds, share
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:  # noqa: ARG001
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:  # noqa: ARG001
+    """Yield what a finished stage has to tell."""
     manifest = outcome.manifest
     total = manifest.totals["statements"]
     facts: list[Fact] = [
@@ -22,5 +22,5 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:  # noqa: ARG001
         ("texts", f"{manifest.notes['text_bytes'] / 1000:,.0f} KB"),
         ("seconds", seconds(manifest.run.wall_seconds, total, plural("statement"))),
     ]
-    show(title_of(outcome), facts)
-    click.echo(f"  {checked_sentence(manifest)}")
+    yield from facts
+    yield checked_sentence(manifest)

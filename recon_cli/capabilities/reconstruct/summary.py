@@ -1,26 +1,21 @@
-"""Print the summary of `recon reconstruct`."""
+"""Summary of `recon reconstruct`."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from recon_cli.capabilities.findings.checked import proven_by
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.reconstruct.reconstructed import release_of_records
-from recon_cli.console.output import (
-    people_of,
-    seconds,
-    share,
-    show,
-    title_of,
-    unlisted_facts,
-)
+from recon_cli.console.output import Line, people_of, seconds, share, unlisted_facts
 from recon_cli.page.words import agreement_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     manifest = outcome.manifest
     totals, statuses, people = manifest.totals, manifest.statuses, plural(run.release.record)
     units, inhabited = totals["units"], totals.get("inhabited", totals["units"])
@@ -33,27 +28,24 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     is_fitted = manifest.notes["is_fitted"]
     unverified = "nothing to verify: noise bounds no count" if is_fitted else "no"
     assumes_zeros = release_of_records(run.release, manifest).has_assumptions
-    show(
-        title_of(outcome),
-        [
-            (people, people_of(totals, is_counted=not totals["uncounted"])),
-            (
-                plural(run.release.geography.unit.name).replace("_", " "),
-                f"{units:,}, {inhabited:,} with {people}",
-            ),
-            *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
-            ("proven unique", share(unique, inhabited)),
-            (f"  {people} in them", share(totals["people_in_unique"], counted)),
-            ("not proven", share(inhabited - unique, inhabited)),
-            *([] if engine == "auto" else [("solution by", f"{engine}, alone")]),
-            ("certain, at least", f"{certain}, with {columns}"),
-            ("proven by", proven_by(WorkFolder(run.work))),
-            *(
-                [("proven if", "the structural zeros that the schema assumes hold")]
-                if assumes_zeros
-                else []
-            ),
-            ("verified", verified if manifest.notes["verified"] else unverified),
-            ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
-        ],
-    )
+    yield from [
+        (people, people_of(totals, is_counted=not totals["uncounted"])),
+        (
+            plural(run.release.geography.unit.name).replace("_", " "),
+            f"{units:,}, {inhabited:,} with {people}",
+        ),
+        *unlisted_facts(manifest, plural(run.release.geography.unit.name)),
+        ("proven unique", share(unique, inhabited)),
+        (f"  {people} in them", share(totals["people_in_unique"], counted)),
+        ("not proven", share(inhabited - unique, inhabited)),
+        *([] if engine == "auto" else [("solution by", f"{engine}, alone")]),
+        ("certain, at least", f"{certain}, with {columns}"),
+        ("proven by", proven_by(WorkFolder(run.work))),
+        *(
+            [("proven if", "the structural zeros that the schema assumes hold")]
+            if assumes_zeros
+            else []
+        ),
+        ("verified", verified if manifest.notes["verified"] else unverified),
+        ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
+    ]

@@ -1,21 +1,17 @@
-"""Print the summary of `recon report`."""
+"""Summary of `recon report`."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from recon_cli.capabilities.report.stage import page_of
-from recon_cli.console.output import (
-    Fact,
-    seconds,
-    show,
-    title_of,
-)
+from recon_cli.console.output import Fact, Line, seconds
 from recon_cli.pipeline.run import Run, StageOutcome
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the headline and the path of the page."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield the headline and the path of the page."""
     notes = outcome.manifest.notes
     facts: list[Fact] = [("headline", sentence) for sentence in notes["headline"]]
     facts += [("left out", gap) for gap in notes["missing"]]
@@ -23,4 +19,4 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         ("page", os.path.normpath(page_of(run))),
         ("seconds", seconds(outcome.manifest.run.wall_seconds)),
     ]
-    show(title_of(outcome), facts)
+    yield from facts

@@ -1,7 +1,9 @@
-"""Print the summary of `recon score`."""
+"""Summary of `recon score`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +16,7 @@ from recon_cli.capabilities.score.rates_page import brief, table_title
 from recon_cli.capabilities.score.stage import read_rates
 from recon_cli.capabilities.score.tables import TABLES
 from recon_cli.console.output import (
+    Line,
     TableColumn,
     console,
     fitted_table,
@@ -30,10 +33,10 @@ from recon_cli.store import open_folder
 _SHOWN = ("table08_agreement", "table09_overall", "table10_zero_solvar")
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the first tables and the summary of a finished stage."""
-    print_tables(run, read_rates(run), ())
-    print_facts(run, outcome, None)
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield the first tables, and what a finished stage has to tell."""
+    yield partial(print_tables, run, read_rates(run), ())
+    yield partial(print_facts, run, outcome, None)
 
 
 def print_tables(run: Run, rates: pl.DataFrame, asked: tuple[str, ...]) -> None:

@@ -1,6 +1,9 @@
-"""Print the summary of `recon solvar`."""
+"""Summary of `recon solvar`."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
 
 from recon_cli.capabilities.findings.checked import proven_by
 from recon_cli.capabilities.findings.fresh import WorkFolder
@@ -8,15 +11,7 @@ from recon_cli.capabilities.findings.proven import known_columns
 from recon_cli.capabilities.findings.result_tables import read_variability_by_size
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
-from recon_cli.console.output import (
-    Fact,
-    people_of,
-    seconds,
-    share,
-    show,
-    show_table,
-    title_of,
-)
+from recon_cli.console.output import Line, people_of, seconds, share, show_table
 from recon_cli.pipeline.run import Run, StageOutcome
 
 #: What each mode looks at; 0 is the release's unit, 1 its region.
@@ -26,8 +21,8 @@ _MODES = {
 }
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     manifest, words = outcome.manifest, words_of_run(run)
     totals, statuses, people = manifest.totals, manifest.statuses, words.people
     inhabited = totals.get("inhabited", totals["units"])
@@ -36,7 +31,7 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
     uncounted = bool(reconstructed.manifest.totals["uncounted"])
     counted = 0 if uncounted else totals["people"]
     places = run.release.geography.unit.name, run.release.region.name
-    facts: list[Fact] = [
+    yield from [
         ("mode", _MODES[manifest.notes["mode"]].format(*places).replace("_", " ")),
         (people, people_of(totals, is_counted=not uncounted)),
         (words.units, f"{totals['units']:,}, {inhabited:,} with {people}"),
@@ -47,7 +42,6 @@ def print_summary(run: Run, outcome: StageOutcome) -> None:
         ("proven", share(statuses.get("proven", 0), totals["units"])),
         ("seconds", seconds(manifest.run.wall_seconds, totals["people"], people)),
     ]
-    show(title_of(outcome), facts)
     columns = ["size", "units", "zero_solvar_units_pct", "certain_pct"]
     by_size = read_variability_by_size(run.work).select(columns)
-    show_table(by_size, [people, words.units, f"{words.zero} %", "certain %"])
+    yield partial(show_table, by_size, [people, words.units, f"{words.zero} %", "certain %"])

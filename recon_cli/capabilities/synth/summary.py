@@ -1,26 +1,25 @@
-"""Print the summary of `recon synth`."""
+"""Summary of `recon synth`."""
 
 from __future__ import annotations
 
-from recon_cli.console.output import seconds, share, show, title_of
+from collections.abc import Iterator
+
+from recon_cli.console.output import Line, seconds, share
 from recon_cli.pipeline.run import Run, StageOutcome
 
 
-def print_summary(_run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(_run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     totals, statuses = outcome.manifest.totals, outcome.manifest.statuses
     count = totals["people"]
-    show(
-        title_of(outcome),
-        [
-            ("people", f"{count:,}"),
-            ("  in group quarters", share(totals["in_group_quarters"], count)),
-            ("  data-defined", share(totals["data_defined"], count)),
-            ("households", f"{totals['households']:,}"),
-            ("vacant units", f"{totals['vacant']:,}"),
-            ("inhabited blocks", f"{statuses.get('inhabited', 0):,}"),
-            ("uninhabited blocks", f"{statuses.get('uninhabited', 0):,}"),
-            ("counties", f"{len(outcome.manifest.partitions):,}"),
-            ("seconds", seconds(outcome.manifest.run.wall_seconds, count)),
-        ],
-    )
+    yield from [
+        ("people", f"{count:,}"),
+        ("  in group quarters", share(totals["in_group_quarters"], count)),
+        ("  data-defined", share(totals["data_defined"], count)),
+        ("households", f"{totals['households']:,}"),
+        ("vacant units", f"{totals['vacant']:,}"),
+        ("inhabited blocks", f"{statuses.get('inhabited', 0):,}"),
+        ("uninhabited blocks", f"{statuses.get('uninhabited', 0):,}"),
+        ("counties", f"{len(outcome.manifest.partitions):,}"),
+        ("seconds", seconds(outcome.manifest.run.wall_seconds, count)),
+    ]

@@ -1,18 +1,21 @@
-"""Print the summary of `recon tabulate`."""
+"""Summary of `recon tabulate`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from recon_cli.capabilities.tabulate.stage import Tabulated, tabulated
-from recon_cli.console.output import seconds, show, title_of
+from recon_cli.console.output import Line, seconds, show, title_of
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import plural
 
 
-def print_summary(run: Run, outcome: StageOutcome) -> None:
-    """Print the summary of a finished stage."""
+def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
+    """Yield what a finished stage has to tell."""
     written = tabulated(run, outcome)
     title = title_of(outcome) if outcome.skipped else f"tabulate: wrote {written.path}"
-    print_written(run, written, title)
+    yield partial(print_written, run, written, title)
 
 
 def print_written(run: Run, written: Tabulated, title: str) -> None:
