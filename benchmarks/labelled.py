@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from benchmarks.publications.tool import Recon
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.numbers import ENGLISH
-from recon_cli.sources.read.reading import Reading, Role
+from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Axis
+from recon_cli.sources.read.roles import Role
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
 #: Labels of cells with numbers that a table is about.

@@ -24,7 +24,8 @@ from recon_cli.page.markup import term_key, to_html, to_text, without_links
 from recon_cli.page.sheet_view import column_letter, sheet_view
 from recon_cli.page.view import GeounitView
 from recon_cli.plurals import counted
-from recon_cli.sources.read.reading import Question, Reading
+from recon_cli.sources.read.choices import Question
+from recon_cli.sources.read.reading import Reading
 from recon_cli.version import __version__
 
 

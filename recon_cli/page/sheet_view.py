@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.plurals import counted
+from recon_cli.sources.read.choices import Question
 from recon_cli.sources.read.crossed import ValueSum
-from recon_cli.sources.read.reading import Question, Reading, Role, TableReading
+from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Axis, Relation
+from recon_cli.sources.read.roles import Role
 from recon_cli.sources.read.sums import Support
+from recon_cli.sources.read.table_reading import TableReading
 
 #: Rows from the top and the bottom of a sheet, columns from its left, and relations that are shown.
 _TOP, _BOTTOM, _COLUMNS, _RELATIONS = 60, 20, 60, 40

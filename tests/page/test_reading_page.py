@@ -14,7 +14,9 @@ from playwright.sync_api import Browser, Page
 from recon_cli.page.html import reading_page
 from recon_cli.page.sheet_view import SheetView, sheet_view
 from recon_cli.sources.documents import document_of
-from recon_cli.sources.read.reading import Choices, Reading, Role
+from recon_cli.sources.read.choices import Choices
+from recon_cli.sources.read.reading import Reading
+from recon_cli.sources.read.roles import Role
 from recon_cli.sources.tabular import documents_of_sheets, read_sheet
 from recon_cli.sources.tabular.sheet import sheet_of_rows
 from tests.support.browser import chromium, needs_browser, opened

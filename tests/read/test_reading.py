@@ -13,7 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recon_cli.sources.documents import document_of
-from recon_cli.sources.read.reading import Choices, Reading, Role, TableReading
+from recon_cli.sources.read.choices import Choices
+from recon_cli.sources.read.reading import Reading
+from recon_cli.sources.read.roles import Role
+from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import sheet_of_rows
 from tests.support.paths import ROOT

@@ -28,7 +28,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.page.html import reading_page
 from recon_cli.plurals import counted
 from recon_cli.sources import FileMapping
-from recon_cli.sources.read.reading import Question
+from recon_cli.sources.read.choices import Question
 from recon_cli.sources.tables import sheets_left_out
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named

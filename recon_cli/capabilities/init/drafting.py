@@ -29,17 +29,11 @@ from recon_cli.sources.formats.sheet import (
     place_texts,
 )
 from recon_cli.sources.formats.vocabulary import Interval, interval, is_total
+from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, column_names, flag
 from recon_cli.sources.read.grid import MOST_CELLS
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.numbers import GERMAN
-from recon_cli.sources.read.reading import (
-    NO_CHOICES,
-    Choices,
-    Question,
-    Reading,
-    column_names,
-    flag,
-)
+from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.row_labels import Path as Words

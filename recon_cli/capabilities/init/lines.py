@@ -12,10 +12,10 @@ import numpy as np
 from recon_cli.capabilities.init.structure import Said, Structure
 from recon_cli.sources.documents import Document
 from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.reading import TableReading
 from recon_cli.sources.read.relations import Axis, Relation, intervals_of
 from recon_cli.sources.read.row_labels import Path as Words
 from recon_cli.sources.read.sums import find_sums
+from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
 
 

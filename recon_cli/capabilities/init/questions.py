@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import click
 
 from recon_cli.sources import FileMapping
-from recon_cli.sources.read.reading import Choices, Question
+from recon_cli.sources.read.choices import Choices, Question
 
 
 @dataclass(frozen=True)

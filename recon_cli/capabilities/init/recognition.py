@@ -32,7 +32,8 @@ from recon_cli.sources.formats.codes import cells_by_code
 from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.geography import summarise
-from recon_cli.sources.read.reading import NO_CHOICES, Choices, Question, Reading
+from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
+from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 from recon_cli.statement.suppression import is_marker
 from recon_cli.statement.texts import interval_said

@@ -24,16 +24,10 @@ from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
 from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.formats.sheet import SHEET, count_sheet, require_certain
+from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
 from recon_cli.sources.read.markers import looks_like_marker
-from recon_cli.sources.read.reading import (
-    NO_CHOICES,
-    Choices,
-    Question,
-    Reading,
-    TableReading,
-    columns_named,
-    flag,
-)
+from recon_cli.sources.read.reading import Reading
+from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet
 

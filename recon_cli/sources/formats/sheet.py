@@ -29,10 +29,12 @@ from recon_cli.sources.formats.count_sheet import (
     cell_text,
 )
 from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import nameless
-from recon_cli.sources.read.reading import Choices, Reading, TableReading
+from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.row_labels import PART_OF
+from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.shares import UNROUNDED
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW, Sheet

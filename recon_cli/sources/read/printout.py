@@ -8,9 +8,12 @@ from typing import Final
 
 from recon_cli.plurals import plural
 from recon_cli.sources.documents import open_documents
-from recon_cli.sources.read.reading import NO_CHOICES, Choices, Reading, Role, TableReading
+from recon_cli.sources.read.choices import NO_CHOICES, Choices
+from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Axis, Relation
+from recon_cli.sources.read.roles import Role
 from recon_cli.sources.read.sums import Support
+from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tabular import documents_of_sheets, read_sheet
 
 #: Relations of one kind that are shown; further ones are counted.

@@ -12,8 +12,9 @@ import numpy as np
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.sheet import choices_of
 from recon_cli.sources.read.crossed import value_sums
-from recon_cli.sources.read.reading import Reading, TableReading
+from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Relations
+from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets, read_sheet
 

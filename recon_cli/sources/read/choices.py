@@ -1,0 +1,114 @@
+"""What is said of a sheet, and what its numbers leave open."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from recon_cli.sources.read.row_labels import Path
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is said of a sheet, which overrules what its numbers propose.
+
+    Attributes:
+        header: Numbers of the header rows.
+        place: Header of the column of places.
+        parent: Headers of the columns that say what a place is part of, the largest first.
+        count: Headers of the columns of counts.
+        are_kinds: Whether the rows are kinds of what is counted, of one place.
+        leave_out: Header of a column that is not used → why.
+        total: Columns, or values of a dimension, that others add up to, though too little shows it.
+        apart: Headers of columns, or of a dimension, that exclude each other.
+        zeros: Texts that stand for nobody.
+        thousands: What is between groups of three digits.
+        where: Header → the values of that column whose rows are read.
+        dimension: Headers of the columns that a row of a long table is counted by.
+        codes_first: Whether places are called by their codes, where a column has both.
+        are_known: Whether a format says what places, dimensions and counts are.
+        is_whole: Whether all is said: nothing is proposed, and no number is added up.
+        shares: Header of a column that is a share → header of the counts that it is of, header of
+            those that it is among, and what it is printed per.
+    """
+
+    header: tuple[int, ...] = ()
+    place: str | None = None
+    parent: tuple[str, ...] = ()
+    count: tuple[str, ...] = ()
+    are_kinds: bool | None = None
+    leave_out: Mapping[str, str] = field(default_factory=dict)
+    total: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    zeros: tuple[str, ...] = ()
+    thousands: str | None = None
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    dimension: tuple[str, ...] = ()
+    codes_first: bool = False
+    are_known: bool = False
+    is_whole: bool = False
+    shares: Mapping[str, tuple[str, str, int]] = field(default_factory=dict)
+
+
+NO_CHOICES: Final = Choices()
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that the numbers leave open.
+
+    Attributes:
+        text: What is asked, with the numbers that tell the answers apart.
+        answers: For each answer the flags that give it.
+        columns: The columns of the sheet that it is about.
+    """
+
+    text: str
+    answers: Mapping[str, str]
+    columns: tuple[int, ...] = ()
+
+
+def flag(name: str, *values: str) -> str:
+    """Return a flag with its values as a shell takes them.
+
+    Example:
+        >>> print(flag("count", "Girls", "Pupils' parents"))
+        --count Girls --count 'Pupils'"'"' parents'
+    """
+    return " ".join(f"--{name} {shlex.quote(value)}" for value in values)
+
+
+def column_names(headers: Mapping[int, Path]) -> dict[int, str]:
+    """Column → how keys and flags call it: its words, with its number where others have them too.
+
+    Example:
+        >>> column_names({0: ("Sex", "Girls"), 1: ("%",), 2: ("%",), 3: ()})
+        {0: 'Sex: Girls', 1: '% (column 2)', 2: '% (column 3)', 3: 'column 4'}
+    """
+    joined = {at: ": ".join(path) for at, path in headers.items()}
+    often = Counter(joined.values())
+    return {
+        at: f"column {at + 1}"
+        if not name
+        else (name if often[name] == 1 else f"{name} (column {at + 1})")
+        for at, name in joined.items()
+    }
+
+
+def columns_named(headers: Mapping[int, Path], words: Sequence[str]) -> tuple[int, ...]:
+    """Columns whose header is one of some words; where none is, those whose last word is.
+
+    Example:
+        >>> columns_named({0: ("Sex", "Girls"), 1: ("Sex", "Boys")}, ["Girls"])
+        (0,)
+    """
+    if not words:
+        return ()
+    names = column_names(headers)
+    exact = [at for at in headers if names[at] in words]
+    if exact:
+        return tuple(exact)
+    return tuple(at for at, path in headers.items() if {": ".join(path), *path[-1:]} & {*words})

@@ -1,0 +1,604 @@
+"""A reading of one table in the making: by what is said, or by what its numbers propose."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.arrays import BoolArray
+from recon_cli.sources.formats.place import GEOIDS
+from recon_cli.sources.formats.vocabulary import interval
+from recon_cli.sources.read.choices import Choices, Question, column_names, columns_named, flag
+from recon_cli.sources.read.crossed import ValueSum, value_sums
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.headers import header_paths
+from recon_cli.sources.read.intervals import Intervals
+from recon_cli.sources.read.lattice import Lattice
+from recon_cli.sources.read.names import Names
+from recon_cli.sources.read.parallels import with_nobody, with_parallels
+from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations, intervals_of
+from recon_cli.sources.read.row_labels import PART_OF, row_labels
+from recon_cli.sources.read.shares import Share, find_shares
+from recon_cli.sources.read.sums import Support, possible_whole, slips
+from recon_cli.sources.read.table_reading import TableReading
+from recon_cli.sources.read.words import Sense, says
+
+#: Columns of which each has answers of its own, beside those for all together.
+_MOST_APART: Final = 4
+
+
+_DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d")
+
+
+class TableDraft:
+    """A reading of one table in the making."""
+
+    def __init__(self, grid: Grid, region: Region, choices: Choices) -> None:
+        self.grid = grid
+        self.choices = choices
+        self.region = region
+        self.headers = header_paths(grid, region)
+        self.columns = column_names(self.headers)
+        self.questions: list[Question] = []
+        self.told: list[Relation] = []
+        self.not_chosen: dict[int, NDArray[np.intp]] = {}
+        self.left_rows: list[tuple[str, int]] = []
+        for header, values in choices.where.items():
+            for at in self._said((header,)):
+                body = self.region.body
+                is_chosen = np.isin(self.grid.texts[body, at].astype(str), list(values))
+                self.not_chosen[at] = body[~is_chosen]
+                self.region = replace(self.region, body=body[is_chosen])
+
+    def _said(self, words: Sequence[str]) -> tuple[int, ...]:
+        """Columns whose header, or its last word, is one of some."""
+        return columns_named(self.headers, words)
+
+    def _header(self, at: int) -> str:
+        return self.columns[at]
+
+    def table(self) -> TableReading:
+        """Return the table as it is said to be, or as its numbers propose."""
+        self._leave_rows(lambda label, _: label in self.choices.leave_out)
+        table = self._settled() if self.choices.is_whole else self._proposed()
+        rates = {row for row, kind in table.relations.rows.items() if kind is Kind.STATISTIC}
+        if rates and self._leave_rows(lambda _, row: row in rates):
+            self.questions, self.told = [], []
+            table = self._proposed()
+        reasons = {label: self.choices.leave_out.get(label, "") for label, _ in self.left_rows}
+        said = {label: why for label, why in reasons.items() if label in self.choices.leave_out}
+        return replace(table, left_rows=tuple(self.left_rows), row_reasons=said)
+
+    def _leave_rows(self, is_left: Callable[[str, int], bool]) -> bool:
+        """Take rows out of the body, by their words and number; report whether there were some.
+
+        A row stays whose words are those of one that stays.
+        """
+        names = self._names()
+        body = self.region.body
+        if names.is_long:
+            return False
+        words = [PART_OF.join(path) for path in row_labels(self.grid, self.region, names.chain)]
+        rows = list(zip(words, body.tolist(), strict=True))
+        kept = {label for label, row in rows if not is_left(label, row)}
+        left = [(label, row) for label, row in rows if is_left(label, row) and label not in kept]
+        if not left or not kept:
+            return False
+        self.left_rows += left
+        is_kept = ~np.isin(body, [row for _, row in left])
+        self.region = replace(self.region, body=body[is_kept])
+        return True
+
+    def _settled(self) -> TableReading:
+        """The table as it is said to be."""
+        names = self._names()
+        said = set(self._said(self.choices.count))
+        numeric = [int(at) for at in self.region.numeric]
+        counts = tuple(at for at in numeric if at in said)
+        left_out = {
+            at: reason
+            for header, reason in self.choices.leave_out.items()
+            for at in self._said((header,))
+        }
+        shares = self._said_shares()
+        used = {*said, *left_out, *names.keys, *(each.line for each in shares)}
+        others = tuple(at for at in numeric if at not in used)
+        return TableReading(
+            self.grid,
+            self.region,
+            self.headers,
+            names,
+            Relations((), {}, {}, 1, frozenset()),
+            counts,
+            others,
+            left_out,
+            Lattice((), ()),
+            self._place(names),
+            (),
+            self._withheld(names),
+            (),
+            tuple(row_labels(self.grid, self.region, names.chain)),
+            bool(self.choices.are_kinds),
+            not_chosen=self.not_chosen,
+            shares=shares,
+        )
+
+    def _said_shares(self) -> tuple[Share, ...]:
+        """The columns that are said to be shares of others."""
+        found = []
+        for header, (part, base, times) in self.choices.shares.items():
+            own = [self._said((each,)) for each in (header, part, base)]
+            if all(len(each) == 1 for each in own):
+                found.append(Share(own[0][0], own[1][0], own[2][0], times))
+        return tuple(found)
+
+    def _proposed(self) -> TableReading:
+        names = self._names()
+        withheld = self._withheld(names)
+        keys = {*names.keys, *names.twins, *names.constants}
+        numeric = [int(at) for at in self.region.numeric if int(at) not in keys]
+        left_out = {
+            at: reason
+            for header, reason in self.choices.leave_out.items()
+            for at in self._said((header,))
+        }
+        # What is left out is no count, and may still tell what others are: percentages.
+        used = np.array(numeric, dtype=np.intp)
+        inner = Region(
+            self.region.header, self.region.body, self.region.headings, used, self.region.stub
+        )
+        values: tuple[ValueSum, ...] = ()
+        if names.is_long:
+            relations = self._of_rows(inner)
+            values = self._values(inner, names, relations, withheld)
+            counts, statistics = self._long_counts(relations, values)
+        else:
+            key = names.keys[-1] if names.keys else None
+            relations = Relations.of(self.grid, inner, withheld, key=key)
+            relations = with_parallels(
+                relations,
+                self.headers,
+                lambda total, parts: relations.support(self.grid, inner, withheld, total, parts),
+            )
+            relations = with_nobody(relations, self.headers, self._every(inner))
+            counts, statistics = self._wide_counts(relations)
+            relations = replace(relations, found=(*relations.found, *self.told))
+        counts = tuple(at for at in counts if at not in left_out)
+        statistics = tuple(at for at in statistics if at not in left_out)
+        shares: list[Share] = []
+        if not names.is_long:
+            shares = find_shares(self._every(inner), relations, counts, statistics, self.headers)
+            statistics = tuple(at for at in statistics if at not in {e.line for e in shares})
+        lattice = Lattice.of(
+            [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong], self.headers
+        )
+        place = self._place(names)
+        return TableReading(
+            self.grid,
+            self.region,
+            self.headers,
+            names,
+            relations,
+            counts,
+            statistics,
+            left_out,
+            lattice,
+            place,
+            values,
+            withheld,
+            tuple(self.questions),
+            tuple(row_labels(self.grid, self.region, names.chain)),
+            not names.is_long and self._are_kinds(names, relations),
+            () if self.choices.are_known else self._said(self.choices.count),
+            tuple(e.line for e in relations.sums(Axis.COLUMNS) if self._is_taken(e)),
+            self._said(self.choices.apart),
+            self.not_chosen,
+            tuple(shares),
+        )
+
+    def _every(self, region: Region) -> Intervals:
+        """The numbers of all columns in the rows of a table, columns as lines."""
+        every = replace(region, numeric=np.arange(self.grid.shape[1]))
+        return intervals_of(self.grid, every).transposed
+
+    def _are_kinds(self, names: Names, relations: Relations) -> bool:
+        """Whether the rows of a wide table are kinds of what is counted, of one place."""
+        if self.choices.are_kinds is not None or self.choices.place is not None:
+            return bool(self.choices.are_kinds)
+        key = names.keys[-1] if names.keys else None
+        words = " ".join(self.headers.get(key, ())) if key is not None else ""
+        last = words.split()[-1] if words else ""
+        if says(last, Sense.KIND):
+            return True
+        if says(words, Sense.PLACE) or names.parents:
+            return False
+        wholes = Counter(each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong)
+        return any(times > 1 for times in wholes.values()) or says(words, Sense.KIND)
+
+    def _names(self) -> Names:
+        names = Names.of(self.grid, self.region)
+        if self.choices.is_whole or self.choices.are_known:
+            names = self._said_names(names)
+        elif not names.is_long:
+            names = self._with_place(names)
+        if self.choices.count:
+            said = set(self._said(self.choices.count))
+            names = replace(names, keys=tuple(at for at in names.keys if at not in said))
+        names = self._of_one_place(self._parents(names))
+        return self._by_codes(names) if self.choices.codes_first else names
+
+    def _are_codes(self, at: int) -> bool:
+        """Whether a column has letters and digits alone, with a digit in each."""
+        texts = self.grid.texts[self.region.body, at].astype(str)
+        return all(text.isalnum() and any(map(str.isdigit, text)) for text in set(texts.tolist()))
+
+    def _by_codes(self, names: Names) -> Names:
+        """The names of rows with codes of places in place of what people call them."""
+        said = set(self._said((self.choices.place,))) if self.choices.place else set()
+        for code, key in names.twins.items():
+            is_better = self._are_codes(code) and not self._are_codes(key)
+            if key in names.keys and key not in said and is_better:
+                keys = tuple(code if at == key else at for at in names.keys)
+                twins = {at: code if to == key else to for at, to in names.twins.items()}
+                twins = {**{at: to for at, to in twins.items() if at != code}, key: code}
+                parents = {code if at == key else at: to for at, to in names.parents.items()}
+                return replace(names, keys=keys, twins=twins, parents=parents)
+        return names
+
+    def _of_one_place(self, names: Names) -> Names:
+        """The names of rows that are all of one place, which a column says."""
+        said = set(self._said((self.choices.place,))) if self.choices.place else set()
+        able = [
+            at
+            for at in names.constants
+            if at in said
+            or (not said and says(self._header(at), Sense.PLACE))
+            or (not said and self._header(at).casefold() in GEOIDS)
+        ]
+        is_told = any(says(self._header(at), Sense.PLACE) for at in names.keys)
+        if len(able) != 1 or able[0] in names.keys or (is_told and not said):
+            return names
+        constants = tuple(at for at in names.constants if at != able[0])
+        return replace(names, keys=(able[0], *names.keys), constants=constants, is_long=True)
+
+    def _said_names(self, names: Names) -> Names:
+        """The names of rows as they are said: the place, and the dimensions of a long table."""
+        said = self._said((self.choices.place,)) if self.choices.place else ()
+        place = said or names.keys[-1:]  # another sheet may call it otherwise
+        dimensions = self._said(self.choices.dimension)
+        keys = (*place, *(at for at in dimensions if at not in place))
+        parents = {} if said else names.parents
+        return replace(names, keys=keys, parents=parents, is_long=bool(dimensions))
+
+    def _parents(self, names: Names) -> Names:
+        """The names with the parents that are said, the largest first."""
+        said = [at for header in self.choices.parent for at in self._said((header,))]
+        if not said:
+            return names
+        keys = replace(names, keys=tuple(at for at in names.keys if at not in said))
+        chain = [self._place_within(keys, said[-1]), *reversed(said)]
+        place = tuple(chain[:1])
+        return replace(
+            names,
+            keys=tuple(at for at in names.keys if at not in said) or place,
+            parents=dict(itertools.pairwise(chain)),
+            is_long=names.is_long and len(set(names.keys) - set(said)) > 1,
+        )
+
+    def _with_place(self, names: Names) -> Names:
+        """The names of rows of a wide table by the column of places that is said."""
+        said = self._said((self.choices.place,)) if self.choices.place else ()
+        if not said or said[0] in names.keys:
+            return names
+        place = said[0]
+        parents = {at: to for at, to in names.parents.items() if at == place or to != place}
+        if (key := names.twins.get(place)) in parents:
+            parents[place] = parents[key]
+        twins = {at: to for at, to in names.twins.items() if at != place}
+        constants = tuple(at for at in names.constants if at != place)
+        return replace(names, keys=(place,), parents=parents, twins=twins, constants=constants)
+
+    def _place_within(self, names: Names, parent: int) -> int:
+        """The column of places that are part of those in another: as said, or by their values."""
+        said = self._said((self.choices.place,)) if self.choices.place else ()
+        able = [at for at in names.keys if self._is_within(at, parent)]
+        return (*said, *able, *names.keys[-1:], parent)[0]
+
+    def _is_within(self, inner: int, outer: int) -> bool:
+        """Whether each text of a column stands beside one text of another."""
+        pairs = self.grid.texts[np.ix_(self.region.body, np.array([inner, outer]))].astype(str)
+        return len(np.unique(pairs, axis=0)) == len(np.unique(pairs[:, 0]))
+
+    def _withheld(self, names: Names) -> BoolArray:
+        """Numbers that a flag beside them takes back: a zero with a flag is no zero."""
+        found = np.zeros(self.grid.shape, dtype=bool)
+        for beside in names.flags:
+            filled = self.grid.texts[self.region.body, beside] != ""
+            for at in self.region.numeric.tolist():
+                own = self.grid.values[self.region.body, at]
+                if ((own == 0) | np.isnan(own))[filled].all():
+                    found[self.region.body[filled & (own == 0)], at] = True
+        return found
+
+    def _place(self, names: Names) -> int | None:
+        """The column of places: as said, as a word proposes, else the one with most values."""
+        if self.choices.place is not None and (said := self._said((self.choices.place,))):
+            return said[0]
+        if not names.keys:
+            return None
+        if not names.is_long:
+            return names.keys[-1]
+        if (inner := [at for at in names.keys if at in names.parents]) and self.choices.parent:
+            return inner[0]
+        by_word = [at for at in names.keys if says(self._header(at), Sense.PLACE)]
+        coded = [at for at in names.keys if self._header(at).casefold() in GEOIDS]
+        for able in (by_word, coded):
+            if len(able) == 1:
+                return able[0]
+        sizes = {at: len(set(self.grid.texts[self.region.body, at].tolist())) for at in names.keys}
+        able = by_word or list(names.keys)
+        chosen = max(able, key=lambda at: (sizes[at], -at))
+        shown = ", ".join(repr(self._header(at)) for at in able)
+        self.questions.append(
+            Question(
+                f"which of {shown} has the places? taken: {self._header(chosen)!r}",
+                {self._header(at): flag("place", self._header(at)) for at in able},
+                tuple(able),
+            )
+        )
+        return chosen
+
+    # --- wide -------------------------------------------------------------------------------
+
+    def _wide_counts(self, relations: Relations) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        said = set(self._said(self.choices.count))
+        other = {at for at in relations.columns if at not in said and self.choices.are_known}
+        counts: list[int] = []
+        statistics: list[int] = []
+        has_counts = any(kind is Kind.COUNT for kind in relations.columns.values())
+        unrelated = [
+            at
+            for at, kind in relations.columns.items()
+            if kind is Kind.UNRELATED and not self._is_left_out(at)
+        ]
+        for at, kind in relations.columns.items():
+            is_count = at in said or (kind is not Kind.STATISTIC and at not in other)
+            (counts if is_count else statistics).append(at)
+        rows = relations.sums(Axis.ROWS)
+        other_said = {*self._said(self.choices.apart)}
+        open_ = [at for at in unrelated if at not in said | other | other_said]
+        left_out = {*self._said(tuple(self.choices.leave_out))}
+        used = [at for at in counts if at not in left_out]
+        slipped = self._ask_slips(used) if open_ and relations.base == 1 else set()
+        open_ = [at for at in open_ if at not in slipped]
+        open_ = [at for at in open_ if not says(" ".join(self.headers[at]), Sense.OF_WHICH)]
+        is_classed = not has_counts and self._are_apart(open_)
+        for run in _runs(open_, [int(at) for at in relations.columns]):
+            is_told = is_classed or self._ask_possible(run, used)
+            if not is_told and (has_counts or not rows):
+                self._ask_unrelated(run)
+        for each in relations.found:
+            is_used = left_out.isdisjoint((each.line, *each.of))
+            if each.is_sum and each.axis is Axis.COLUMNS and is_used and not self._holds(each):
+                parts = " + ".join(repr(self._header(at)) for at in each.of)
+                self.questions.append(
+                    Question(
+                        f"{self._header(each.line)!r} = {parts} in {each.support.shown} row, "
+                        f"{each.support.open} leave it open: is it so?",
+                        {
+                            "yes": flag("total", self._header(each.line)),
+                            "no": flag("apart", self._header(each.line)),
+                        },
+                        (each.line, *each.of),
+                    )
+                )
+        return tuple(counts), tuple(statistics)
+
+    def _holds(self, each: Relation) -> bool:
+        """Whether a sum of columns is shown, or said; one row is enough where words say so, too."""
+        said = self._said((*self.choices.total, *self.choices.apart))
+        words = " ".join(self.headers[each.line])
+        return each.support.is_strong or each.line in said or says(words, Sense.TOTAL)
+
+    def _is_taken(self, each: Relation) -> bool:
+        """Whether a sum that is not strong is taken for one all the same."""
+        return self._holds(each) and each.line not in self._said(self.choices.apart)
+
+    def _is_left_out(self, at: int) -> bool:
+        return at in self._said(tuple(self.choices.leave_out))
+
+    def _are_apart(self, columns: Sequence[int]) -> bool:
+        """Whether headers are of kinds that exclude each other by what they say.
+
+        So are dates, ages, and every combination of the words of two groups.
+        """
+        if len(columns) < 2:
+            return False
+        labels = [" ".join(self.headers[at]) for at in columns]
+        if all(map(interval, labels)) or all(map(_DATE.fullmatch, labels)):
+            return len(set(labels)) == len(labels)
+        parts = [re.split(r",\s|\s-\s|:\s", ": ".join(self.headers[at])) for at in columns]
+        if len({len(own) for own in parts}) > 1 or len(parts[0]) != 2:
+            return False
+        sets = [list(dict.fromkeys(own[i] for own in parts)) for i in (0, 1)]
+        full = {(one, other) for one in sets[0] for other in sets[1]}
+        return min(map(len, sets)) > 1 and {tuple(own) for own in parts} == full
+
+    def _ask_slips(self, counts: Sequence[int]) -> set[int]:
+        """Ask about sums that a row or two break; return their columns."""
+        inner = replace(self.region, numeric=np.array(list(counts), dtype=np.intp))
+        block = intervals_of(self.grid, inner).transposed
+        found: set[int] = set()
+        for each in slips(block):
+            total, parts = counts[each.total], [counts[i] for i in each.parts]
+            found |= {total, *parts}
+            if total in self._said(self.choices.total):
+                support = Support(each.shown, 0, len(each.broken), 0.0, 0.0)
+                self.told.append(Relation(Axis.COLUMNS, total, tuple(parts), support))
+                continue
+            row = int(self.region.body[each.broken[0]])
+            shown = " + ".join(repr(self._header(at)) for at in parts)
+            numbers = " + ".join(str(self.grid.texts[row, at]) for at in parts)
+            self.questions.append(
+                Question(
+                    f"row {self.grid.rows[row]}: {self._header(total)!r} is "
+                    f"{self.grid.texts[row, total]}, and {shown} are {numbers}; they add up in "
+                    f"{each.shown} other rows: mend the file, or take it as it is",
+                    {
+                        "as it is": flag("total", self._header(total)),
+                        "leave it out": flag("leave-out", self._header(total)),
+                    },
+                    (total, *parts),
+                )
+            )
+        return found
+
+    def _ask_possible(self, run: Sequence[int], counts: Sequence[int]) -> bool:
+        """Ask whether columns side by side add up to a total that nothing forbids."""
+        inner = Region(
+            self.region.header,
+            self.region.body,
+            self.region.headings,
+            np.array(list(counts), dtype=np.intp),
+            self.region.stub,
+        )
+        block = intervals_of(self.grid, inner).transposed
+        lines = [counts.index(at) for at in run]
+        whole = possible_whole(block, lines)
+        if whole is None:
+            return False
+        parts = [at for at in run if at != counts[whole]]
+        if set(run) <= set(self._said(self.choices.apart)):
+            return True
+        if counts[whole] in self._said(self.choices.total):
+            told = Support(0, len(self.region.body), 0, 0.0, 0.0)
+            self.told.append(Relation(Axis.COLUMNS, counts[whole], tuple(parts), told))
+            return True
+        shown = " + ".join(repr(self._header(at)) for at in parts)
+        self.questions.append(
+            Question(
+                f"{self._header(counts[whole])!r} may be {shown}: too few rows show it, none "
+                f"of {len(self.region.body)} forbids it; is it so?",
+                {
+                    "yes": flag("total", self._header(counts[whole])),
+                    "no": flag("apart", *map(self._header, run)),
+                },
+                (counts[whole], *parts),
+            )
+        )
+        return True
+
+    def _ask_unrelated(self, run: Sequence[int]) -> None:
+        shown = ", ".join(repr(self._header(at)) for at in run)
+        is_one = len(run) == 1
+        headers = [self._header(at) for at in run]
+        answers: dict[str, str] = {}
+        if not is_one:
+            every = "both are" if len(run) == 2 else f"all {len(run)} are"
+            apart = f"{every} counts of these people, and nobody is in two of them"
+            answers = {
+                apart: flag("apart", *headers),
+                f"{every} counts of these people": flag("count", *headers),
+                f"{every} to be left out": flag("leave-out", *headers),
+            }
+        if len(run) <= _MOST_APART:
+            answers |= {
+                f"{header!r} is {what}": flag(name, header)
+                for header in headers
+                for what, name in (
+                    ("a count of these people", "count"),
+                    ("to be left out", "leave-out"),
+                )
+            }
+        self.questions.append(
+            Question(
+                f"{shown} {'is' if is_one else 'are'} in no relation to the counts: a median, a "
+                "count of something else, or to be left out?",
+                answers,
+                tuple(run),
+            )
+        )
+
+    # --- long -------------------------------------------------------------------------------
+
+    def _of_rows(self, region: Region) -> Relations:
+        """Relations among the columns of a long table; its rows are looked at by dimension."""
+        found = Relations.of(self.grid, region, with_rows=False)
+        return replace(found, rows=dict.fromkeys(found.rows, Kind.COUNT))
+
+    def _values(
+        self, region: Region, names: Names, relations: Relations, withheld: BoolArray
+    ) -> tuple[ValueSum, ...]:
+        whole = [at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC]
+        found = [
+            each for at in whole for each in value_sums(self.grid, region, names.keys, at, withheld)
+        ]
+        return tuple(self._as_said(each) for each in found)
+
+    def _as_said(self, each: ValueSum) -> ValueSum:
+        """A sum of values as it is said to be, where no number shows it; else it is asked."""
+        is_apart = self._header(each.dimension) in self.choices.apart
+        if each.support.shown or is_apart or each.total in self.choices.total:
+            return replace(each, is_said=each.total in self.choices.total)
+        parts = " + ".join(map(repr, each.parts[:4])) + " + …" * (len(each.parts) > 4)
+        self.questions.append(
+            Question(
+                f"{self._header(each.dimension)}: {each.total!r} may be {parts}: no row shows it, "
+                "none forbids it; is it so?",
+                {
+                    "yes": flag("total", each.total),
+                    "no": flag("apart", self._header(each.dimension)),
+                },
+                (each.dimension,),
+            )
+        )
+        return each
+
+    def _long_counts(
+        self, relations: Relations, values: Sequence[ValueSum]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The column of counts: the one whose numbers add up; two of them are asked about."""
+        whole = [
+            at
+            for at, kind in relations.columns.items()
+            if kind is not Kind.STATISTIC and not self._is_left_out(at)
+        ]
+        said = self._said(self.choices.count)
+        across = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
+        joined = {at for each in across for at in (each.line, *each.of)}
+        if joined and (self.choices.are_known or not said):
+            return self._wide_counts(relations)
+        adding = [at for at in whole if any(e.count == at for e in values)]
+        counts = said or tuple((adding or whole)[:1])
+        if len(whole) > 1 and not said:
+            shown = ", ".join(repr(self._header(at)) for at in whole)
+            those = ", ".join(repr(self._header(at)) for at in adding) or "none"
+            self.questions.append(
+                Question(
+                    f"which of {shown} is the count? shown to add up: {those}",
+                    {self._header(at): flag("count", self._header(at)) for at in whole},
+                    tuple(whole),
+                )
+            )
+        return counts, tuple(at for at in relations.columns if at not in counts)
+
+
+def _runs(some: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
+    """Some columns, those that stand side by side together."""
+    runs: list[list[int]] = []
+    for place, at in enumerate(columns):
+        if at not in some:
+            continue
+        if runs and place and columns[place - 1] == runs[-1][-1]:
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+    return runs

@@ -1,0 +1,82 @@
+"""One table of a sheet, as it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recon_cli.arrays import BoolArray
+from recon_cli.sources.read.choices import Question, column_names
+from recon_cli.sources.read.crossed import ValueSum
+from recon_cli.sources.read.grid import Grid
+from recon_cli.sources.read.lattice import Lattice
+from recon_cli.sources.read.names import Names
+from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.relations import Relations
+from recon_cli.sources.read.row_labels import Path
+from recon_cli.sources.read.shares import Share
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """One table of a sheet.
+
+    Attributes:
+        grid: The cells, with labels in each row that they are for.
+        headers: Column → its words, outermost first.
+        names: The columns that name its rows.
+        counts: Columns of counts.
+        statistics: Columns of percentages, means and the like that nothing is made of.
+        left_out: Column → why it is not used.
+        lattice: Features among the columns of counts.
+        values: Of a long table the sums among the values of its dimensions.
+        rows: The words that name each row, outermost first.
+        are_kinds: Whether its rows are kinds of what is counted, of one place.
+        said_counts: Columns of which somebody says that they count some of the others' people.
+        said_totals: Columns that others are taken to add up to.
+        said_apart: Columns of which somebody says that they exclude each other.
+        not_chosen: Column → the rows that are not read for what stands in it.
+        shares: Columns that are shares of counts.
+        left_rows: Rows that are not used, by their words: percentages, or as somebody says.
+        row_reasons: Words of such a row → why it is not used, as somebody says.
+    """
+
+    grid: Grid
+    region: Region
+    headers: Mapping[int, tuple[str, ...]]
+    names: Names
+    relations: Relations
+    counts: tuple[int, ...]
+    statistics: tuple[int, ...]
+    left_out: Mapping[int, str]
+    lattice: Lattice
+    place: int | None
+    values: tuple[ValueSum, ...]
+    withheld: BoolArray
+    questions: tuple[Question, ...]
+    rows: tuple[Path, ...]
+    are_kinds: bool
+    said_counts: tuple[int, ...] = ()
+    said_totals: tuple[int, ...] = ()
+    said_apart: tuple[int, ...] = ()
+    not_chosen: Mapping[int, NDArray[np.intp]] = field(default_factory=dict)
+    shares: tuple[Share, ...] = ()
+    left_rows: tuple[tuple[str, int], ...] = ()
+    row_reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def parents(self) -> list[int]:
+        """Return the columns that say what a place is part of, the largest first."""
+        chain: list[int] = []
+        at = self.place
+        while at in self.names.parents and self.names.parents[at] not in chain:
+            at = self.names.parents[at]
+            chain.insert(0, at)
+        return chain
+
+    def header(self, at: int) -> str:
+        """The words of a column as they are named in keys and flags."""
+        return column_names(self.headers)[at]
