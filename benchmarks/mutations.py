@@ -53,40 +53,42 @@ class Tried:
         return self.outcome in _GOOD and within
 
 
-def work(seed: int, first: int, last: int) -> None:
+def work(seed: int, first: int, last: int, kind: str | None) -> None:
     """Try some files, a line of JSON each; the work of the process that may be ended."""
     from tests.support.mutated_inputs import all_inputs, run_case  # slow to load
 
-    kinds = [each.name for each in all_inputs()]
+    kinds = [each.name for each in all_inputs() if kind in (None, each.name)]
     _say(json.dumps(kinds))
     for number in range(first, last):
-        case = run_case(seed, number)
+        case = run_case(seed, number, kind)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         _say(json.dumps({"number": number, **asdict(case), "megabytes": peak}))
 
 
-def try_all(seed: int, inputs: int) -> Iterator[Tried]:
+def try_all(seed: int, inputs: int, kind: str | None = None) -> Iterator[Tried]:
     """Every file, in order."""
     batches = [(first, min(first + _BATCH, inputs)) for first in range(0, inputs, _BATCH)]
     with ThreadPoolExecutor(_PROCESSES) as pool:
-        for tried in pool.map(lambda batch: list(_try_range(seed, *batch)), batches):
+        for tried in pool.map(
+            lambda batch: list(_try_range(seed, batch[0], batch[1], kind)), batches
+        ):
             yield from tried
 
 
-def _try_range(seed: int, first: int, last: int) -> Iterator[Tried]:
+def _try_range(seed: int, first: int, last: int, kind: str | None) -> Iterator[Tried]:
     """Some files, in a new process after each that had to be ended."""
     while first < last:
-        for tried in _try_batch(seed, first, last):
+        for tried in _try_batch(seed, first, last, kind):
             yield tried
             first = tried.number + 1
 
 
-def _try_batch(seed: int, first: int, last: int) -> Iterator[Tried]:
+def _try_batch(seed: int, first: int, last: int, kind: str | None) -> Iterator[Tried]:
     """Files until the process is through, or had to be ended."""
     command = [sys.executable, "-m", "benchmarks.mutations", "--seed", str(seed)]
     environment = {**os.environ, "RUST_BACKTRACE": "0", "PYTHONPATH": str(Path.cwd())}
     process = subprocess.Popen(
-        [*command, "--work", str(first), str(last)],
+        [*command, *([] if kind is None else ["--kind", kind]), "--work", str(first), str(last)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=environment,
@@ -155,13 +157,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kind", help="this kind of file alone, such as wide, the workbook")
     parser.add_argument("--work", type=int, nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.work:
-        work(given.seed, *given.work)
+        work(given.seed, given.work[0], given.work[1], given.kind)
         return 0
     tried = []
-    for each in try_all(given.seed, given.inputs):
+    for each in try_all(given.seed, given.inputs, given.kind):
         tried.append(each)
         if not each.is_good:
             _say(

@@ -105,6 +105,7 @@ HOSTILE: Final[dict[str, tuple[Change, str]]] = {
     "instruction": (_cell('<c r="B2"><v>1<?x?>5</v></c>'), "cell B2: an instruction within"),
     "cdata": (_cell('<c r="B2"><v><![CDATA[15]]></v></c>'), "cell B2: a CDATA section within"),
     "element": (_cell('<c r="B2"><v>1<b/>5</v></c>'), "cell B2: <b> within"),
+    "reference": (_cell('<c r="B2"><v>1&#51;</v></c>'), "cell B2: a reference within a number"),
     "entity": (_cell('<c r="B2"><v>1&foo;5</v></c>'), "undefined entity"),
     "two_values": (_cell('<c r="B2"><v>1</v><v>5</v></c>'), "cell B2: has two values"),
     "twice": (

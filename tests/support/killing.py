@@ -92,6 +92,8 @@ def live(
     stages: tuple[str, ...],
     passed: tuple[str, ...],
     stops: tuple[Stop, ...] = STOPS,
+    *,
+    later: float = _LATER,
 ) -> Life:
     """Start ``recon run``, and stop it a moment after some event, unless it is done by then.
 
@@ -101,11 +103,12 @@ def live(
         stages: Those of the run.
         passed: Stages that are done already: the event is of another.
         stops: Ways to choose from.
+        later: Most seconds between the event and the stop.
     """
     left = [stage for stage in stages if stage not in passed] or [stages[-1]]
     stage = rng.choice(left[:2])
     wanted = f"{rng.choice(_events_of(stage, last=stage == stages[-1]))} {stage}"
-    stop, later = rng.choice(stops), rng.uniform(0, _LATER)
+    stop, delay = rng.choice(stops), rng.uniform(0, later)
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "log"
         log.touch()
@@ -113,7 +116,7 @@ def live(
             while process.poll() is None and wanted not in _events(log):
                 time.sleep(_LOOK)
             at = ([*_events(log)] or ["nothing"])[-1]
-            life = stopped(process, stop, later, at)
+            life = stopped(process, stop, delay, at)
         done = [
             event.split(" ", 1)[1]
             for event in _events(log)

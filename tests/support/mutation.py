@@ -15,7 +15,7 @@ from typing import Any, Final
 Change = Callable[[bytes, random.Random], bytes]
 
 #: What may stand in place of a number or a word.
-_NUMBERS: Final = (
+NUMBERS: Final = (
     *("", "0", "-3", "+5", "007", "1.5", "5.0", "5.000", "1,234", "1.234", "1 234", "1e3", "1E400"),
     *(
         "NaN",
@@ -130,7 +130,7 @@ def _word(data: bytes, draw: random.Random) -> bytes:
     """One word or number in place of another."""
     places = list(re.finditer(rb"[\w.+-]+", data))
     place = draw.choice(places)
-    new = draw.choice(places)[0] if draw.random() < 0.4 else draw.choice(_NUMBERS).encode()
+    new = draw.choice(places)[0] if draw.random() < 0.4 else draw.choice(NUMBERS).encode()
     return data[: place.start()] + new + data[place.end() :]
 
 
@@ -170,7 +170,7 @@ Rows = list[list[str]]
 
 def _field(rows: Rows, draw: random.Random) -> None:
     row = draw.choice([row for row in rows if row])
-    row[draw.randrange(len(row))] = draw.choice(_NUMBERS)
+    row[draw.randrange(len(row))] = draw.choice(NUMBERS)
 
 
 def _column_twice(rows: Rows, draw: random.Random) -> None:
@@ -194,7 +194,7 @@ def _columns_swapped(rows: Rows, draw: random.Random) -> None:
 
 
 def _longer(rows: Rows, draw: random.Random) -> None:
-    draw.choice(rows).append(draw.choice(_NUMBERS))
+    draw.choice(rows).append(draw.choice(NUMBERS))
 
 
 def _header_case(rows: Rows, draw: random.Random) -> None:

@@ -444,9 +444,29 @@ def _json_codes(category: Mapping[str, Any]) -> list[str]:
 
 
 def _number_of_xml(text: str) -> str:
-    """``1e3`` is a number as a workbook has it."""
-    match = re.fullmatch(r"([0-9]{1,4})[eE]\+?([0-5])", text)
-    return str(int(match[1]) * 10 ** int(match[2])) if match else text
+    """``1e3`` and ``5.000`` are numbers as a workbook has them, and ``1,234`` one of a person."""
+    if match := re.fullmatch(r"([0-9]{1,4})[eE]\+?([0-5])", text):
+        return str(int(match[1]) * 10 ** int(match[2]))
+    if match := re.fullmatch(r"([0-9]+)\.0+", text):
+        return match[1]
+    if re.fullmatch(r"[0-9]{1,3}([, ][0-9]{3})+", text):
+        return re.sub("[, ]", "", text)
+    return str(int(text)) if text.isdecimal() else text
+
+
+#: Type of a cell, and the elements in it, whose text is its value.
+_FORMS: Final = {
+    *((kind, ("v",)) for kind in ("", "n", "str")),
+    *((kind, ("f", "v")) for kind in ("", "n", "str")),
+    *(("inlineStr", ("is", *["t"] * n)) for n in (0, 1)),
+    ("inlineStr", ("is", "r", "t", "r", "t")),
+    ("", ()),
+}
+
+
+def _form_of(cell: ElementTree.Element) -> tuple[str, tuple[str, ...]]:
+    inside = (each.tag.rpartition("}")[2] for each in cell.iter() if each is not cell)
+    return cell.get("t", ""), tuple(inside)
 
 
 def wide(data: bytes) -> Table:
@@ -457,16 +477,23 @@ def wide(data: bytes) -> Table:
     except (zipfile.BadZipFile, KeyError, ElementTree.ParseError) as error:
         raise Unclear(str(error)) from error
     sheet: dict[tuple[int, str], str] = {}
+    odd: set[int] = set()
     for cell in (each for each in root.iter() if each.tag.rpartition("}")[2] == "c"):
         match = re.fullmatch(r"([A-Z]+)([0-9]+)", cell.get("r", ""))
         if match is None or (int(match[2]), match[1]) in sheet:
             raise Unclear("a cell's place")
-        sheet[int(match[2]), match[1]] = "".join(cell.itertext()).strip()
+        if _form_of(cell) not in _FORMS:
+            odd.add(int(match[2]))
+        parts = (each.text or "" for each in cell.iter() if each.tag.rpartition("}")[2] in "vt")
+        sheet[int(match[2]), match[1]] = "".join(parts).strip()
     columns = [chr(65 + i) for i in range(17)]
     if any(column not in columns for _, column in sheet):
         raise Unclear("columns")
-    if max((row for row, _ in sheet), default=0) < 4:
+    last = max((row for row, _ in sheet), default=0)
+    if last < 4:
         raise Unclear("no headers")
+    if odd - {last}:  # there is the note
+        raise Unclear("a cell's type")
     upper, lower, *body = (
         [sheet.get((number, column), "") for column in columns]
         for number in range(3, max((row for row, _ in sheet), default=0) + 1)

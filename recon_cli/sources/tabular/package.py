@@ -1,7 +1,8 @@
 """The parts of a workbook, a zip of XML: checked before its reader allocates the cells.
 
-That reader allocates up to the last cell, takes the text before a comment for the whole value, and
-the last of two cells for both. So every cell must occur once, in order, with plain text in it.
+That reader allocates up to the last cell, takes the text before a comment, or a number before a
+reference such as ``&#51;``, for the whole value, and the last of two cells for both. So every cell
+must occur once, in order, with plain text in it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ _COMPOUND: Final = b"\xd0\xcf\x11\xe0"
 _BINARY_BOOK: Final = "xl/workbook.bin"
 _RELATIONS: Final = "xl/_rels/workbook.xml.rels"
 _STYLES: Final = "xl/styles.xml"
+#: A value with a reference in it, after the prefix of its name; and attributes of its cell.
+_REFERENCE: Final = re.compile(rb"<((?:[\w.-]+:)?)v(?:\s[^>]*)?>[^<]*&")
+_IS_TEXT: Final = re.compile(rb"""\st\s*=\s*["']str["']""")
+_NAMED: Final = re.compile(rb"""\sr\s*=\s*["']([A-Za-z0-9]{1,10})["']""")
 #: Element → the one that it may stand in, and those in which none may stand.
 _PARENTS: Final = {"row": "sheetData", "c": "row", "v": "c", "is": "c"}
 _PLAIN: Final = frozenset({"v", "t"})
@@ -129,6 +134,9 @@ class _Package:
                     f"{self._label}, sheet {sheet}, cell {read.place}: {refused}; open it in a "
                     "spreadsheet program, look at the cell and save it again"
                 ) from refused
+            _refuse_references(
+                self._archive.read(self._parts[name]), f"{self._label}, sheet {sheet}"
+            )
             cells += read.extent
             characters += read.characters
             if cells > _MOST_CELLS or characters > _MOST_CHARACTERS:
@@ -242,6 +250,24 @@ class _Part:
 
 def _refuse_document_type(*_: object) -> None:  # its entities could make a small file fill memory
     raise _Refused("a document type, which no workbook has")
+
+
+def _refuse_references(data: bytes, where: str) -> None:
+    """Refuse a sheet with a number that contains a reference to a character, or an entity.
+
+    Raises:
+        SourceError: It has one.
+    """
+    for found in _REFERENCE.finditer(data):
+        start = data.rfind(b"<" + found[1] + b"c ", 0, found.start())
+        opening = data[start : data.find(b">", start)] if start >= 0 else b""
+        if not _IS_TEXT.search(opening):
+            named = _NAMED.search(opening)
+            cell = "" if named is None else f", cell {named[1].decode()}"
+            raise SourceError(
+                f"{where}{cell}: a reference within a number, which readers end there; open it in "
+                "a spreadsheet program, look at the cell and save it again"
+            )
 
 
 class _Root(_Part):

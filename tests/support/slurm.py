@@ -1,0 +1,130 @@
+"""A Slurm of one node on this machine, for tests; its files and sockets are in one folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PROGRAMS = ("munged", "mungekey", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol")
+_KEY = ("mungekey", "-c", "-k")
+#: Where Debian installs daemons.
+_PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+_CONFIG = """\
+ClusterName=test
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort={controller}
+SlurmdPort={node}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CryptoType=crypto/munge
+SlurmUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+ReturnToService=2
+NodeName=localhost NodeAddr=127.0.0.1 CPUs=4 RealMemory=16000 State=UNKNOWN
+PartitionName=normal Nodes=localhost Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def why_not() -> str:
+    """Return why no Slurm can be started here; empty if one can."""
+    missing = [name for name in PROGRAMS if shutil.which(name, path=_PATH) is None]
+    if missing:
+        return f"{missing[0]} is not installed: slurmctld, slurmd, slurm-client, munge"
+    return "" if os.geteuid() == 0 else "slurmctld and slurmd are started by root alone"
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """A running Slurm.
+
+    Attributes:
+        environment: For its commands.
+    """
+
+    environment: Mapping[str, str]
+
+    def run(self, *command: str, cwd: Path) -> str:
+        """Run a command, and return what it prints."""
+        done = subprocess.run(
+            command, cwd=cwd, env=dict(self.environment), check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    def wait(self, seconds: float, cwd: Path) -> None:
+        """Wait until no job is left.
+
+        Raises:
+            TimeoutError: Some are.
+        """
+        end = time.monotonic() + seconds
+        while self.run("squeue", "--noheader", cwd=cwd).strip():
+            if time.monotonic() > end:
+                raise TimeoutError(self.run("squeue", cwd=cwd))
+            time.sleep(0.5)
+
+
+@contextmanager
+def slurm(folder: Path, variables: Mapping[str, str]) -> Iterator[Slurm]:
+    """Start a Slurm whose files are in a folder, and stop it at the end.
+
+    Args:
+        variables: Environment variables of its commands and jobs.
+    """
+    (folder / "state").mkdir()
+    (folder / "spool").mkdir()
+    folder.chmod(0o755)  # munged asks that others can reach its socket
+    config = folder / "slurm.conf"
+    controller, node = _free_port(), _free_port()
+    config.write_text(_CONFIG.format(folder=folder, controller=controller, node=node))
+    path = f"{Path(sys.executable).parent}:{_PATH}"
+    environment = {**os.environ, "PATH": path, "SLURM_CONF": str(config), **variables}
+    key = folder / "munge.key"
+    subprocess.run((*_KEY, key), check=True, env=environment)
+    munged: list[str | Path] = [
+        *("munged", "--foreground", "--force", "--key-file", key),
+        *("--socket", folder / "munge.socket", "--pid-file", folder / "munge.pid"),
+        *("--log-file", folder / "munge.log", "--seed-file", folder / "munge.seed"),
+    ]
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        commands = munged, ["slurmctld", "-D"], ["slurmd", "-D", "-N", "localhost"]
+        for command in commands:
+            with (folder / f"{command[0]}.out").open("wb") as out:
+                started.append(subprocess.Popen(command, env=environment, stdout=out, stderr=out))
+            time.sleep(1)
+        cluster = Slurm(environment)
+        end = time.monotonic() + 30
+        while "State=IDLE" not in cluster.run("scontrol", "show", "node", cwd=folder):
+            if time.monotonic() > end:
+                raise TimeoutError(cluster.run("scontrol", "show", "node", cwd=folder))
+            time.sleep(0.5)
+        yield cluster
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        for process in reversed(started):
+            process.wait(20)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
