@@ -94,6 +94,7 @@ fixtures: dev        ## regenerate the shipped fixtures
 	$(BIN)/python fixtures/make_fixtures.py
 	$(BIN)/python fixtures/make_hospital.py
 	$(BIN)/python -m benchmarks.offices write schools fixtures/offices
+	$(BIN)/python -m benchmarks.offices write schools_true fixtures/offices
 	$(BIN)/python -m benchmarks.offices write wards fixtures/offices
 	$(BIN)/python -m benchmarks.offices write convictions fixtures/offices/convictions
 

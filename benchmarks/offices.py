@@ -102,9 +102,19 @@ def _crossed_header(
     return [upper, lower], merges
 
 
+def schools_true() -> Written:
+    """The same schools with the true counts, before anything was withheld."""
+    counts = Counts.of(SCHOOLS)
+    files, at, _ = _schools(replace(counts, text={k: str(n) for k, n in counts.true.items()}), "")
+    return {"schools_true.xlsx": files["schools.xlsx"]}, at, counts
+
+
 def schools() -> Written:
     """Sixty schools in six districts: four sheets, each laid out in its own way, stars below 5."""
-    counts = Counts.of(SCHOOLS)
+    return _schools(Counts.of(SCHOOLS), "c: below 5, or hidden to protect such a count.")
+
+
+def _schools(counts: Counts, footnote: str) -> Written:
     sheets: dict[str, WorkbookSheet] = {
         "Contents": WorkbookSheet([["Pupils in Kentshire, January 2023"], ["1", "Sex and year"]]),
     }
@@ -133,7 +143,7 @@ def schools() -> Written:
         if nesting == "merged":
             first = len(rows) + 2
             sheet.merges += [(first + 11 * d, 0, first + 11 * d + 10, 0) for d in range(6)]
-        sheet.rows += [[], ["c: below 5, or hidden to protect such a count."]]
+        sheet.rows += [[], [footnote]] if footnote else []
         sheets[name] = sheet
     sheets["Working"] = WorkbookSheet([["Place", "n"], ["x1", 7], ["x2", 9]], hidden=True)
     return {"schools.xlsx": workbook_of(sheets)}, at, counts
@@ -268,7 +278,7 @@ def convictions() -> Written:
     return files, at, counts
 
 
-OFFICES: Final = {make.__name__: make for make in (schools, wards, convictions)}
+OFFICES: Final = {make.__name__: make for make in (schools, schools_true, wards, convictions)}
 
 
 def write(name: str, folder: Path) -> None:

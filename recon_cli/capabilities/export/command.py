@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from recon_cli.capabilities.export.copies import export_marked, export_suppressed
+from recon_cli.capabilities.export.copies import STARS, export_marked, export_suppressed
 from recon_cli.capabilities.export.records import export_records
+from recon_cli.capabilities.export.safe import Marking
 from recon_cli.console.options import ConfiguredCommand, GivenPath, RunOptions, run_options
 from recon_cli.console.output import show
 from recon_cli.pipeline.run_stages import refuse_statistics
@@ -23,6 +24,24 @@ _FOLDER, _FILE = GivenPath(file_okay=False), GivenPath(dir_okay=False)
     "--suppressed", type=_FOLDER, help="Write suppressed copies, for publication, to this folder."
 )
 @click.option(
+    "--below",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="With --suppressed: withhold counts under N, and those that would give them away.",
+)
+@click.option(
+    "--mark",
+    metavar="TEXT",
+    default=STARS.text,
+    show_default=True,
+    help="With --suppressed: what stands in place of a count.",
+)
+@click.option(
+    "--footnote",
+    metavar="TEXT",
+    help="With --suppressed: what sheets say of the mark; '' for nothing.  [default: says so]",
+)
+@click.option(
     "--records", type=_FILE, help="Write records of places with one solution to this file."
 )
 @click.option("--of", type=GivenPath(), help="With --records: take the records from this file.")
@@ -31,6 +50,9 @@ def command(
     *,
     to: Path | None,
     suppressed: Path | None,
+    below: int | None,
+    mark: str,
+    footnote: str | None,
     records: Path | None,
     of: Path | None,
 ) -> None:
@@ -41,8 +63,10 @@ def command(
     of findings; in a text file a count becomes `* [3]` or `* [1 to 4]`, with findings.csv beside
     it. The copy reveals what it marks, and is not for publication.
 
-    --suppressed replaces the counts that `recon protect suppress` withheld by a star, for
-    publication. Sheets that were not read are left out. Formulas become numbers.
+    --suppressed writes files with true counts as they can be published: small counts are withheld,
+    and those that would give them away, each replaced by --mark, which a footnote explains. If
+    `recon protect suppress` has not run it is done, with the files' own counts. Sheets that were
+    not read are left out. Formulas become numbers.
 
     --records writes a workbook of reconstructed records, for regions such as tracts in which every
     unit provably has one solution. It marks each record that is unique on the attacker's keys,
@@ -53,6 +77,8 @@ def command(
     Example:
       recon export -c pupils.yaml --to marked
       recon export -c pupils.yaml --suppressed safe
+      recon export -c true.yaml --suppressed safe \
+        --below 5 --mark c
       recon export -c al.yaml --records zero.xlsx --of published.parquet
     """
     if to is None and suppressed is None and records is None:
@@ -61,10 +87,13 @@ def command(
         )
     if of is not None and records is None:
         raise click.UsageError("--of goes with --records")
+    if suppressed is None and (below is not None or footnote is not None or mark != STARS.text):
+        raise click.UsageError("--below, --mark and --footnote go with --suppressed")
     run = options.run()
+    publishing = partial(export_suppressed, marking=Marking(mark, footnote), below=below)
     for title, write, target in (
         ("export: marked, not for publication", export_marked, to),
-        ("export: suppressed", export_suppressed, suppressed),
+        ("export: suppressed", publishing, suppressed),
         ("export: records, not for publication", partial(export_records, others=of), records),
     ):
         if target is None:

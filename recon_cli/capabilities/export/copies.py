@@ -19,10 +19,10 @@ from recon_cli.capabilities.export.findings import (
     proven_findings,
 )
 from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
+from recon_cli.capabilities.export.safe import Marking, with_suppressed
 from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.ingest.partitions import file_mapping
 from recon_cli.capabilities.ingest.stage import input_files
-from recon_cli.capabilities.protect.true_counts import SUPPRESSED
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import stage_named
@@ -38,6 +38,7 @@ from recon_cli.store.published import open_published, read_names
 
 #: The first line of what gives away what it marks.
 NOT_FOR_PUBLICATION: Final = "Not for publication: shows what the published counts give away"
+STARS: Final = Marking()
 #: Order of the findings in lists, and the colour of their cells.
 _COLOURS: Final = {
     RECOVERED: "FFB3B3",
@@ -123,18 +124,24 @@ def export_marked(run: Run, folder: Path) -> Exported:
     return Exported(tuple(written), _numbers(findings))
 
 
-def export_suppressed(run: Run, folder: Path) -> Exported:
+def export_suppressed(
+    run: Run, folder: Path, marking: Marking = STARS, below: int | None = None
+) -> Exported:
     """Write copies of the published files, without the counts that `suppress` withholds.
 
     Comments and sheets that were not read are left out; other numbers stay.
 
     Args:
-        run: With its work folder, in which `recon protect suppress` has suppressed these counts.
+        run: Of files with true counts; they are suppressed, unless `recon protect suppress` did it.
+        folder: Where the copies are written.
+        marking: What stands in place of a count, and the footnote of a workbook's sheets.
+        below: Counts under it are sensitive; default as the config, or an earlier run, has it.
 
     Raises:
         ConfigError: The files cannot be written again.
         StageError: There are no suppressed counts, they are of other counts, or for study.
     """
+    run = with_suppressed(run, below)
     suppressed = open_folder(run.work, stage_named("suppress"), "suppressed")
     if suppressed.manifest.publishable is False:
         raise StageError(f"{suppressed.path}: its counts are for study and not for publication")
@@ -148,7 +155,8 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
         if file.document.is_workbook:
             book = _loaded_workbook(file)
             _refuse_parts(book)
-            left_out, others = _star_workbook(book, file, stars)
+            footnote = marking.note(suppressed.manifest.notes["below"])
+            left_out, others = _star_workbook(book, file, stars, marking.text, footnote)
             data = book.written()
             notes += [
                 f"{file.name}: sheet {name} has no counts: it is left out" for name in left_out
@@ -156,7 +164,7 @@ def export_suppressed(run: Run, folder: Path) -> Exported:
         else:
             text = _loaded_text(file)
             places = stars.select("row", "column").iter_rows()
-            data = text.written(dict.fromkeys(places, SUPPRESSED))
+            data = text.written(dict.fromkeys(places, marking.text))
             counted = set(file.counts.select("row", "column").iter_rows())
             others = [
                 f"{_letters(column)}{row}"
@@ -368,9 +376,9 @@ def _withheld(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
 
 
 def _star_workbook(
-    book: WrittenWorkbook, file: CountedFile, stars: pl.DataFrame
+    book: WrittenWorkbook, file: CountedFile, stars: pl.DataFrame, mark: str, footnote: str
 ) -> tuple[list[str], list[str]]:
-    """Replace counts by stars; remove other sheets, and all comments.
+    """Replace counts by a mark that a footnote explains; remove other sheets, and all comments.
 
     Returns:
         The sheets that are left out, and the cells with numbers that are no counts.
@@ -381,7 +389,9 @@ def _star_workbook(
         for sheet, row, column in file.counts.select("sheet", "row", "column").iter_rows()
     }
     for sheet, row, column in stars.select("sheet", "row", "column").iter_rows():
-        book.replace(sheet or only, row, column, SUPPRESSED)
+        book.replace(sheet or only, row, column, mark)
+    for sheet in stars["sheet"].unique(maintain_order=True) if footnote else ():
+        book.append(sheet or only, footnote)
     read = {sheet for sheet, _, _ in counted}
     left_out = [sheet for sheet in book.sheets if sheet not in read]
     for sheet in left_out:

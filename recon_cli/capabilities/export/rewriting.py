@@ -184,6 +184,12 @@ class WrittenWorkbook:
         cell: Any = self._book[sheet].cell(row, column)
         cell.value, cell.data_type = text, "s"
 
+    def append(self, sheet: str, text: str) -> None:
+        """Write a text below all rows of a sheet."""
+        cells: Any = self._book[sheet]
+        cell = cells.cell(cells.max_row + 2, 1)
+        cell.value, cell.data_type = text, "s"
+
     def remove_comments(self) -> None:
         """Remove all comments, which may reveal the content of a cell."""
         for sheet in self._book.worksheets:

@@ -186,7 +186,8 @@ def suppress(config: Path) -> None:
 def test_suppressed_counts_are_stars_and_nothing_else_changes(tmp_path: Path) -> None:
     config = small_office(tmp_path)
     suppress(config)
-    said = recon("export", "-c", config, "--suppressed", tmp_path / "safe").stdout
+    safe = ("--suppressed", tmp_path / "safe", "--footnote", "")
+    said = recon("export", "-c", config, *safe).stdout
     before, after = book(tmp_path / "pupils.xlsx"), book(tmp_path / "safe" / "pupils.xlsx")
     assert list(after.sheets) == ["Sex"]
     assert "Working" in said
@@ -509,3 +510,51 @@ def test_records_without_proofs_are_refused(tmp_path: Path) -> None:
     assert "no tract is proven to have one solution" in none.stderr
     other = recon("export", "-c", config, "--records", tmp_path / "a.csv", code=2)
     assert "a name that ends in .xlsx" in other.stderr
+
+
+TRUE = "School,Pupils,Boys,Girls\nOak,31,3,28\nElm,25,13,12\nAsh,40,22,18\nAll schools,96,38,58\n"
+
+
+def true_config(folder: Path) -> Path:
+    """A config that was drafted for true counts, with nothing else done."""
+    folder.joinpath("true.csv").write_text(TRUE)
+    config = folder / "true.yaml"
+    recon("init", folder / "true.csv", "--to", config)
+    return config
+
+
+def test_true_counts_become_publishable_by_one_command(tmp_path: Path) -> None:
+    config, safe = true_config(tmp_path), tmp_path / "safe"
+    done = recon("export", "-c", config, "--suppressed", safe, "--below", "5", "--mark", "[c]")
+    rows = [line.split(",") for line in (safe / "true.csv").read_text().splitlines()]
+    assert rows[1] == ["Oak", "31", "[c]", "[c]"]
+    withheld = sum(row.count("[c]") for row in rows)
+    assert f"withheld  {withheld}" in done.stdout
+    assert withheld > 2, "what would give Oak away is withheld, too"
+    assert recon("export", "-c", config, "--suppressed", safe).stdout, "as they were suppressed"
+
+
+def test_a_footnote_explains_the_mark(tmp_path: Path) -> None:
+    lines = [line.split(",") for line in TRUE.splitlines()]
+    rows: list[list[object]] = [[int(c) if c.isdigit() else c for c in line] for line in lines]
+    path, config, safe = (tmp_path / name for name in ("true.xlsx", "true.yaml", "safe"))
+    path.write_bytes(workbook_of({"Pupils": WorkbookSheet(rows), "Notes": WorkbookSheet([["x"]])}))
+    recon("init", path, "--to", config)
+    for more, footnote in (
+        ((), "c: fewer than 5, or not published so that no such count can be worked out"),
+        (("--footnote", "c is withheld"), "c is withheld"),
+        (("--footnote", ""), None),
+    ):
+        recon("export", "-c", config, "--suppressed", safe, "--below", "5", "--mark", "c", *more)
+        sheet = openpyxl.load_workbook(safe / "true.xlsx")["Pupils"]
+        assert sheet["C2"].value == "c"
+        assert sheet.cell(sheet.max_row, 1).value == (footnote or "All schools")
+
+
+@pytest.mark.parametrize("mark", ["7", "hidden by us", ""])
+def test_a_mark_that_may_be_read_otherwise_is_refused(tmp_path: Path, mark: str) -> None:
+    config = true_config(tmp_path)
+    refused = recon("export", "-c", config, "--suppressed", tmp_path / "a", "--mark", mark, code=2)
+    assert f"--mark {mark!r}: expected what nobody takes for a count" in refused.stderr
+    refused = recon("export", "-c", config, "--to", tmp_path / "a", "--mark", "c", code=2)
+    assert "--below, --mark and --footnote go with --suppressed" in refused.stderr
