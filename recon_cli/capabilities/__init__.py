@@ -57,6 +57,7 @@ CAPABILITIES: Final = (
     "account",
     "check",
     "export",
+    "cure",
     "fetch",
     "init",
     "calibrate",

@@ -87,4 +87,9 @@ def command(
         for line in verdict_lines(judged, show_counts=show_counts):
             click.echo(line)
         click.echo(f"Proven by {proven_by(WorkFolder(given.run().work))}.")
+        broken = [
+            each for each in judged if each.verdict == "broken" and not each.grounds.candidate
+        ]
+        if any(each.rule.name == "recovered" for each in broken):
+            click.echo("`recon plan cure` estimates what would leave no withheld count recovered.")
     context.exit({"kept": 0, "broken": BROKEN, "undecided": UNDECIDED}[verdict])

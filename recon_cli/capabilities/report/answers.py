@@ -30,6 +30,10 @@ _NAMED = 8
 #: Most places that are named for their recovered counts.
 _WORST = 5
 _AGAIN = "Run this again on what you would publish: only that shows what is left."
+_CURE = (
+    "`recon plan cure` estimates, from these tables alone, which further stars would leave none "
+    "recovered, and what rounding to 3, 5 or 10 would leave."
+)
 #: Share of disclosed people from which a size class is worth a hint.
 _MOST = 0.5
 #: Factor by which that share must exceed the class's share of all people.
@@ -64,7 +68,7 @@ def make_answers(
     if isinstance(found, Missing):
         if audit is None:
             return ()
-        advice = f"Try {_advice(findings)}. {_AGAIN}" if audit.recovered else _AGAIN
+        advice = f"{_CURE} Try {_advice(findings)}. {_AGAIN}" if audit.recovered else _AGAIN
     else:
         examined = isinstance(findings.claims, ClaimFindings)
         rule = "" if found.is_fitted else rule_in_words(findings.rule, words, examined=examined)
@@ -239,7 +243,8 @@ def _help(findings: Findings, found: ReconstructionFindings, words: Words) -> st
     """Name the places with most certain records, and options to try, without promises."""
     audit = findings.audit
     if isinstance(audit, AuditFindings) and audit.recovered:
-        return f"Protected counts follow from the others. Try {_advice(findings)}. {_AGAIN}"
+        advice = f"Try {_advice(findings)}. {_AGAIN}"
+        return f"Protected counts follow from the others. {_CURE} {advice}"
     protection = _advice(findings) if findings.laws else "suppressed or rounded counts"
     command = "" if findings.laws else " (`recon protect`)"
     tries = f"coarser columns, fewer tables, {protection}{command}. {_AGAIN}"

@@ -19,7 +19,8 @@ from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.findings.checked import UNCHECKED
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import Proofs
-from recon_cli.capabilities.ingest.options import PART_OF, Ingest
+from recon_cli.capabilities.ingest.options import PART_OF
+from recon_cli.capabilities.ingest.words import sheet_words_of
 from recon_cli.capabilities.joint import JOINT
 from recon_cli.capabilities.prove import PROVE
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
@@ -225,15 +226,7 @@ class Located:
     @cached_property
     def sheet_words(self) -> SheetWords | None:
         """Return what the sheets call their cells; None where no labels were read."""
-        sections = self.run.config.sections.values()
-        config = next((each for each in sections if isinstance(each, Ingest)), None)
-        if config is None or config.mapping is None or not config.mapping.labels:
-            return None
-        with undisturbed():
-            from recon_cli.capabilities.ingest.partitions import file_mapping
-            from recon_cli.sources.formats.sheet_words import SheetWords
-
-        return SheetWords(self.release, file_mapping(config))
+        return sheet_words_of(self.run.config, self.release)
 
     @cached_property
     def published(self) -> Publication:

@@ -80,6 +80,7 @@ def suppress_counts(
     *,
     records: pl.DataFrame | None = None,
     tables: Sequence[Table] | None = None,
+    sensitive: pl.DataFrame | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> pl.DataFrame:
     """Suppress the cells that rules call sensitive, and all that would reveal them.
@@ -88,6 +89,7 @@ def suppress_counts(
         truth: Exact counts of one partition.
         records: Records behind the counts; only rules about values need them.
         tables: Published tables; default all.
+        sensitive: ``geoid, table, cell`` of the sensitive cells; default by the rules.
         on_progress: Told of units and people, as the work on their region goes on.
 
     Returns:
@@ -100,18 +102,22 @@ def suppress_counts(
     """
     used = tuple(release.tables if tables is None else tables)
     cells = truth.counts.select("geoid", "table", "cell", true="count")
-    counts = cells.rename({"true": "count"})
-    primary = primary_cells(release, counts, records, options.rules, used)
-    cells = cells.with_columns(primary=primary)
+    if sensitive is None:
+        counts = cells.rename({"true": "count"})
+        primary = primary_cells(release, counts, records, options.rules, used)
+        cells = cells.with_columns(primary=primary)
     frames, progress = [], _Progress(release, truth, on_progress)
     for linked in linked_cells(release, truth, used, zeros_hidden=options.rules.zeros_hidden):
         key = ["geoid", "table", "cell"]
         here = linked.names.join(cells, on=key, how="left", maintain_order="left").with_columns(
-            pl.col("true").fill_null(0),
-            # without a row the count is zero, which is small
-            pl.col("primary").fill_null(value=True),
-            rank=release.geography.ranks(pl.col("geoid")),
+            pl.col("true").fill_null(0), rank=release.geography.ranks(pl.col("geoid"))
         )
+        if sensitive is None:  # without a row the count is zero, which is small
+            here = here.with_columns(pl.col("primary").fill_null(value=True))
+        else:
+            said = sensitive.select(*key, primary=True)
+            here = here.join(said, on=key, how="left", maintain_order="left")
+            here = here.with_columns(pl.col("primary").fill_null(value=False))
         with progress.region(linked.region) as on_share:
             hidden = pl.Series(_suppressed(linked, here, options, on_share))
         here = here.with_columns(hidden=hidden.gather(here["distinct"]))

@@ -1,0 +1,214 @@
+"""Further stars, and rounding, tried on counts that may be true, and audited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from recon_cli.capabilities.audit.options import Audit
+from recon_cli.capabilities.audit.question import audit_counts
+from recon_cli.capabilities.audit.statuses import RECOVERED, UNDECIDED
+from recon_cli.capabilities.cure.fillings import (
+    CELL,
+    fill,
+    hides_zeros,
+    protected_cells,
+    stated,
+    with_stars,
+)
+from recon_cli.capabilities.protect.counts import protect_counts
+from recon_cli.capabilities.suppress.primary import PrimaryRules
+from recon_cli.capabilities.suppress.suppression import SuppressionOptions, suppress_counts
+from recon_cli.chance import KeyedChance
+from recon_cli.errors import ConfigError
+from recon_cli.frames import COUNTS, STATEMENTS
+from recon_cli.publication import Publication
+from recon_cli.schema import Release, Table
+from recon_cli.statement import Protection, Statement, parse_law
+
+_STARS: Final = pl.Schema([*COUNTS.items(), ("fillings", pl.UInt32)])
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an audit leaves of some counts.
+
+    Attributes:
+        counts: How many are not published as they are.
+        recovered: How many of them follow from the others.
+        undecided: How many were not decided within the effort.
+    """
+
+    counts: int
+    recovered: int
+    undecided: int
+
+    def __add__(self, other: Found) -> Found:
+        return Found(
+            self.counts + other.counts,
+            self.recovered + other.recovered,
+            self.undecided + other.undecided,
+        )
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What further stars, and rounding, would leave.
+
+    Attributes:
+        now: What the audit of the published counts leaves.
+        further: Number of further stars, by filling; none where no count is suppressed.
+        stars: ``geoid, table, cell, count`` of the fewest of them, with what is published there
+            now, and ``fillings``, by how many fillings each is chosen.
+        left: What the audit of the published tables with these stars leaves.
+        rounded: Base → what the audit of rounded counts leaves, by filling.
+    """
+
+    now: Found
+    further: tuple[int, ...]
+    stars: pl.DataFrame
+    left: Found
+    rounded: Mapping[int, tuple[Found, ...]]
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(
+            self.now + other.now,
+            tuple(map(sum, zip(self.further, other.further, strict=True))),
+            pl.concat([self.stars, other.stars]),
+            self.left + other.left,
+            {
+                base: tuple(one + two for one, two in zip(found, other.rounded[base], strict=True))
+                for base, found in self.rounded.items()
+            },
+        )
+
+
+def estimate(
+    release: Release,
+    published: Publication,
+    *,
+    fillings: int = 2,
+    bases: Sequence[int] = (3, 5, 10),
+    seconds: float = 30.0,
+) -> Estimate:
+    """Estimate what would leave no count of a partition recovered.
+
+    Args:
+        release: The schema.
+        published: Its protected counts.
+        fillings: Sets of counts that may be true, on each of which everything is tried.
+        bases: Bases to which counts are rounded.
+        seconds: Deterministic seconds of each region, in audits and in suppression.
+
+    Raises:
+        ConfigError: All counts are published as they are, or have noise.
+        ContradictionError: No records have these counts.
+    """
+    if published.is_exact:
+        raise ConfigError(
+            "recon plan cure: all counts are published as they are: there is no star to be "
+            "recovered; `recon protect` protects the counts of records"
+        )
+    named = {name for pattern in published.coverage for name in pattern.cells}
+    tables = [table for table in release.tables if table.name in named]
+    cure = Cure(release, published, tables, seconds)
+    truths = [cure.filling(seed) for seed in range(fillings)]
+    rounded = {
+        base: tuple(cure.rounded(truth, base, seed) for seed, truth in enumerate(truths))
+        for base in bases
+    }
+    if hides_zeros(published) is None:
+        now = cure.now()
+        return Estimate(now, (), pl.DataFrame(schema=_STARS), now, rounded)
+    tries = [cure.stars(truth, seed) for seed, truth in enumerate(truths)]
+    fewest = min(tries, key=lambda each: each.height)
+    every = pl.concat([each.select(CELL) for each in tries])
+    often = every.group_by(CELL).agg(fillings=pl.len())
+    stars = fewest.join(often, on=CELL, how="left").select(_STARS.names()).cast(_STARS)
+    return Estimate(
+        cure.now(), tuple(each.height for each in tries), stars, cure.with_stars(fewest), rounded
+    )
+
+
+class Cure:
+    """Estimates of one partition.
+
+    Args:
+        release: The schema.
+        published: Protected counts of the partition.
+        tables: The published tables.
+        seconds: Deterministic seconds of each region, in audits and in suppression.
+    """
+
+    def __init__(
+        self, release: Release, published: Publication, tables: Sequence[Table], seconds: float
+    ) -> None:
+        self.release = release
+        self.published = published
+        self.tables = tuple(tables)
+        self.options = Audit(safety=1, region_seconds=seconds)
+
+    def now(self) -> Found:
+        """Audit the counts as they are published."""
+        return self._audited(self.published)
+
+    def filling(self, seed: int) -> Publication:
+        """Return counts that may be the true ones."""
+        return fill(self.release, self.published, self.tables, seed)
+
+    def stars(self, truth: Publication, seed: int) -> pl.DataFrame:
+        """Choose further counts to withhold, so that another set of people fits for each star.
+
+        Args:
+            truth: Counts that may be the true ones.
+            seed: Decides among choices.
+
+        Returns:
+            ``geoid, table, cell, count``.
+        """
+        zeros = bool(hides_zeros(self.published))
+        options = SuppressionOptions(
+            PrimaryRules(below=1, zeros_hidden=zeros),
+            safety=1,
+            seed=seed,
+            effort=self.options.region_seconds,
+        )
+        now = protected_cells(self.published)
+        chosen = suppress_counts(self.release, truth, options, tables=self.tables, sensitive=now)
+        hidden = chosen.filter(pl.col("count").is_null()).join(now, on=CELL, how="anti")
+        return hidden.select(*CELL, count="true")
+
+    def with_stars(self, cells: pl.DataFrame) -> Found:
+        """Audit the published counts with further ones withheld: what is left is proven."""
+        return self._audited(with_stars(self.release, self.published, cells.select(CELL)))
+
+    def rounded(self, truth: Publication, base: int, seed: int) -> Found:
+        """Audit counts that may be true, each rounded at random to a neighbouring multiple.
+
+        Args:
+            truth: Counts that may be the true ones.
+            base: Of which all counts become multiples.
+            seed: Decides up or down.
+        """
+        law = parse_law({"rounded": {"base": base, "how": "random"}})
+        protection = Protection((Statement(law),))
+        chance = KeyedChance.for_study(seed)
+        counts = protect_counts(self.release, truth, protection, chance=chance, keys="cells")
+        counts = counts.filter(pl.col("count") > 0).select(*CELL, "count")
+        low, high = law.intervals(counts["count"].cast(pl.Int64).to_numpy())
+        rows = counts.with_columns(
+            low=pl.Series(np.asarray(low)), high=pl.Series(np.asarray(high)), law=pl.lit(0)
+        )
+        rows = rows.select(STATEMENTS.names()).cast(STATEMENTS)
+        return self._audited(stated(self.release, self.published, rows, protection))
+
+    def _audited(self, published: Publication) -> Found:
+        rows = audit_counts(self.release, published, self.tables, self.options)
+        status = rows["status"]
+        return Found(
+            rows.height, int((status == RECOVERED).sum()), int((status == UNDECIDED).sum())
+        )
