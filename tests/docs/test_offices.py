@@ -33,7 +33,7 @@ def test_three_offices_from_file_to_page(tmp_path: Path) -> None:
     for work in ("schools", "wards", "age_sex"):
         assert (tmp_path / "work" / work / "report" / "report.html").is_file()
     edited = page.read_text().count("$ sed -i")
-    assert edited == len(OFFICES), "one line of each draft"
+    assert edited == len(OFFICES) - 1, "one line of each draft, none of the true workbook"
 
 
 @pytest.mark.parametrize("name", list(OFFICES))
