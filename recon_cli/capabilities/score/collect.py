@@ -87,6 +87,17 @@ class Collected:
     passes: Sums | None = None
 
 
+def with_differing(units: pl.DataFrame) -> pl.DataFrame:
+    """Add ``differing``, see `Partition`: null where other solutions have people and ours none.
+
+    Args:
+        units: Rows of ``solvar/``.
+    """
+    share = pl.col("solvar_upper_pct").fill_null(100.0) / 100
+    is_elsewhere = (pl.col("population") == 0) & (share > 0)
+    return units.with_columns(differing=pl.when(~is_elsewhere).then(pl.col("population") * share))
+
+
 def collect(
     partition: Partition, place: str, sizes: Sizes, *, draws: int, resamples: int, seed: int
 ) -> Collected:

@@ -18,7 +18,13 @@ from recon_cli.capabilities.link.key_encoding import column_codes
 from recon_cli.capabilities.link.specification import CEF, HDF
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.score import SCORE
-from recon_cli.capabilities.score.collect import Collected, Partition, add_up, collect
+from recon_cli.capabilities.score.collect import (
+    Collected,
+    Partition,
+    add_up,
+    collect,
+    with_differing,
+)
 from recon_cli.capabilities.score.confidence import CALIBRATION, calibration, sum_confidence
 from recon_cli.capabilities.score.control import Control
 from recon_cli.capabilities.score.gains import make_gains, make_passes
@@ -261,8 +267,7 @@ def _differing(zero: Zero, partition: str) -> pl.DataFrame | None:
     """Return the most people of each geounit that another reconstruction changes."""
     if zero.solvar is None or partition not in zero.solvar.partitions:
         return None
-    share = pl.col("solvar_upper_pct").fill_null(100.0) / 100
-    return zero.solvar.read(partition).with_columns(differing=pl.col("population") * share)
+    return with_differing(zero.solvar.read(partition))
 
 
 def _has_intervals(config: Score, folders: Mapping[str, Folder]) -> bool:
