@@ -130,16 +130,16 @@ class PlaceVectors:
         is_declared = of.kind == "median" and of.definition != "any"
         if is_declared and len(cases) == 1:
             return StatisticRows(cases[0])
-        can_choose = is_declared and 1 < len(cases) <= _MOST_PAIRS
+        can_choose = of.kind == "median" and 1 < len(cases) <= _MOST_PAIRS
         if middle == "nearest" or (middle in {"few", "one"} and not can_choose):
             return StatisticRows(cases[0] if cases else impossible(base), is_exact=False)
         if of.kind == "quantile":
             return StatisticRows(quantile_rows(measured, base, ends, of.order), is_exact=False)
         rows = median_rows(measured, base, ends if is_declared else outwards(ends))
-        if middle == "one" or (middle == "few" and len(cases) <= _FEW):
-            return StatisticRows(rows, choices=tuple(cases))
-        if middle == "few":
-            return StatisticRows(rows, is_exact=False, choices=tuple(cases[:_FEW]))
+        if middle in {"few", "one"}:
+            tried = cases if middle == "one" else cases[:_FEW]
+            is_exact = is_declared and len(tried) == len(cases)
+            return StatisticRows(rows, is_exact, tuple(tried))
         return StatisticRows(rows, is_exact=False)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +27,9 @@ from recon_cli.model.summed_columns import SummedColumns, ValueRows, sum_columns
 from recon_cli.schema import Release
 from recon_cli.schema.statistics import Statistic
 from recon_cli.statement.statistics import Printed
+
+#: Pairs of middle values in a region among which a solver chooses in seconds.
+_MOST_CHOICES: Final = 250
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,11 @@ class JoinedRows:
     row_geounit: IntArray
     suspects: IntArray
     is_exact: bool
+
+    @property
+    def has_many_choices(self) -> bool:
+        """Report whether more pairs of middle values are possible than are worth a search."""
+        return len(self.columns.people) - self.cells > _MOST_CHOICES
 
     @property
     def people(self) -> IntArray:

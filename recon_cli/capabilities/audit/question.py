@@ -329,6 +329,8 @@ class _Partition:
         """Widen what is seen by solutions of rows that are enough for every text."""
         try:
             within = build_system(self.plan, chosen, batch, must_list=False)
+            if within.joined is None or within.joined.has_many_choices:
+                return ends
             budget = {"region_seconds": self.options.region_seconds * _SHARE}
             less = self.options.model_copy(update=budget)
             own = replace(self, counts=chosen, options=less)
@@ -342,7 +344,7 @@ class _Partition:
             np.maximum(ends.greatest, seen.greatest),
         )
         ends = replace(ends, least=least, greatest=greatest)
-        if within.joined is None or not within.joined.is_exact:
+        if not within.joined.is_exact:
             return ends
         lower, upper = np.maximum(ends.lower, seen.lower), np.minimum(ends.upper, seen.upper)
         return replace(ends, lower=lower, upper=upper)

@@ -43,11 +43,11 @@ def _render(found: AuditFindings, findings: Findings, words: Words) -> tuple[Rep
     without = f", of which {found.left_out:,} are left out of tables" if found.left_out else ""
     text = (
         f"**{recovered:,}** of {cells:,} counts that are not published exactly{without} "
-        f"({percentage(recovered, cells)}) are recovered: all other counts together leave one "
-        "number. A count is safe if two reconstructions are known in which its numbers "
-        f"{_apart(safety)}; it is narrowed if more than one number is left, and all lie closer "
-        "together; it is undecided if nothing was shown within the effort. The smallest width is "
-        "how far apart the numbers left of a count that is not recovered are at most. Any "
+        f"({percentage(recovered, cells)}) are recovered{_by_statistics(found)}: all other counts "
+        "together leave one number. A count is safe if two reconstructions are known in which its "
+        f"numbers {_apart(safety)}; it is narrowed if more than one number is left, and all lie "
+        "closer together; it is undecided if nothing was shown within the effort. The smallest "
+        "width is how far apart the numbers left of a count that is not recovered are at most. Any "
         f"{words.unit} and all coarser places are taken together, as anybody can.",
         "This rests on what the release says of its own protection: if counts were suppressed or "
         "rounded in another way, it is not true of them.",
@@ -103,6 +103,14 @@ def _recovered(found: AuditFindings, findings: Findings) -> list[ResultTable]:
     page_of = {place.geoid: place.page for place in findings.places}
     pages = tuple(page_of.get(geoid, "") for geoid in rows["geoid"])
     return [ResultTable(title, header, listed, 4, is_list=True, pages=pages)]
+
+
+def _by_statistics(found: AuditFindings) -> str:
+    """Say how many counts are recovered only by what is printed beside them."""
+    by = found.manifest.totals.get("by_statistics")
+    if by is None:
+        return ""
+    return f", **{by:,}** of them only by the percentages, means and other statistics beside them"
 
 
 def _apart(safety: int | None) -> str:

@@ -314,6 +314,7 @@ class Ingest(Section):
         """Refuse tables that the release does not have, and a list that the files have."""
         release.select_tables(self.tables)
         self._check_register(release)
+        self._check_statistics(release)
         if not release.geography.is_nested:
             if self.geounits is not None:
                 raise ConfigError("geounits: the membership file lists every unit, leave it out")
@@ -330,6 +331,13 @@ class Ingest(Section):
         for name in self.absent if isinstance(self.absent, dict) else ():
             if name not in release.table_by_name:
                 raise ConfigError(f"absent: no table {name!r} in release {release.name!r}")
+
+    def _check_statistics(self, release: Release) -> None:
+        if release.statistics and self.source != "tidy":
+            raise ConfigError(
+                f"source: statistics are read of tidy files, not of {self.source}; take "
+                f"{release.statistics[0].name} out of the schema, or write a tidy file"
+            )
 
     def _check_register(self, release: Release) -> None:
         if bool(release.publications) != self.is_register:

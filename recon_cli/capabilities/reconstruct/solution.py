@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,11 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import bits
 from recon_cli.seeding import digest_seed
-from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program
+from recon_cli.solve.cp_sat import Effort
+from recon_cli.solve.feasibility import Feasibility, ProgramSolution, solve_program, solve_within
+
+#: Deterministic seconds for people who print given middle values.
+_CHOICES: Final = 15.0
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,8 @@ def solve_printed(
     batch = slice(first, first + len(units))
     for chosen in counts.attempts():
         system = build_system(plan, chosen, batch)
+        if system.joined is None or system.joined.has_many_choices:
+            continue
         try:
             found = solve_system(
                 plan, published, chosen, system, seed=seed, quarantine=NO_QUARANTINE
@@ -219,7 +225,10 @@ class _Batch:
             yield digest_seed(self.seed, region)
 
 
-def _solve(component: Component, seed: int) -> ProgramSolution:
+def _solve(batch: _Batch, component: Component, seed: int) -> ProgramSolution:
+    texts = batch.counts.statistics
+    if texts is not None and texts.middle != "all":  # one of several ways to find people
+        return solve_within(component.program, Effort(seed, _CHOICES))
     return solve_program(component.program, seed)
 
 
@@ -234,7 +243,7 @@ def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
             found.unsolved[units] = True
             continue
         with batch.region_of(int(units[0])) as seed:
-            solution = _solve(component, seed)
+            solution = _solve(batch, component, seed)
         if solution.outcome is Feasibility.INFEASIBLE:
             raise batch.contradiction(system.geounits_of(component.rows))
         np.add.at(found.deterministic_time, units, solution.deterministic_time / len(units))

@@ -339,7 +339,8 @@ def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCou
     }
     some = [key for key, each in counts.items() if each.is_recovered][:_SHOWN]
     chosen = [key for key in some if not counts[key].reason]
-    if explained and chosen:
+    is_by_counts = located.published.statistics.is_empty()
+    if explained and chosen and is_by_counts:  # sums of counts alone would not prove others
         tables = located.release.select_tables(tuple(audit.manifest.notes["tables"]))
         counts |= _explained(located, tables, {key: counts[key] for key in chosen})
     return tuple(counts.values())

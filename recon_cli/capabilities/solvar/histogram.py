@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -188,6 +188,8 @@ def propagated_intervals(
         and ``upper``.
     """
     columns = columns or histogram_columns(release, tables, published.coverage)
+    # Bounds by counts alone hold beside printed statistics, too.
+    release = replace(release, statistics=())
     make = make_plan if published.is_exact else make_interval_plan
     plan = make(release, tables, published.coverage, histogram_masks(release, columns))
     counts = arrange_counts(plan, published)
