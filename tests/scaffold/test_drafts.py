@@ -80,3 +80,14 @@ def test_laws_that_are_offered_read_the_markers(
         law = parse_law(document, Path())
         for marker in markers:
             law.reading(marker)
+
+
+def test_a_draft_is_called_by_the_title_of_its_sheet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = ["Pupils of  three schools,,", "Source: census,,", "School,Pupils,Boys,Girls"]
+    counts = ["Oak,31,14,17", "Elm,25,13,12", "Ash,40,22,18"]
+    Path("a.csv").write_text("\n".join([*rows, *counts, ""]))
+    recon("init", "a.csv")
+    assert load_release("a.yaml").title == "Pupils of three schools"

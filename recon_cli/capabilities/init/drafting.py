@@ -218,6 +218,8 @@ class _Drafter:
         named = levels_of(lengths, said, has_whole="A" in geoids.values())
         first, *others = dict.fromkeys(part.path.name for part in self.parts)
         title = first + (f" and {len(others)} more" if others else "")
+        if len(self.parts) == 1:
+            title = self.parts[0].title or title
         published = frozenset(len(geoids[place]) for place in self.shown)
         tables = [replace(each, lengths=published) for each in self.tables]
         text, doubts = draft_schema(self.name, title, tables, places, named, census=census)

@@ -44,6 +44,13 @@ class Part:
         return self.document.sheet or self.document.name
 
     @property
+    def title(self) -> str:
+        """Return the first words above the headers; empty where there are none."""
+        region, texts = self.table.region, self.table.grid.texts
+        above = min((*region.header, *region.headings, *region.body.tolist()), default=0)
+        return next((" ".join(str(text).split()) for text in texts[:above].ravel() if text), "")
+
+    @property
     def label(self) -> str:
         """Return how messages name it."""
         return self.table.grid.label

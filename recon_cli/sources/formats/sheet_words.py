@@ -9,6 +9,7 @@ from recon_cli.schema.description import describe_cell
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.count_sheet import COLUMNS
 from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.read.words import Sense, says
 
 #: The mask of each feature of a release.
 _Masks = tuple[int, ...]
@@ -49,7 +50,9 @@ class SheetWords:
         """
         counted = self.release.table_by_name[table].cells[cell - 1]
         called = self._by_values(counted.masks) or self._by_column(table, counted.masks)
-        return (called or describe_cell(self.release, counted)).replace(": ", ", ")
+        return ", ".join(
+            _without_unit((called or describe_cell(self.release, counted)).split(": "))
+        )
 
     def _by_column(self, table: str, masks: _Masks) -> str:
         """Return the header of the column, that of the table's own sheet first."""
@@ -81,6 +84,12 @@ class SheetWords:
         if any(mask != everybody[f] and f not in told for f, mask in enumerate(masks)):
             return ""
         return ", ".join(words or whole[:1])
+
+
+def _without_unit(words: list[str]) -> list[str]:
+    """Return the words of a header without a unit at its end, such as *Number*."""
+    is_unit = len(words) > 1 and len(words[-1].split()) == 1 and says(words[-1], Sense.UNIT)
+    return words[:-1] if is_unit else words
 
 
 def _is_of_a_sheet(axis: str) -> bool:
