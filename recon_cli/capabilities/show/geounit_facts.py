@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.capabilities.audit.words import words_without
 from recon_cli.capabilities.findings.checked import UNCHECKED, proof_basis
 from recon_cli.capabilities.findings.proven import proof_conditions
 from recon_cli.capabilities.findings.words import words_of_run
@@ -362,6 +363,7 @@ def _protected(located: Located, row: dict[str, Any]) -> ProtectedCount:
         least=row["least"] or 0,
         greatest=row["greatest"],
         is_small=row["suppression"] == PRIMARY,
+        reason=words_without(row),
     )
 
 

@@ -1,0 +1,22 @@
+"""What the rows of ``audit/`` say, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def words_without(row: Mapping[str, Any]) -> str:
+    """Return what counts alone prove of a count that printed statistics recover; else nothing.
+
+    Args:
+        row: Of ``audit/``.
+
+    >>> words_without({"least": 3, "greatest": 3, "least_without": 1, "greatest_without": 4})
+    ' (by statistics; 1 to 4 by counts alone)'
+    """
+    least, greatest = (row.get(f"{end}_without") for end in ("least", "greatest"))
+    if least is None or row["least"] != row["greatest"] or least == greatest:
+        return ""
+    alone = f"{least:,} or more" if greatest is None else f"{least:,} to {greatest:,}"
+    return f" (by statistics; {alone} by counts alone)"
