@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.formats.vocabulary import is_total
@@ -36,7 +37,7 @@ class _Sheet:
     label: str
     paths: Mapping[str, Path]
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """How many names a place has at most."""
         return max(map(len, self.paths.values()), default=0)
@@ -271,11 +272,12 @@ def _by_words(
         own = by_path.get(outer) if outer else None
         if own is None:
             for i in members:
+                is_whole, is_twice = _is_whole(paths[i]), paths[i][-2:-1] == paths[i][-1:]
+                if not (is_whole or is_twice):
+                    continue
                 others = [each for each in members if each != i]
-                is_named = _is_whole(paths[i]) and _may_be(numbers, i, others)
-                if is_named or (
-                    paths[i][-2:-1] == paths[i][-1:] and _fits(numbers, i, others, base)
-                ):
+                is_named = is_whole and _may_be(numbers, i, others)
+                if is_named or (is_twice and _fits(numbers, i, others, base)):
                     own = i
                     break
         for i in members:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -38,6 +39,11 @@ class TableDraft:
     questions: tuple[str, ...] = ()
     lengths: frozenset[int] = frozenset()
     title: str = ""
+
+
+#: Texts that are themselves in YAML, but for its words for other things.
+_PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*( [A-Za-z0-9_]+)*")
+_RESERVED: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
 
 def draft_schema(
@@ -138,6 +144,8 @@ def _geography(
 
 def flow(value: object) -> str:
     """A value as YAML on one line."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
+        return value  # thousands of places: what YAML says of them takes longer than reading them
     text = yaml.safe_dump(
         value, default_flow_style=True, allow_unicode=True, width=10**6, sort_keys=False
     )

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.sources.read.coding import coded
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
@@ -61,11 +62,11 @@ def value_sums(
     known = ~np.isnan(numbers) & (numbers >= 0)
     low, high = np.where(known, numbers, low), np.where(known, numbers, high)
     unit = 10.0 ** -np.minimum(grid.decimals[body, count], 9)
-    coded = {at: _in_order(grid, region, at) for at in keys}
+    numbered = {at: coded(grid.texts[region.body, at]) for at in keys}
     found: list[ValueSum] = []
     for key in keys:
-        codes, values = coded[key]
-        others = [coded[at][0] for at in keys if at != key]
+        values, codes = numbered[key]
+        others = [numbered[at][1] for at in keys if at != key]
         position = np.zeros(len(body), dtype=np.int64)
         for own in others:
             position = position * (int(own.max(initial=0)) + 1) + own
@@ -135,19 +136,9 @@ def fitting_marks(
 
 
 def _ends(grid: Grid, region: Region, count: int) -> tuple[FloatArray, FloatArray]:
-    unique, inverse = np.unique(grid.texts[region.body, count].astype(str), return_inverse=True)
-    ends = np.array([bounds(text) for text in unique.tolist()]).reshape(-1, 2)
+    unique, inverse = coded(grid.texts[region.body, count])
+    ends = np.array([bounds(text) for text in unique]).reshape(-1, 2)
     return ends[inverse, 0], ends[inverse, 1]
-
-
-def _in_order(grid: Grid, region: Region, at: int) -> tuple[IntArray, list[str]]:
-    """Values of a column numbered as they appear, and the values."""
-    texts = grid.texts[region.body, at].astype(str)
-    unique, first, inverse = np.unique(texts, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return rank[inverse], [str(unique[i]) for i in order]
 
 
 def _block(

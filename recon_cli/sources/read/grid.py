@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
 from recon_cli.errors import SourceError
+from recon_cli.sources.read.coding import coded
 from recon_cli.sources.read.numbers import Convention, Number, conventions
 from recon_cli.sources.tabular.sheet import Merge, Sheet
 
@@ -70,13 +71,10 @@ class Grid:
         if not rows:
             raise SourceError(f"{sheet.label}: expected a table, found nothing in it")
         raw = np.array(rows, dtype=object).reshape(len(rows), sheet.width)
-        unique, inverse = np.unique(raw.astype(str), return_inverse=True)
+        unique, inverse = coded(raw)
         bare = np.array([text.strip(_BLANKS + "\n\r") for text in unique], dtype=object)
-        lead = np.array(
-            [len(text) - len(text.lstrip(_BLANKS)) for text in unique.tolist()], dtype=np.int64
-        )
+        lead = np.array([len(text) - len(text.lstrip(_BLANKS)) for text in unique], dtype=np.int64)
         likely = conventions(bare.tolist())
-        inverse = inverse.reshape(raw.shape)
         texts = bare[inverse]
         return cls(
             sheet.label,
@@ -113,9 +111,8 @@ class Grid:
 
     @cached_property
     def _parsed(self) -> tuple[dict[str, Number | None], list[str], NDArray[np.intp]]:
-        unique, inverse = np.unique(self.texts.astype(str), return_inverse=True)
-        names = unique.tolist()
-        return {t: self._number(t) for t in names}, names, inverse.reshape(self.shape)
+        names, inverse = coded(self.texts)
+        return {t: self._number(t) for t in names}, names, inverse
 
     def number(self, text: str) -> Number | None:
         """The number that a text of this sheet is."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.sources.read.coding import coded
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import bounds, looks_like_marker
 from recon_cli.sources.read.regions import Region
@@ -69,6 +70,7 @@ class _Columns:
         self.grid = grid
         self.region = region
         self.body = region.body
+        self.counted: dict[tuple[int, ...], int] = {}
 
     def _codes(self, at: int) -> IntArray:
         """The values of a column, numbered."""
@@ -76,8 +78,7 @@ class _Columns:
         for (top, left), (bottom, right) in self.grid.spans().items():
             if left <= at <= right and at not in self.region.numeric:
                 texts[top : bottom + 1] = self.grid.texts[top, left]
-        own = texts[self.body].astype(str)
-        return np.unique(own, return_inverse=True)[1].astype(np.int64)
+        return coded(texts[self.body])[1]
 
     @cached_property
     def codes(self) -> dict[int, IntArray]:
@@ -85,6 +86,11 @@ class _Columns:
 
     def _count(self, columns: tuple[int, ...]) -> int:
         """How many different rows some columns tell apart."""
+        if columns not in self.counted:
+            self.counted[columns] = self._distinct(columns)
+        return self.counted[columns]
+
+    def _distinct(self, columns: tuple[int, ...]) -> int:
         if not columns:
             return 1
         joined = np.zeros(len(self.body), dtype=np.int64)

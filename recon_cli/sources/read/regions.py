@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
+from recon_cli.sources.read.coding import coded
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.numbers import ENGLISH, is_year
@@ -61,9 +62,9 @@ class _Finder:
     @cached_property
     def marks(self) -> BoolArray:
         """Cells with the form of a marker."""
-        unique, inverse = np.unique(self.grid.texts.astype(str), return_inverse=True)
-        is_mark = np.array([looks_like_marker(text) for text in unique.tolist()])
-        found: BoolArray = is_mark[inverse].reshape(self.grid.shape) & ~self.grid.is_number
+        unique, inverse = coded(self.grid.texts)
+        is_mark = np.array([looks_like_marker(text) for text in unique])
+        found: BoolArray = is_mark[inverse] & ~self.grid.is_number
         return found
 
     def tables(self, said: Sequence[int]) -> list[Region]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
+from recon_cli.sources.read.coding import coded
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
@@ -195,10 +196,8 @@ class _Table:
     @cached_property
     def block(self) -> Intervals:
         """The numbers of the table as intervals, rows by columns."""
-        texts = self.grid.texts[self.at].astype(str)
-        unique, inverse = np.unique(texts, return_inverse=True)
-        ends = np.array([bounds(text) for text in unique.tolist()]).reshape(-1, 2)
-        inverse = inverse.reshape(texts.shape)
+        unique, inverse = coded(self.grid.texts[self.at])
+        ends = np.array([bounds(text) for text in unique]).reshape(-1, 2)
         low, high = ends[inverse, 0], ends[inverse, 1]
         unit = 10.0 ** -np.minimum(self.grid.decimals[self.at], 9)
         return Intervals(

@@ -19,7 +19,7 @@ from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets, read_sheet
 
 #: Cells of a sheet that are looked at; what follows in a longer one is read alike.
-_MOST_CELLS: Final = 200_000
+_MOST_CELLS: Final = 60_000
 
 
 def replayed_sheets(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from recon_cli.sources.read.coding import coded
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.regions import Region
 
@@ -61,6 +63,8 @@ def row_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]
     within: list[tuple[int, str]] = []
     indents = grid.indents[region.body, key] if key is not None else np.zeros(len(region.body))
     is_indented = not chain and len(np.unique(indents)) > 1
+    if not headings and not is_indented:
+        return _plain_labels(grid, region, columns)
     for i, row in enumerate(region.body.tolist()):
         words = [_words(grid.texts[row, at]) for at in columns]
         if is_indented and key is not None:
@@ -73,6 +77,21 @@ def row_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]
         path = tuple(word for word in (*above, *words) if word)
         found.append(path or (f"row {int(grid.rows[row])}",))
     return found
+
+
+def _plain_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]:
+    """The labels in some columns, where nothing stands above rows and none is indented."""
+    own: list[list[str]] = []
+    for at in columns:
+        known, numbers = coded(grid.texts[region.body, at])
+        clean = [_words(text) for text in known]
+        own.append([clean[number] for number in numbers.tolist()])
+    rows = grid.rows[region.body].tolist()
+    paths = zip(*own, strict=True) if own else itertools.repeat((), len(rows))
+    return [
+        tuple(word for word in words if word) or (f"row {row}",)
+        for row, words in zip(rows, paths, strict=True)
+    ]
 
 
 def _words(text: object) -> str:

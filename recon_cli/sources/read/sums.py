@@ -25,6 +25,10 @@ _BINARY: Final = 1e-9
 _MOST_PARTS: Final = 400
 #: Positions by which the ends of runs are searched; all are used to judge what was found.
 _POSITIONS: Final = 24
+#: Parts of a total are no further from each other: two features that cross have no more values.
+_MOST_STEPS: Final = 400
+#: More lines are places, which are side by side with what they are part of.
+_MOST_STRIDED: Final = 3_000
 #: More lines are searched side by side only, not for totals that stand elsewhere.
 _MOST_FREE: Final = 600
 #: Of rounded numbers, longer runs are not looked for elsewhere: rounding allows too many.
@@ -307,7 +311,9 @@ class _Search:
     def strided(self) -> list[Sum]:
         """Totals before or behind parts that are every second, third, … line."""
         found: list[Sum] = []
-        for step in range(2, (self.count + 1) // 2 + 1):
+        if self.count > _MOST_STRIDED:
+            return found
+        for step in range(2, min((self.count + 1) // 2, _MOST_STEPS) + 1):
             lines = self._possible_totals(step)
             for residue in sorted({line % step for line in lines.tolist()}):
                 found += self.beside(range(residue, self.count, step), step)
@@ -427,7 +433,9 @@ class _Search:
 
     def _tried_beside(self, step: int) -> float:
         """How many totals are tried before and behind their parts, at one distance or at all."""
-        return math.log2(2 * self.count * (1 if step == 1 else max(self.count // 2, 1)))
+        return math.log2(
+            2 * self.count * (1 if step == 1 else max(min(self.count // 2, _MOST_STEPS), 1))
+        )
 
     @property
     def _tried_elsewhere(self) -> float:

@@ -67,7 +67,8 @@ class TableDraft:
 
     def table(self) -> TableReading:
         """Return the table as it is said to be, or as its numbers propose."""
-        self._leave_rows(lambda label, _: label in self.choices.leave_out)
+        if self.choices.leave_out:
+            self._leave_rows(lambda label, _: label in self.choices.leave_out)
         table = self._settled() if self.choices.is_whole else self._proposed()
         rates = {row for row, kind in table.relations.rows.items() if kind is Kind.STATISTIC}
         if rates and self._leave_rows(lambda _, row: row in rates):
