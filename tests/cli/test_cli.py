@@ -383,8 +383,8 @@ def test_the_list_of_commands_says_whole_sentences() -> None:
     listed = text.partition("Begin:")[2]
     assert max(map(len, listed.splitlines())) <= 60
     assert "..." not in listed
-    whole = "solvar Measure how far other solutions could differ, and find the records that all "
-    whole += "share. "
+    whole = "solvar Measure how far any other solution could differ, and find the records that "
+    whole += "all solutions share. "
     assert whole in " ".join(listed.split())
 
 

@@ -6,7 +6,7 @@ mechanism; and a page.
 
 Example:
   recon plan frontier -c al.yaml
-  recon plan frontier -c al.yaml --set frontier.tables=[P1,P12] \
+  recon plan frontier -c al.yaml --tables P1,P12 \
     --set 'frontier.weights={P1: 10}'
 """
 

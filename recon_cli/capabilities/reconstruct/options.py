@@ -31,7 +31,7 @@ class Reconstruct(Section):
         engine: ``auto``, or an engine that finds the solution by itself for the study's program,
             Eq. 4.4 and 4.5. Where it finds one, proofs are those of ``auto``; where it does not in
             time, its units are undecided.
-        within: Single value where the tables only determine a group of values: ``lowest``,
+        within: Value to choose where the tables determine only a group of values: ``lowest``,
             ``middle`` or ``random``; a named engine chooses by itself.
         verify: Tabulate the result again and compare before it is published.
     """

@@ -16,7 +16,7 @@ class Score(Section):
 
     Attributes:
         compare: Put the values of a published study beside ours.
-        alternatives: Sources for Tables 11 and 15-17 only: releases protected otherwise.
+        alternatives: Sources shown in Tables 11 and 15-17 only, such as other protections.
         sizes: Lowest population of each block-size class, rising from 1.
         interval: Coverage of intervals, in percent.
         bootstrap: Resamples of geounits for intervals; 0 for none. With several draws of links

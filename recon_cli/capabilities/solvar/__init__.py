@@ -9,5 +9,6 @@ SOLVAR = Stage(
     section="solvar",
     package=__name__,
     can_shard=True,
-    purpose="Measure how far other solutions could differ, and find the records that all share.",
+    purpose="Measure how far any other solution could differ, and find the records that all "
+    "solutions share.",
 )
