@@ -5,5 +5,5 @@ from recon_cli.stage import Command
 COMMAND = Command(
     "plan cure",
     __name__,
-    "Estimate, without the true counts, which further stars or what rounding would help.",
+    "Estimate, from the published tables alone, what would leave no count recovered.",
 )
