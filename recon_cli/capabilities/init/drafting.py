@@ -217,12 +217,13 @@ class _Drafter:
         said = max((part.levels for part in self.parts), key=len)
         named = levels_of(lengths, said, has_whole="A" in geoids.values())
         first, *others = dict.fromkeys(part.path.name for part in self.parts)
-        title = first + (f" and {len(others)} more" if others else "")
-        if len(self.parts) == 1:
-            title = self.parts[0].title or title
+        files = first + (f" and {len(others)} more" if others else "")
+        title = self.parts[0].title if len(self.parts) == 1 else ""
         published = frozenset(len(geoids[place]) for place in self.shown)
         tables = [replace(each, lengths=published) for each in self.tables]
-        text, doubts = draft_schema(self.name, title, tables, places, named, census=census)
+        text, doubts = draft_schema(
+            self.name, title or files, tables, places, named, files=files, census=census
+        )
         release = parse_release(text, source=f"{self.name}.yaml")
         return Draft(
             text,

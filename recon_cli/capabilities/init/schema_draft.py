@@ -53,12 +53,14 @@ def draft_schema(
     geoids: pl.Series,
     names: Mapping[int, str],
     *,
+    files: str,
     census: bool,
 ) -> tuple[str, tuple[str, ...]]:
     """A schema for some tables, as YAML, and what could not be told, a sentence each.
 
     Args:
         names: Length of a geoid → its level, as far as that is known.
+        files: The names of the files.
         census: Whether geoids are those of the US census.
     """
     levels, partition, doubts = _geography(
@@ -73,7 +75,7 @@ def draft_schema(
     lengths = set(geoids.str.len_chars())
     published = [(name, digits) for name, digits in levels if digits in lengths]
     lines = [
-        f"# Drafted from {title}. Check it: a wrong schema gives wrong answers.",
+        f"# Drafted from {files}. Check it: a wrong schema gives wrong answers.",
         *(f"# Could not be told: {doubt}." for doubt in said),
         f"release: {flow(release)}",
         f"title: {flow(title)}",
