@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from recon_cli.capabilities.findings.findings import Place
 from recon_cli.capabilities.report.compose import compose_report
@@ -16,13 +17,16 @@ from recon_cli.page.view import GeounitView
 from recon_cli.pipeline.run import Run
 from recon_cli.store import Manifest, Transaction
 
+#: Places whose recovered counts are explained.
+_EXPLAINED: Final = 5
+
 
 def write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...], name: str) -> Manifest:
     """Gather the findings of a work folder, and publish ``report/`` with the page ``name``."""
     findings = gather_findings(run, manifests)
     forcing: tuple[str, ...] = ()
     for at, place in enumerate(findings.places):
-        view = _view(run, place, is_worst=not at)
+        view = _view(run, place, at)
         stage.staging.write_extra("report", place.page, show_page(view, back=name).encode())
         forcing += tuple(line.table for reason in view.reasons for line in reason.lines)
     document = compose_report(
@@ -35,7 +39,11 @@ def write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...], name: s
     return stage.publish([], notes=report_notes(document))
 
 
-def _view(run: Run, place: Place, *, is_worst: bool) -> GeounitView:
-    """View a place as `recon show` does; explain some certain records and counts of the worst."""
-    why = Why(first=1) if is_worst else Why(numbers=(), counts=False)
+def _view(run: Run, place: Place, at: int) -> GeounitView:
+    """View a place as `recon show` does, the worst first.
+
+    Of a few the sums that recovered counts follow from are looked for, of the first some certain
+    records are explained, too: both take seconds.
+    """
+    why = Why(numbers=None if at == 0 else (), first=1, counts=at < _EXPLAINED)
     return view_geounit(run, place.geoid, why)
