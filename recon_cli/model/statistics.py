@@ -76,6 +76,9 @@ class JoinedRows:
 
         Args:
             counts: The rows of counts, over single histogram cells.
+
+        Raises:
+            SolverError: A sum of values has no end that can be held.
         """
         rows, number = self.columns.rows, len(counts.least)
         people = np.unique(self.people)
@@ -88,6 +91,11 @@ class JoinedRows:
         is_open = np.zeros(rows.A.shape[1], dtype=bool)
         is_open[people] = first.is_open
         found = propagate_signed(rows, upper)
+        if (found.upper >= OPEN).any() and not found.conflict.any():
+            raise SolverError(
+                "printed statistics of more people than fit in a sum of values: take the "
+                "statistics of such large places out"
+            )
         return Bounds(found.lower, found.upper, is_open, found.conflict)
 
 

@@ -409,7 +409,8 @@ def _batch(number: int) -> str:
 
 def by_statistics(audited: pl.DataFrame) -> int:
     """Count the recovered counts that counts alone do not recover."""
-    known = (pl.col("least_without") == pl.col("greatest_without")).fill_null(value=False)
+    least, greatest = pl.col("least_without"), pl.col("greatest_without")
+    known = least.is_null() | (least == greatest).fill_null(value=False)
     return audited.filter(pl.col("status") == RECOVERED, ~known).height
 
 
@@ -512,6 +513,8 @@ class AuditQuestion(PlannedQuestion):
         """Add the columns of `WITHOUT`: what counts alone prove, where statistics are printed."""
         if self.alone is None:
             return audited
+        if part.checkpoint.is_over:  # nothing more is computed
+            return audited.with_columns(pl.lit(None, kind).alias(n) for n, kind in WITHOUT.items())
         counts_alone = replace(part, checkpoint=Checkpoint())
         before = self.alone.audited(counts_alone, ignore_progress).select(
             *_KEY, least_without="least", greatest_without="greatest"

@@ -100,6 +100,14 @@ def test_statistics_of_people_whom_nothing_bounds_are_refused() -> None:
         recon.audit_counts(RELEASE, given)
 
 
+def test_sums_that_do_not_fit_are_refused() -> None:
+    totals = enumerate(("45000000", "45000000", "0"), start=1)
+    rows = [("W5", "ALL", number, text) for number, text in totals]
+    rows += [("W5", "COUNT", 1, "*"), ("W5", "COUNT", 2, "*"), ("W5", "MEAN_AGE", 1, "90.00")]
+    with pytest.raises(SolverError, match="more people than fit in a sum of values"):
+        recon.audit_counts(RELEASE, published(RELEASE, rows))
+
+
 def test_what_does_not_use_statistics_refuses_them() -> None:
     given = published(RELEASE, ward(("PCT", 1, "15")))
     cells = pl.DataFrame({"geoid": ["W5"], "table": ["COUNT"], "cell": [2]})
