@@ -72,9 +72,8 @@ score:
 #: How long a stop may take, and how long one start of a command.
 _SECONDS: Final = 10.0
 _START: Final = 300.0
-#: Most seconds between an event of a stage and the kill: of any, and of the quickest.
+#: Most seconds between an event of a stage and the kill.
 _SECOND: Final = 0.3
-_SOON: Final = 0.03
 #: Runs at most until a kill has landed in every stage.
 _RIDES: Final = 12
 _TERM: Final = Stop(signal.SIGTERM, "parent", (143,))
@@ -173,10 +172,10 @@ class Trial:
     def killed_in_each(self, rides: int) -> None:
         """Runs whose stages are killed one by one, until a kill has landed in each of them."""
         missing = set(self.stages)
-        for _ in range(rides):
+        for ride in range(rides):
             config = self.new_run()
             for stage in (each for each in self.stages if each in missing):
-                self._kill_stage(config, stage, _SOON)
+                self._kill_stage(config, stage, _SECOND / (1 + ride), "stage_started")
                 name, life = self.lives[-1] if self.lives else ("", None)
                 if life is not None and name == stage and stage not in life.passed:
                     missing.discard(stage)
@@ -187,11 +186,13 @@ class Trial:
                 return
         self.wrong.append(f"no kill landed in {', '.join(sorted(missing))}")
 
-    def _kill_stage(self, config: Path, stage: str, later: float = _SECOND) -> None:
+    def _kill_stage(
+        self, config: Path, stage: str, later: float = _SECOND, event: str = ""
+    ) -> None:
         ways = [way for way in KILLS if way.victim != "worker" or stage not in _IN_PARENT]
         stop = self.rng.choice(ways)
         arguments = ["-c", str(config), "--until", stage]
-        self.note(stage, live(arguments, self.rng, (stage,), (), (stop,), later=later))
+        self.note(stage, live(arguments, self.rng, (stage,), (), (stop,), later=later, event=event))
         self.undisturbed(config, "run", "--until", stage)
 
     def _kill_shards(self, config: Path, stage: str) -> None:

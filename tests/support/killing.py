@@ -94,6 +94,7 @@ def live(
     stops: tuple[Stop, ...] = STOPS,
     *,
     later: float = _LATER,
+    event: str = "",
 ) -> Life:
     """Start ``recon run``, and stop it a moment after some event, unless it is done by then.
 
@@ -104,10 +105,11 @@ def live(
         passed: Stages that are done already: the event is of another.
         stops: Ways to choose from.
         later: Most seconds between the event and the stop.
+        event: The event; default any.
     """
     left = [stage for stage in stages if stage not in passed] or [stages[-1]]
     stage = rng.choice(left[:2])
-    wanted = f"{rng.choice(_events_of(stage, last=stage == stages[-1]))} {stage}"
+    wanted = f"{event or rng.choice(_events_of(stage, last=stage == stages[-1]))} {stage}"
     stop, delay = rng.choice(stops), rng.uniform(0, later)
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "log"
