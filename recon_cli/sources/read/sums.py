@@ -247,7 +247,7 @@ class _Search:
         for order in (list(lines), list(lines)[::-1]):
             position = {line: i for i, line in enumerate(order)}
             end: dict[int, int] = {}
-            for i in reversed(range(len(order))):
+            for i in self._no_less_than_next(order)[::-1].tolist():
                 best = self._chain(order, i, end, step)
                 if end:  # what looks like a total among the parts may be none
                     plain = self._chain(order, i, {}, step)
@@ -261,6 +261,13 @@ class _Search:
                     found[order[i]] = best
                     end[position[order[i]]] = at
         return [each for each, _ in found.values()]
+
+    def _no_less_than_next(self, order: Sequence[int]) -> NDArray[np.intp]:
+        """The places in an order of lines that are nowhere less than the line behind them."""
+        at = np.array(order, dtype=np.intp)
+        room = self._tolerance(2) + self.slack
+        least, most = self.block.low[at[1:]], self.block.high[at[:-1]]
+        return np.flatnonzero((least <= most + room).all(axis=1))
 
     def _chain(
         self, order: Sequence[int], i: int, end: dict[int, int], step: int
