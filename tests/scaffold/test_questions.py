@@ -10,7 +10,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from recon_cli.api.drafts import draft
 from recon_cli.cli import main
+from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
 from recon_cli.sources.formats.vocabulary import is_total
 from tests.support.command_line import recon
@@ -212,3 +214,10 @@ def test_any_text_in_place_of_counts_has_a_law(
     counts = pl.read_parquet("work/**/tables/**/*.parquet", hive_partitioning=False)
     withheld = counts.filter(pl.col("count").is_null()).select("low", "high").rows()
     assert withheld == [ends] * 4
+
+
+def test_nobody_is_asked_who_cannot_see_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    office(*ROWS[:2], "Ash,90,22,18", ROWS[3])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    with pytest.raises(ConfigError, match="--total 'All pupils'"):
+        draft("office.csv", to="recon.yaml")

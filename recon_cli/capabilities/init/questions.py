@@ -112,8 +112,8 @@ class Said:
 
 
 def is_terminal() -> bool:
-    """Return whether somebody can be asked."""
-    return sys.stdin.isatty()
+    """Return whether somebody can read a question and answer it."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def choose(question: Question) -> str | None:
