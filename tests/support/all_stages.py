@@ -187,7 +187,8 @@ def write_inputs(folder: Path) -> None:
     truth = people.group_by(geoid="geoid_clinic", cell=pl.lit(1)).agg(count=pl.len()).sort("geoid")
     truth = truth.with_columns(table=pl.lit("AGES"))
     truth.select("geoid", "table", "cell", "count").write_csv(folder / "true.csv")
-    above = truth.group_by(pl.col("geoid").str.head(1), "table", "cell").agg(pl.col("count").sum())
+    wider = truth.group_by(pl.col("geoid").str.head(1), "table", "cell", maintain_order=True)
+    above = wider.agg(pl.col("count").sum())
     columns = ["geoid", "table", "cell", "count"]
     measured = pl.concat([truth.select(columns), above.select(columns)])
     measured.rename({"count": "noisy"}).write_csv(folder / "noisy.csv")
