@@ -12,6 +12,7 @@ from pathlib import Path
 from commands import describe_commands
 from configuration import describe_config
 from exit_codes import describe_exit_codes
+from former import describe_former
 from notebook import run_notebook
 from release_schema import describe_schema, packaged_schema
 from sphinx.application import Sphinx
@@ -26,6 +27,7 @@ WRITERS: Mapping[str, Callable[[], str]] = {
     "commands": describe_commands,
     "config": describe_config,
     "exit-codes": describe_exit_codes,
+    "former": describe_former,
     "schema": describe_schema,
     "sf1_2010": lambda: packaged_schema("sf1_2010"),
     "notebook": lambda: run_notebook(NOTEBOOK),
