@@ -214,3 +214,17 @@ def test_a_column_of_nobody_is_a_part_of_the_sum_beside_it() -> None:
     (table,) = read(rows).tables
     assert ("All", ("None", "Some", "Many")) in sums(table)
     assert not table.questions
+
+
+def test_a_sum_that_counts_a_column_beside_its_parts_is_chance() -> None:
+    rows: list[list[object]] = [
+        ["School", "Persons", "White", "White Boys", "White Girls", "Asian"]
+    ]
+    rows[0] += ["Asian Boys", "Asian Girls", "Other", "Other Boys", "Other Girls"]
+    draws = np.random.default_rng(7)
+    for place in range(14):
+        boys, girls = draws.integers(0, 4, 3) * 5, draws.integers(0, 4, 3) * 5
+        parts = [count for b, g in zip(boys, girls, strict=True) for count in (b + g, b, g)]
+        rows.append([f"S{place}", sum(boys) + sum(girls), *parts])
+    for total, parts in sums(read(rows).tables[0]):
+        assert not any({f"{part} Boys", f"{part} Girls"} & {*parts} for part in parts), total

@@ -25,14 +25,15 @@ def with_parallels(
     """Return relations with the sums of columns that read as those do which numbers show.
 
     Such a column is as far from its parts, and its header differs from theirs in the same words.
-    Two rows show it, or, where several sums read so, none breaks it.
+    Two rows show it, or, where several sums read so, none breaks it. A sum that counts such a
+    column beside its parts was chance.
 
     Args:
         headers: Column → its words.
         support: How far the rows bear out a sum, from its total and parts.
     """
-    found = list(relations.found)
-    told = {(each.line, each.of) for each in found}
+    found: list[Relation] = []
+    told = {(each.line, each.of) for each in relations.found}
     strong = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
     shapes = Counter(_shape(each.line, each.of, headers) for each in strong)
     columns = {at for at, kind in relations.columns.items() if kind is not Kind.STATISTIC}
@@ -48,7 +49,14 @@ def with_parallels(
                 told.add((total, parts))
                 own = replace(own, is_alike=not own.is_strong)
                 found.append(replace(each, line=total, of=parts, support=own))
-    return _with(relations, found)
+    parts_of = [(each.line, {*each.of}) for each in found]
+    kept = [
+        each
+        for each in relations.found
+        if not (each.is_sum and each.axis is Axis.COLUMNS)
+        or not any(line in each.of and parts & {*each.of} for line, parts in parts_of)
+    ]
+    return _with(relations, [*kept, *found])
 
 
 def with_nobody(relations: Relations, headers: Mapping[int, Path], block: Intervals) -> Relations:
