@@ -34,7 +34,7 @@ from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 #: Labels of cells with numbers that a table is about.
 _NUMBERS: Final = ("data", "derived")
 #: Roles of the same.
-_USED: Final = (Role.COUNT, Role.STATISTIC, Role.MARKER, Role.LEFT_OUT)
+_USED: Final = (Role.COUNT, Role.SHARE, Role.STATISTIC, Role.MARKER, Role.LEFT_OUT)
 
 
 def labelled_sheets(path: Path) -> Iterator[tuple[Sheet, NDArray[np.object_]]]:

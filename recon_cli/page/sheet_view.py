@@ -34,6 +34,7 @@ ROLES: Final[Mapping[Role, tuple[str, str]]] = {
     Role.COUNT: ("count", "count"),
     Role.MARKER: ("marker", "no number published"),
     Role.FLAG: ("flag", "flag"),
+    Role.SHARE: ("share", "percentage of a count"),
     Role.STATISTIC: ("statistic", "other number, not used"),
     Role.LEFT_OUT: ("left-out", "left out"),
     Role.FOOTNOTE: ("footnote", "footnote mark"),
@@ -360,7 +361,7 @@ class _Rows:
         if role is Role.LEFT_OUT and (reason := self.reasons.get(at)):
             about = f"{about}: {reason}"
         marks = [*self.of_values.get((at, text), ())]
-        if role in (Role.COUNT, Role.MARKER, Role.STATISTIC, Role.LEFT_OUT):
+        if role in (Role.COUNT, Role.MARKER, Role.SHARE, Role.STATISTIC, Role.LEFT_OUT):
             marks += ["n", f"c{at}"]
         if at in self.asked and role is Role.HEADER and text:
             marks.append("asked")

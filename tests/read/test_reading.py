@@ -226,5 +226,5 @@ def test_a_sum_that_counts_a_column_beside_its_parts_is_chance() -> None:
         boys, girls = draws.integers(0, 4, 3) * 5, draws.integers(0, 4, 3) * 5
         parts = [count for b, g in zip(boys, girls, strict=True) for count in (b + g, b, g)]
         rows.append([f"S{place}", sum(boys) + sum(girls), *parts])
-    for total, parts in sums(read(rows).tables[0]):
-        assert not any({f"{part} Boys", f"{part} Girls"} & {*parts} for part in parts), total
+    for total, found in sums(read(rows).tables[0]):
+        assert not any({f"{part} Boys", f"{part} Girls"} & {*found} for part in found), total

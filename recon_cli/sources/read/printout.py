@@ -22,6 +22,7 @@ _MOST: Final = 8
 _PARTS: Final = 3
 _WORDS: Final = {
     Role.COUNT: "count",
+    Role.SHARE: "percentage",
     Role.STATISTIC: "statistic",
     Role.MARKER: "marker",
     Role.NOTE: "note",

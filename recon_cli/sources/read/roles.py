@@ -29,6 +29,7 @@ class Role(IntEnum):
     FLAG = 11
     FOOTNOTE = 12
     LEFT_OUT = 13
+    SHARE = 14
 
 
 def fill_roles(roles: NDArray[np.uint8], grid: Grid, table: TableReading) -> None:
@@ -70,4 +71,6 @@ def _fill_numbers(roles: NDArray[np.uint8], grid: Grid, table: TableReading) -> 
         is_number = grid.is_number[body, at] & ~table.withheld[body, at]
         is_number &= ~np.isin(grid.values[body, at], list(table.relations.codes))
         role = Role.COUNT if at in table.counts else Role.STATISTIC
+        if any(at == each.line for each in table.shares):
+            role = Role.SHARE
         roles[body, at] = np.where(is_number, role, Role.MARKER)
