@@ -8,14 +8,14 @@ import pytest
 
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import document_of
-from recon_cli.sources.formats import FileMapping
+from recon_cli.sources.formats import FileMapping, sheet
 from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.read import grid
 
 
 def _rows(path: Path, mapping: FileMapping = FileMapping()) -> list[tuple[object, ...]]:  # noqa: B008
-    (sheet,) = SHEET.read(document_of(path), (), mapping)
-    return [row[1:] for batch in sheet.sheet.batches() for row in batch.iter_rows()]
+    (read,) = SHEET.read(document_of(path), (), mapping)
+    return [row[1:] for batch in read.sheet.batches() for row in batch.iter_rows()]
 
 
 @pytest.fixture
@@ -70,3 +70,23 @@ def test_rows_of_percentages_are_no_counts(tmp_path: Path) -> None:
         "Theft",
         "Fraud",
     ]
+
+
+@pytest.mark.parametrize("blank", [False, True])
+def test_a_long_table_is_replayed_from_its_first_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blank: bool
+) -> None:
+    path = tmp_path / "wards.csv"
+    lines = [
+        f"{'' if blank and sex else f'W{n}'},{who},{n + sex}"
+        for n in range(10, 60)
+        for sex, who in enumerate(("Men", "Women"))
+    ]
+    path.write_text("\n".join(["Ward,Sex,Count", *lines, ""]))
+    sexes = {"Men": {"sex": ("men",)}, "Women": {"sex": ("women",)}}
+    said = FileMapping(place="Ward", labels={"columns": {"Count": {}}, "Sex": sexes})
+    whole = _rows(path, said)
+    monkeypatch.setattr(sheet, "_MOST_REPLAYED", 60)
+    assert _rows(path, said) == whole
+    assert len(whole) == 100
+    assert whole[-1] == ("W59", "Women", "60")

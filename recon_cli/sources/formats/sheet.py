@@ -46,6 +46,8 @@ ROWS: Final = "rows"
 #: What stands for the one place of such a table.
 ONE_PLACE: Final = "A"
 _PLACE: Final = "place"
+#: Cells of a sheet that are looked at before the rest is read alike.
+_MOST_REPLAYED: Final = 200_000
 _LABEL: Final = re.compile(r"!!|;|:")
 _DIGITS: Final = r"^[0-9]+$"
 
@@ -98,7 +100,7 @@ def _read(
     document: Document, _beside: Sequence[Document], mapping: FileMapping
 ) -> tuple[CountSheet, ...]:
     sheet = read_sheet(document)
-    reading = Reading.of(sheet, choices_of(mapping))
+    reading = _replayed(sheet, choices_of(mapping))
     require_certain(reading)
     found = tuple(count_sheet(sheet, table) for table in reading.tables if table.counts)
     if not found:
@@ -107,6 +109,33 @@ def _read(
             "(`recon init --sheet`)"
         )
     return found
+
+
+def _replayed(sheet: Sheet, choices: Choices) -> Reading:
+    """The reading that a mapping says: of the first rows, where those behind are read alike.
+
+    So are those of a long table of places, dimensions and counts alone, without flags.
+    """
+    if choices.is_whole and not (choices.where or choices.leave_out or choices.shares):
+        first = Reading.of(sheet, choices, _MOST_REPLAYED)
+        if first.grid.is_whole or _is_plain(first):
+            return first
+    return Reading.of(sheet, choices)
+
+
+def _is_plain(reading: Reading) -> bool:
+    """Whether rows behind those that were looked at have their labels and counts in them."""
+    if len(reading.tables) != 1:
+        return False
+    (table,) = reading.tables
+    chain = len(table.parents) + (table.place is not None)
+    named = np.array([*table.parents, *table.names.keys], dtype=np.intp)
+    return (
+        table.names.is_long
+        and bool(reading.grid.filled[np.ix_(table.region.body, named)].all())
+        and not (table.names.flags or table.statistics or table.are_kinds)
+        and all(len(path) == chain for path in table.rows)
+    )
 
 
 def require_certain(reading: Reading) -> None:
