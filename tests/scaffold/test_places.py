@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from recon_cli.capabilities.ingest.options import Mapping
 from recon_cli.capabilities.init.place_tree import PlaceSum, PlaceTree
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.capabilities.init.survey import Survey, rounding_base
 from recon_cli.cli import main
 from recon_cli.errors import SourceError
@@ -192,3 +193,14 @@ def test_few_multiples_may_be_chance(positive: int, divisor: int, base: int | No
 def test_a_geoid_has_letters_and_digits_only() -> None:
     with pytest.raises(ValueError, match="letters and digits only"):
         Mapping(geoids={"Ashby": "A-1"})
+
+
+def test_a_place_of_one_group_is_no_sum_of_some_of_another(tmp_path: Path) -> None:
+    """20 = 12 + 8 and 10 = 6 + 4 in another district are chance, whatever the numbers say."""
+    lines = ["District,School,All,Girls,Boys", "Ash,Oak,20,10,10", "Ash,Elm,31,14,17"]
+    lines += ["Birch,Yew,12,6,6", "Birch,Fir,8,4,4", "Birch,Ivy,40,21,19"]
+    (tmp_path / "office.csv").write_text("\n".join([*lines, ""]))
+    found = recognise([tmp_path / "office.csv"])
+    geoids = found.mapping["geoids"]
+    assert isinstance(geoids, dict)
+    assert {geoids["Birch / Yew"][:-1], geoids["Birch / Fir"][:-1]} == {geoids["Birch / Ivy"][:-1]}

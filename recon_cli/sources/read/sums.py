@@ -385,8 +385,11 @@ class _Search:
         starts = np.arange(size)
         first = np.maximum(first, starts[None, :] + 2)
         possible = (first <= last) & self._may_tell()[:, None]
-        if np.where(possible, last - first + 1, 0).sum() > _MOST_RUNS:
+        runs = int(np.where(possible, last - first + 1, 0).sum())
+        if runs > _MOST_RUNS:
             return
+        # Where much is withheld, more runs are possible, and one of them fits by chance sooner.
+        tried = max(self._tried_elsewhere, math.log2(max(runs, 1)))
         for total, start in np.argwhere(possible).tolist():
             if start and not nonzero[start].any():  # begins with a line of nothing
                 continue
@@ -402,7 +405,7 @@ class _Search:
                     filled[stop] - filled[start],
                     stop - start,
                 )
-                support = self.support(total, run, self._tried_elsewhere)
+                support = self.support(total, run, tried)
                 if support.is_told and (best is None or support.bits > best.support.bits):
                     best = Sum(
                         total,
