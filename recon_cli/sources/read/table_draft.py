@@ -384,8 +384,9 @@ class TableDraft:
         is_classed = not has_counts and self._are_apart(open_)
         for run in _runs(open_, [int(at) for at in relations.columns]):
             is_told = is_classed or self._ask_possible(run, used)
-            if not is_told and (has_counts or not rows):
-                self._ask_unrelated(run)
+            odd = [at for at in run if self._breaks(at, rows)]
+            if not is_told and (has_counts or not rows or odd):
+                self._ask_unrelated(run if has_counts or not rows else odd)
         for each in relations.found:
             is_used = left_out.isdisjoint((each.line, *each.of))
             if each.is_sum and each.axis is Axis.COLUMNS and is_used and not self._holds(each):
@@ -402,6 +403,20 @@ class TableDraft:
                     )
                 )
         return tuple(counts), tuple(statistics)
+
+    def _breaks(self, at: int, rows: Sequence[Relation]) -> bool:
+        """Whether a column breaks more of the sums among rows than it has, as medians do."""
+        values = self.grid.values[:, at]
+        told = off = 0
+        for each in rows:
+            parts = values[list(each.of)]
+            over = np.nansum(parts) - values[each.line]
+            if not each.support.is_strong or np.isnan(over):
+                continue
+            is_off = over > len(parts) or (not np.isnan(parts).any() and -over > len(parts))
+            off += is_off
+            told += is_off or not np.isnan(parts).any()
+        return 2 * off > told
 
     def _holds(self, each: Relation) -> bool:
         """Whether a sum of columns is shown, or said; one row is enough where words say so, too."""
