@@ -52,6 +52,7 @@ def test_csv_is_written_in_one_place() -> None:
         "unit_lists.py",  # geoids, letters and digits alone, in a text file
         "membership.py",  # for a digest
         "noisy_files.py",  # codes of blocks, digits alone
+        *("reconstruction.py", "runs.py"),  # examples, of what a reader has made
     }
     writers = {
         path.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def test_sums_of_counts_do_not_wrap(tmp_path: Path) -> None:
     config.write_text(config.read_text().replace("protection: law.yaml", "absent: zero"))
     result = recon("run", "-c", config, code=4)
     assert "6,442,450,941" in result.output
-    assert "geoid A101: a count of 2,147,483,647; one partition holds at most" in result.output
+    refused = r"geoid A10[123]: a count of 2,147,483,647; one partition holds at most"
+    assert re.search(refused, result.output)  # whichever partition is first
 
 
 @pytest.mark.parametrize("value", [".inf", "-.inf", ".nan", "-1", "1.0e+300", "9" * 40])

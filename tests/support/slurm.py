@@ -37,6 +37,8 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
+MessageTimeout=100
+BatchStartTimeout=120
 ReturnToService=2
 NodeName=localhost NodeAddr=127.0.0.1 CPUs=4 RealMemory=16000 State=UNKNOWN
 PartitionName=normal Nodes=localhost Default=YES MaxTime=INFINITE State=UP
@@ -69,13 +71,19 @@ class Slurm:
         return done.stdout
 
     def wait(self, seconds: float, cwd: Path) -> None:
-        """Wait until no job is left.
+        """Wait until no job is left; release those that could not be launched at first.
+
+        A busy machine may take longer to start a job than its node allows.
 
         Raises:
             TimeoutError: Some are.
         """
         end = time.monotonic() + seconds
-        while self.run("squeue", "--noheader", cwd=cwd).strip():
+        while left := self.run("squeue", "--noheader", "--format=%A %r", cwd=cwd).strip():
+            for line in left.splitlines():
+                job, _, reason = line.partition(" ")
+                if "held" in reason:
+                    self.run("scontrol", "release", job, cwd=cwd)
             if time.monotonic() > end:
                 raise TimeoutError(self.run("squeue", cwd=cwd))
             time.sleep(0.5)

@@ -130,9 +130,9 @@ def test_tables_that_contradict_each_other_keep_nothing(tmp_path: Path) -> None:
     assert [each.verdict for each in judged(path)] == ["kept"]
 
 
-#: Percentages say what the stars hide: of 40 in Aton 37 are well.
-PERCENT = "Ward,All,Well,Ill,Well %,Ill %\nAton,40,*,*,92.5,7.5\nBton,55,*,*,96.4,3.6\n"
-PERCENT += "Cton,80,66,14,82.5,17.5\n"
+#: A mean and a median that nothing is made of.
+MEANS = "Ward,All,Well,Ill,Mean age,Median pay\nAton,40,*,*,41.5,307.5\nBton,55,*,*,39.4,299.5\n"
+MEANS += "Cton,80,66,14,38.5,312.5\n"
 RULES = [
     {"disclosed": {"kind": "attribute", "known": 1}, "most": 0},
     {"recovered": {"from": 1, "below": 9, "published": False}, "most": 0},
@@ -142,37 +142,49 @@ RULES = [
 
 
 def drafted(folder: Path, **mapping: Any) -> Path:
-    """What `recon init` drafts of percentages beside stars, with rules."""
-    (folder / "pct.csv").write_text(PERCENT)
-    recon("init", folder / "pct.csv", "--force", "--to", folder / "recon.yaml")
+    """What `recon init` drafts of statistics beside stars, with rules."""
+    (folder / "means.csv").write_text(MEANS)
+    recon("init", folder / "means.csv", "--force", "--to", folder / "recon.yaml")
     run = yaml.safe_load((folder / "recon.yaml").read_text())
     run["ingest"]["mapping"] |= mapping
     (folder / "recon.yaml").write_text(yaml.safe_dump(run | {"check": {"rules": RULES}}))
     return folder / "recon.yaml"
 
 
-def test_percentages_beside_stars_keep_nothing(tmp_path: Path) -> None:
+def test_statistics_beside_stars_keep_nothing(tmp_path: Path) -> None:
     path = drafted(tmp_path)
     for rule in judged(path):
         assert rule.verdict == "undecided"
-        assert "'Well %' of pct.csv, 'Ill %' of pct.csv" in rule.finding.gaps[0]
+        assert "'Mean age' of means.csv, 'Median pay' of means.csv" in rule.finding.gaps[0]
     document = recon("check", "-c", path, code=21).output
-    assert "numbers that are not used: 'Well %' of pct.csv" in " ".join(document.split())
+    assert "numbers that are not used: 'Mean age' of means.csv" in " ".join(document.split())
     recon("run", "-c", path, "--until", "report")
     (page,) = (tmp_path / "work").rglob("report.md")
-    assert "Not asked about: numbers that are not used: 'Well %' of pct.csv" in page.read_text()
+    assert "Not asked about: numbers that are not used: 'Mean age' of means.csv" in page.read_text()
+
+
+def test_percentages_of_exact_counts_are_asked_about(tmp_path: Path) -> None:
+    """Of 40 in Aton 37 are well: the percentage says what the star hides."""
+    rows = ("Aton,40,*,*,92.5,7.5", "Bton,55,*,*,96.4,3.6", "Cton,80,66,14,82.5,17.5")
+    lines = ["Ward,All,Well,Ill,Well %,Ill %", *rows]
+    (tmp_path / "pct.csv").write_text("\n".join([*lines, ""]))
+    path = tmp_path / "recon.yaml"
+    recon("init", tmp_path / "pct.csv", "--to", path)
+    run = yaml.safe_load(path.read_text())
+    path.write_text(yaml.safe_dump(run | {"check": {"rules": RULES}}))
+    assert {rule.rule.name: rule.verdict for rule in judged(path)}["recovered"] == "broken"
 
 
 def test_an_officers_reason_counts_as_used_and_is_repeated(tmp_path: Path) -> None:
-    reasons = {"Well %": "rounded to a half", "Ill %": "the same"}
+    reasons = {"Mean age": "rounded to a half", "Median pay": "the same"}
     path = drafted(tmp_path, leave_out=reasons)
     verdicts = {rule.rule.name: rule for rule in judged(path)}
     assert verdicts["certain_records"].verdict == "kept"
-    left_out = ("'Well %' of pct.csv: rounded to a half", "'Ill %' of pct.csv: the same")
+    left_out = ("'Mean age' of means.csv: rounded to a half", "'Median pay' of means.csv: the same")
     assert all(rule.grounds.left_out == left_out for rule in verdicts.values())
     recon("run", "-c", path, "--until", "report")
     (page,) = (tmp_path / "work").rglob("report.md")
-    assert "with a reason: 'Well %' of pct.csv: rounded to a half" in page.read_text()
+    assert "with a reason: 'Mean age' of means.csv: rounded to a half" in page.read_text()
     assert "Not asked about" not in page.read_text()
 
 
