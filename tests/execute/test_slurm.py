@@ -44,8 +44,7 @@ def test_a_job_array_makes_what_one_command_makes(tmp_path: Path) -> None:
     config = tmp_path / "al.yaml"
     config.write_text(text)
     recon("run", "-q", "-c", config, "--work", tmp_path / "one", "--until", "solvar")
-    (tmp_path / "cluster").mkdir()
-    with slurm(tmp_path / "cluster", {"PYTHONPATH": str(ROOT)}) as cluster:
+    with slurm({"PYTHONPATH": str(ROOT)}) as cluster:
         recon("ingest", "-q", "-c", config)
         for stage in ("reconstruct", "solvar"):
             job, submit = recipe(stage)

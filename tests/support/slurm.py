@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -90,12 +91,16 @@ class Slurm:
 
 
 @contextmanager
-def slurm(folder: Path, variables: Mapping[str, str]) -> Iterator[Slurm]:
-    """Start a Slurm whose files are in a folder, and stop it at the end.
+def slurm(variables: Mapping[str, str]) -> Iterator[Slurm]:
+    """Start a Slurm, and stop it at the end.
+
+    Its files are in a folder with a short name: each step has a socket there, whose path may have
+    108 characters.
 
     Args:
         variables: Environment variables of its commands and jobs.
     """
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))
     (folder / "state").mkdir()
     (folder / "spool").mkdir()
     folder.chmod(0o755)  # munged asks that others can reach its socket
@@ -130,6 +135,7 @@ def slurm(folder: Path, variables: Mapping[str, str]) -> Iterator[Slurm]:
             process.terminate()
         for process in reversed(started):
             process.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _free_port() -> int:
