@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
@@ -12,11 +11,10 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.chance import Draws
 from recon_cli.frames import OPEN
 from recon_cli.statement.law import FLAGGED, CountLimit, Law
-from recon_cli.statement.texts import interval_said
+from recon_cli.statement.texts import interval_said, threshold_of
 
 #: Texts in place of a suppressed count that agencies use; ``<3`` is read besides.
 MARKERS: Final = ("", "*", "x", "X", "..", ":", "c", "C", "-", "#")
-_BELOW: Final = re.compile(r"^<\s*([0-9]{1,9})$")
 
 
 def is_marker(text: str) -> bool:
@@ -26,16 +24,6 @@ def is_marker(text: str) -> bool:
     (True, True, False)
     """
     return text in MARKERS or threshold_of(text) is not None
-
-
-def threshold_of(marker: str) -> int | None:
-    """Return the threshold that a marker names, such as 5 for ``<5``; None for other markers.
-
-    >>> threshold_of("<5"), threshold_of("*")
-    (5, None)
-    """
-    match = _BELOW.match(marker)
-    return None if match is None else int(match[1])
 
 
 class Suppressed(Law):

@@ -7,26 +7,38 @@ from typing import Final
 
 from recon_cli.frames import OPEN
 
-_BELOW: Final = re.compile(r"(?:<|less than|under|fewer than)\s*(\d{1,9})%?", re.IGNORECASE)
-_AT_MOST: Final = re.compile(r"(?:\u2264|<=|up to)\s*(\d{1,9})%?", re.IGNORECASE)
-_ABOVE: Final = re.compile(r"(?:>|more than|over)\s*(\d{1,9})%?", re.IGNORECASE)
-_AT_LEAST: Final = re.compile(r"(?:\u2265|>=|at least)\s*(\d{1,9})%?|(\d{1,9})\+", re.IGNORECASE)
+_BELOW: Final = re.compile(r"(?:<|less than|under|fewer than)\s*(\d{1,9})", re.IGNORECASE)
+_AT_MOST: Final = re.compile(r"(?:\u2264|<=|up to)\s*(\d{1,9})", re.IGNORECASE)
+_ABOVE: Final = re.compile(r"(?:>|more than|over)\s*(\d{1,9})", re.IGNORECASE)
+_AT_LEAST: Final = re.compile(r"(?:\u2265|>=|at least)\s*(\d{1,9})|(\d{1,9})\+", re.IGNORECASE)
 _BETWEEN: Final = re.compile(r"(\d{1,9})\s*(?:-|\u2013|\u2014|to|\.\.)\s*(\d{1,9})")
+
+
+def threshold_of(marker: str) -> int | None:
+    """Return the threshold that a marker names, such as 5 for ``<5``; None for other markers.
+
+    >>> threshold_of("<5"), threshold_of("fewer than 10"), threshold_of("*")
+    (5, 10, None)
+    """
+    found = _BELOW.fullmatch(marker.strip())
+    return int(found[1]) if found else None
 
 
 def interval_said(text: str) -> tuple[int, int] | None:
     """Return the least and the greatest count that a text leaves possible by its words.
 
+    A percentage says nothing of a count.
+
     Returns:
         The greatest is `OPEN` where it has no end; None where the text says no interval.
 
     Example:
-        >>> [interval_said(text) for text in ("<5", "1-9", "more than 20", "*")]
+        >>> [interval_said(text) for text in ("<5", "1-9", "more than 20", "<5%")]
         [(0, 4), (1, 9), (21, 2147483647), None]
     """
     bare = text.strip()
-    if (found := _BELOW.fullmatch(bare)) and int(found[1]):
-        return 0, int(found[1]) - 1
+    if below := threshold_of(bare):
+        return 0, below - 1
     if found := _AT_MOST.fullmatch(bare):
         return 0, int(found[1])
     if found := _ABOVE.fullmatch(bare):

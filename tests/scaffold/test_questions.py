@@ -200,6 +200,8 @@ def test_words_of_totals_that_are_places_or_categories_are_none(name: str) -> No
     [
         ("[c]", "{markers: ['[c]'], law: {suppressed: {flagged: may-be-zero}}}", (0, None)),
         ("1-9", "{markers: [1-9], law: stated}", (1, 9)),
+        ("<5%", "{markers: [<5%], law: {suppressed: {flagged: may-be-zero}}}", (0, None)),
+        ("n5", "{markers: [n5], law: {suppressed: {flagged: may-be-zero}}}", (0, None)),
         ("-99", "{markers: ['-99'], law: {suppressed: {flagged: may-be-zero}}}", (0, None)),
     ],
 )
@@ -221,3 +223,14 @@ def test_nobody_is_asked_who_cannot_see_the_question(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     with pytest.raises(ConfigError, match="--total 'All pupils'"):
         draft("office.csv", to="recon.yaml")
+
+
+def test_a_sum_that_no_row_shows_is_told() -> None:
+    header = ",".join(f"{who}: {age}" for who in ("People", "Men", "Women") for age in "abx")
+    rows = []
+    for n, (a, b, c, d) in enumerate(((12, 31, 9, 17), (40, 8, 22, 35), (5, 19, 44, 28))):
+        rows.append(f"W{n},{a + c},{b + d},30,{a},{b},*,{c},{d},*")
+    rows.append("W9,63,88,30,21,50,12,42,38,*")
+    office(*rows, header=f"School,{header}")
+    shown = " ".join(recon("init", "office.csv", "--yes").stdout.split())
+    assert "whether 'People: x' is 'Men: x' + 'Women: x': no row shows it" in shown

@@ -90,3 +90,28 @@ def test_a_long_table_is_replayed_from_its_first_rows(
     assert _rows(path, said) == whole
     assert len(whole) == 100
     assert whole[-1] == ("W59", "Women", "60")
+
+
+def test_a_flag_far_below_takes_its_zero_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "jobs.csv"
+    lines = [
+        f"W{n},{who},{'S' if n > 56 else ''},{0 if n > 56 else n}"
+        for n in range(10, 60)
+        for who in ("Men", "Women")
+    ]
+    path.write_text("\n".join(["Ward,Sex,Flag,Count", *lines, ""]))
+    sexes = {"Men": {"sex": ("men",)}, "Women": {"sex": ("women",)}}
+    said = FileMapping(place="Ward", labels={"columns": {"Count": {}}, "Sex": sexes})
+    monkeypatch.setattr(sheet, "_MOST_REPLAYED", 60)
+    assert [row[-1] for row in _rows(path, said)][-6:] == ["S"] * 6
+
+
+def test_a_star_over_stars_is_not_nobody(tmp_path: Path) -> None:
+    """Where a total and its parts are withheld together, nothing says that they are zero."""
+    path = tmp_path / "wards.csv"
+    lines = [f"W{n},{9 * n + 1},{4 * n},{5 * n + 1}" for n in range(3, 8)]
+    lines += [f"V{n},*,*,*" for n in range(6)]
+    path.write_text("\n".join(["Ward,Total,Men,Women", *lines, ""]))
+    assert [row[1:] for row in _rows(path)][-6:] == [("*", "*", "*")] * 6

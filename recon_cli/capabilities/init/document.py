@@ -21,8 +21,8 @@ from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError
-from recon_cli.statement.suppression import is_marker, threshold_of
-from recon_cli.statement.texts import interval_said
+from recon_cli.statement.suppression import is_marker
+from recon_cli.statement.texts import interval_said, threshold_of
 
 #: Sections that `recon run` is asked for, and those that need files which not everybody has.
 _ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
@@ -312,8 +312,8 @@ def grid_lines(mapping: Mapping[str, object]) -> Iterator[str]:
     shares = mapping.get("percentages", {})
     if not isinstance(shares, Mapping):
         raise TypeError("mapping.percentages is none")
-    for header, said in list(shares.items())[:2]:
-        more = f" … ({len(shares)} columns of percentages)" if len(shares) > 2 else ""
+    for number, (header, said) in enumerate(list(shares.items())[:2]):
+        more = f" … ({len(shares)} columns of percentages)" if number and len(shares) > 2 else ""
         yield f"{header!r} is the share of {said['of']!r} among {said['base']!r}{more}"
 
 

@@ -242,6 +242,7 @@ class _Drafter:
             if part.is_sheet and unused:
                 shown = ", ".join(map(repr, unused[:4])) + ", …" * (len(unused) > 4)
                 self.doubts.append(f"whether {shown} are counts: they are left out")
+            self.doubts += _sums_alike(part)
             if rows := list(dict.fromkeys(label for label, _ in part.table.left_rows)):
                 self.leave_out |= dict.fromkeys(rows, "")
                 shown = ", ".join(map(repr, rows[:4])) + ", …" * (len(rows) > 4)
@@ -609,6 +610,17 @@ class _Drafter:
             self.labels[axis][label] = condition
             return
         self.labels.setdefault(f"{axis} of {sheet}", {})[label] = condition
+
+
+def _sums_alike(part: Part) -> list[str]:
+    """Say which sums no row shows, and that they are taken because others read so."""
+    return [
+        f"whether {part.table.header(each.line)!r} is "
+        f"{' + '.join(repr(part.table.header(at)) for at in each.of)}: no row shows it, and others "
+        "that read so do"
+        for each in part.table.relations.sums(Axis.COLUMNS)
+        if each.support.is_alike and not each.support.shown
+    ]
 
 
 def _percentages(parts: Sequence[Part]) -> dict[str, dict[str, object]]:

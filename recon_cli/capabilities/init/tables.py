@@ -22,7 +22,7 @@ from recon_cli.sources.formats import (
 )
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
-from recon_cli.sources.formats.reading import SheetReader
+from recon_cli.sources.formats.reading import THOUSANDS, SheetReader
 from recon_cli.sources.formats.sheet import SHEET, count_sheet, require_certain
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
 from recon_cli.sources.read.markers import looks_like_marker
@@ -355,9 +355,14 @@ def markers_of(files: Iterable[TableFile]) -> list[str]:
     for file in files:
         found |= file.survey.markers
         if file.form is SHEET:
-            found |= file.survey.unpublished
+            texts = {text for own in file.survey.texts.values() for text in own}
+            found |= {text for text in texts if not _is_number(text)}
             found |= set() if file.table is None else withheld_codes(file.table)
     return sorted(found - {""})
+
+
+def _is_number(text: str) -> bool:
+    return bool(_NO_COUNT.fullmatch(text) or THOUSANDS.fullmatch(text))
 
 
 def withheld_codes(table: TableReading) -> set[str]:

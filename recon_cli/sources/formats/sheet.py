@@ -114,7 +114,7 @@ def _read(
 def _replayed(sheet: Sheet, choices: Choices) -> Reading:
     """The reading that a mapping says: of the first rows, where those behind are read alike.
 
-    So are those of a long table of places, dimensions and counts alone, without flags.
+    So are those of a long table of places, dimensions and counts, and nothing else.
     """
     if choices.is_whole and not (choices.where or choices.leave_out or choices.shares):
         first = Reading.of(sheet, choices, _MOST_REPLAYED)
@@ -132,8 +132,10 @@ def _is_plain(reading: Reading) -> bool:
     named = np.array([*table.parents, *table.names.keys], dtype=np.intp)
     return (
         table.names.is_long
+        # A column of flags may have its first one far below.
+        and {*named.tolist(), *table.counts} == {*range(reading.grid.shape[1])}
         and bool(reading.grid.filled[np.ix_(table.region.body, named)].all())
-        and not (table.names.flags or table.statistics or table.are_kinds)
+        and not table.are_kinds
         and all(len(path) == chain for path in table.rows)
     )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -99,40 +98,26 @@ def value_sums(
     return found
 
 
-def fitting_marks(
-    grid: Grid, region: Region, keys: Sequence[int], count: int, sums: Sequence[ValueSum]
-) -> tuple[dict[str, set[int]], set[str]]:
-    """The rows in which each text in place of a count can be nobody; and texts that cannot.
+def totals_and_parts(
+    grid: Grid, region: Region, keys: Sequence[int], each: ValueSum
+) -> Iterator[list[int]]:
+    """Yield the places in the body of a total and its parts, wherever all of them have a row.
 
     Args:
-        count: The column of numbers.
-        sums: Those of the values of ``keys``.
+        keys: The columns of the dimensions.
+        each: A sum of the values of one of them.
     """
-    fits: dict[str, set[int]] = defaultdict(set)
-    breaks: set[str] = set()
     body = region.body
-    values, texts = grid.values[body, count], grid.texts[body, count]
-    for each in sums:
-        if each.count != count or not each.support.is_strong or each.is_rounded:
-            continue
-        own = grid.texts[body, each.dimension]
-        beside = np.array([at for at in keys if at != each.dimension], dtype=np.intp)
-        others = grid.texts[np.ix_(body, beside)].astype(str)
-        lines: dict[tuple[str, ...], dict[str, int]] = {}
-        for i, (value, position) in enumerate(zip(own.tolist(), others.tolist(), strict=True)):
-            lines.setdefault(tuple(position), {})[str(value)] = i
-        for line in lines.values():
-            at = [line.get(value) for value in (each.total, *each.parts)]
-            rows = [i for i in at if i is not None]
-            marks = {str(texts[i]) for i in rows if np.isnan(values[i])}
-            if len(rows) < len(at) or len(marks) != 1 or not (mark := marks.pop()):
-                continue
-            whole, *parts = (0.0 if np.isnan(values[i]) else float(values[i]) for i in rows)
-            if whole == sum(parts):
-                fits[mark] |= {i for i in rows if np.isnan(values[i])}
-            else:
-                breaks.add(mark)
-    return fits, breaks
+    own = grid.texts[body, each.dimension]
+    beside = np.array([at for at in keys if at != each.dimension], dtype=np.intp)
+    others = grid.texts[np.ix_(body, beside)].astype(str)
+    lines: dict[tuple[str, ...], dict[str, int]] = {}
+    for i, (value, position) in enumerate(zip(own.tolist(), others.tolist(), strict=True)):
+        lines.setdefault(tuple(position), {})[str(value)] = i
+    for line in lines.values():
+        places = [line[value] for value in (each.total, *each.parts) if value in line]
+        if len(places) == len(each.parts) + 1:
+            yield places
 
 
 def _ends(grid: Grid, region: Region, count: int) -> tuple[FloatArray, FloatArray]:

@@ -41,6 +41,6 @@ def looks_like_marker(text: str) -> bool:
     bare = text.strip()
     if not bare:
         return False
-    if is_marker(bare) or interval_said(bare) is not None:
+    if is_marker(bare) or interval_said(bare.removesuffix("%")) is not None:
         return True
     return _SHORT.fullmatch(bare) is not None

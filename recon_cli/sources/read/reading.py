@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recon_cli.arrays import FloatArray
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
-from recon_cli.sources.read.crossed import fitting_marks
+from recon_cli.sources.read.crossed import totals_and_parts
 from recon_cli.sources.read.grid import MOST_CELLS, Grid
 from recon_cli.sources.read.numbers import ENGLISH, GERMAN, Convention
 from recon_cli.sources.read.regions import Regions
@@ -21,17 +20,8 @@ from recon_cli.sources.read.roles import Role, fill_roles
 from recon_cli.sources.read.row_labels import filled_down
 from recon_cli.sources.read.table_draft import TableDraft
 from recon_cli.sources.read.table_reading import TableReading
+from recon_cli.sources.read.zeros import ZeroMarks
 from recon_cli.sources.tabular.sheet import Sheet
-
-#: Cells that a text has to be nobody in, in every sum, before it stands for nobody everywhere.
-_FEWEST_ZEROS: Final = 5
-
-
-#: The same of dashes, which offices print for nothing.
-_FEWEST_DASHES: Final = 2
-
-
-DASHES: Final = frozenset(("-", "\u2013", "\u2014", "\u2212"))
 
 
 @dataclass(frozen=True)
@@ -101,44 +91,37 @@ class Reading:
 
 def zero_marks(tables: Sequence[TableReading]) -> frozenset[str]:
     """Return texts in place of counts that stand for nobody: every sum that they are in says so."""
-    fits: dict[str, set[tuple[int, int, int]]] = defaultdict(set)
-    breaks: set[str] = set()
+    marks = ZeroMarks()
     for number, table in enumerate(tables):
-        grid = table.grid
-        body = table.region.body
-        if table.relations.base > 1:
+        if table.relations.base == 1:
+            values = np.where(table.withheld, np.nan, table.grid.values)
+            for at in _sums_with_texts(table, values):
+                cells = [(number, int(row), int(column)) for row, column in np.broadcast(*at)]
+                marks.weigh(table.grid.texts[at].tolist(), values[at], cells)
+    return marks.found()
+
+
+def _sums_with_texts(
+    table: TableReading, values: FloatArray
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield the rows and columns of each total and its parts where some have no number."""
+    body = table.region.body
+    counts = np.array(table.counts, dtype=np.intp)
+    for each in table.relations.found:
+        if not (each.is_sum and each.support.is_strong):
             continue
-        sums = [each for each in table.relations.found if each.is_sum and each.support.is_strong]
-        for each in sums:
-            lines = [each.line, *each.of]
-            where = np.array(lines, dtype=np.intp)
-            counts = np.array(table.counts, dtype=np.intp)
-            at = np.ix_(body, where) if each.axis is Axis.COLUMNS else np.ix_(where, counts)
-            texts, values = grid.texts[at], grid.values[at]
-            if each.axis is Axis.ROWS:
-                texts, values = texts.T, values.T
-            is_open = np.isnan(values)
-            for row in np.flatnonzero(is_open.any(axis=1)).tolist():
-                marks = {str(text) for text in texts[row][is_open[row]].tolist()}
-                if len(marks) > 1 or not (mark := marks.pop()):
-                    continue
-                own = np.where(is_open[row], 0.0, values[row])
-                if own[0] != own[1:].sum():
-                    breaks.add(mark)
-                    continue
-                places = np.argwhere(is_open[row]).ravel().tolist()
-                fits[mark] |= {(number, row, lines[place]) for place in places}
-        for count in {each.count for each in table.values if each.support.is_strong}:
-            told = fitting_marks(grid, table.region, table.names.keys, count, table.values)
-            for mark, rows in told[0].items():
-                fits[mark] |= {(number, row, count) for row in rows}
-            breaks |= told[1]
-    return frozenset(
-        mark
-        for mark, cells in fits.items()
-        if mark not in breaks
-        and len(cells) >= (_FEWEST_DASHES if mark in DASHES else _FEWEST_ZEROS)
-    )
+        lines = np.array([each.line, *each.of], dtype=np.intp)
+        if each.axis is Axis.COLUMNS:
+            for row in body[np.isnan(values[np.ix_(body, lines)]).any(axis=1)]:
+                yield np.array([row]), lines
+        else:
+            for column in counts[np.isnan(values[np.ix_(lines, counts)]).any(axis=0)]:
+                yield lines, np.array([column])
+    for told in table.values:
+        if told.support.is_strong and not told.is_rounded:
+            for places in totals_and_parts(table.grid, table.region, table.names.keys, told):
+                if np.isnan(values[body[places], told.count]).any():
+                    yield body[places], np.array([told.count])
 
 
 def _weight(reading: Reading) -> float:

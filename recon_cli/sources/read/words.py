@@ -23,7 +23,6 @@ class Sense(StrEnum):
     PERCENTAGE = "percentage"
     STATISTIC = "statistic"
     PLACE = "place"
-    SUPPRESSION = "suppression"
     OF_WHICH = "of_which"
     KIND = "kind"
     MALE = "male"
