@@ -99,7 +99,7 @@ def grid(side: int) -> Callable[[Points], Codes]:
 def world(
     schema: str, systems: Mapping[str, Callable[[Points], Codes]], people: int, seed: int
 ) -> tuple[Release, pl.DataFrame]:
-    """A release with its units, and its people."""
+    """Return a release with its units, and its people."""
     rng = np.random.default_rng(seed)
     place = homes(rng, people)
     axis = (np.arange(_MAP) + 0.5) / _MAP
@@ -163,7 +163,7 @@ def exact_zonings(seed: int) -> None:
 
 
 def suppressed_zonings(seed: int) -> None:
-    """The withheld counts of two zonings that are suppressed together.
+    """Return the withheld counts of two zonings that are suppressed together.
 
     Raises:
         AssertionError: A count that was withheld for its own sake is recovered, or an interval
@@ -197,7 +197,7 @@ def _found(audit: pl.DataFrame) -> str:
 
 @contextmanager
 def measured() -> Iterator[Callable[[], str]]:
-    """What to ask for how long the block took, after it."""
+    """Tell what to ask for how long the block took, after it."""
     started, clock = time.perf_counter(), time.process_time()
     found: list[str] = []
     yield lambda: found[0]
@@ -209,7 +209,7 @@ _PARTS = {"grids": slivers_of_grids, "exact": exact_zonings, "suppressed": suppr
 
 
 def main() -> None:
-    """All parts, or some, and what they took."""
+    """Return all parts, or some, and what they took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help=f"some of {', '.join(_PARTS)}; default all")
     parser.add_argument("--seed", type=int, default=7)

@@ -42,7 +42,7 @@ _ROUNDING = 1e-6
 
 
 def suppressed(release: Release, path: Path) -> Publication:
-    """A census file with its counts below the threshold flagged."""
+    """Return a census file with its counts below the threshold flagged."""
     exact = recon.read_published(release, [path], source="sf1-legacy")
     law = recon.parse_law({"suppressed": {"below": BELOW}})
     protection = recon.Protection((recon.Statement(law),))
@@ -53,7 +53,7 @@ def suppressed(release: Release, path: Path) -> Publication:
 
 
 def audit(release: Release, published: Publication, tables: Sequence[Table]) -> pl.DataFrame:
-    """All cells, as `recon audit` does."""
+    """Return all cells, as `recon audit` does."""
     options = Audit(seed=1, region_seconds=30.0)
     parts = split(release, published)
     return pl.concat(audit_counts(release, part, tables, options) for part in parts)

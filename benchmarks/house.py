@@ -141,7 +141,7 @@ def steps_of(walked: Sequence[Sequence[str]]) -> tuple[int, int, int]:
 
 
 def beside(folder: Path, other: Path) -> dict[str, str]:
-    """Where a version's walks have functions of names that the other's lack, by part."""
+    """Tell where a version's walks have functions of names that the other's lack, by part."""
     figures = {}
     for name, (before, commands) in WALKS.items():
         known = {function for _, function in walk(other, before, commands)}
@@ -160,7 +160,7 @@ def _lines(texts: Iterable[str]) -> int:
 
 
 def figures_of(folder: Path) -> dict[str, str]:
-    """The column of a version."""
+    """Return the column of a version."""
     texts = {name: path.read_text() for name, path in modules(folder).items()}
     outside = tuple(f"recon_cli.{name}" for name in OUTSIDE)
     kernel = [text for name, text in texts.items() if not name.startswith(outside)]

@@ -111,7 +111,7 @@ class Trial:
     _number: int = 0
 
     def new_run(self) -> Path:
-        """The config of a run that has not begun."""
+        """Return the config of a run that has not begun."""
         self._number += 1
         home = self.folder / f"run{self._number}"
         home.mkdir()
@@ -140,7 +140,7 @@ class Trial:
             self.wrong.append(f"{what}: {life}")
 
     def compare(self, config: Path) -> None:
-        """Whether all files of a run are those of the undisturbed one."""
+        """Test whether all files of a run are those of the undisturbed one."""
         work = config.parent / "work"
         found = snapshot(work)
         if not self.expected:
@@ -267,7 +267,7 @@ def _cap(pid: int, room: int) -> None:
 
 
 def _is_one_line(life: Life, beginning: str) -> bool:
-    """Whether it ended in time, with one line that begins so."""
+    """Test whether it ended in time, with one line that begins so."""
     lines = life.said.splitlines()
     return life.seconds <= _SECONDS and len(lines) == 1 and lines[0].startswith(beginning)
 
@@ -332,7 +332,7 @@ def main() -> int:
 
 
 def _office() -> str:
-    """The config with every stage, with seeds in place of secret chance."""
+    """Return the config with every stage, with seeds in place of secret chance."""
     config = yaml.safe_load(RUNS["office"])
     for name in ("round", "cellkey", "noise", "topdown", "randomize"):
         config[name]["study_seed"] = 1
@@ -355,7 +355,7 @@ def _every_stage(trial: Trial) -> int:
 
 
 def _undisturbed(trial: Trial, *, sharded: bool) -> None:
-    """What is to be made, and how long it takes."""
+    """Tell what is to be made, and how long it takes."""
     config = trial.new_run()
     for stage in STAGES:
         trial.undisturbed(config, "run", "--until", stage)

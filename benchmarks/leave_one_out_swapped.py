@@ -149,19 +149,19 @@ def attack_draws(
 
 
 def make_people(people: int, seed: int) -> pl.DataFrame:
-    """The persons of a synthetic nation."""
+    """Return the persons of a synthetic nation."""
     nation = load_nation(None)
     counties = plan_nation(nation, people, seed)
     return pl.concat(generate_county(nation, county, seed).persons for county in counties)
 
 
 def differences(found: pl.DataFrame, setting: str) -> list[tuple[str, ...]]:
-    """A row a measure: percent with the people, points without them, in both ways."""
+    """Return a row a measure: percent with the people, points without them, in both ways."""
     return [(setting, said, *_rates(found, name)) for name, said in MEASURES.items()]
 
 
 def by_size(found: pl.DataFrame, setting: str) -> list[tuple[str, ...]]:
-    """A row a class of block size, of the chance alone."""
+    """Return a row a class of block size, of the chance alone."""
     ends = (*(low - 1 for low in SIZES[1:]), None)
     rows: list[tuple[str, ...]] = []
     for low, high in zip(SIZES, ends, strict=True):

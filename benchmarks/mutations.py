@@ -48,7 +48,7 @@ class Tried:
 
     @property
     def is_good(self) -> bool:
-        """Whether it is what it must be."""
+        """Test whether it is what it must be."""
         within = self.seconds <= _SECONDS and self.megabytes <= _MEGABYTES
         return self.outcome in _GOOD and within
 
@@ -76,7 +76,7 @@ def try_all(seed: int, inputs: int, kind: str | None = None) -> Iterator[Tried]:
 
 
 def _try_range(seed: int, first: int, last: int, kind: str | None) -> Iterator[Tried]:
-    """Some files, in a new process after each that had to be ended."""
+    """Return some files, in a new process after each that had to be ended."""
     while first < last:
         for tried in _try_batch(seed, first, last, kind):
             yield tried
@@ -84,7 +84,7 @@ def _try_range(seed: int, first: int, last: int, kind: str | None) -> Iterator[T
 
 
 def _try_batch(seed: int, first: int, last: int, kind: str | None) -> Iterator[Tried]:
-    """Files until the process is through, or had to be ended."""
+    """Return files until the process is through, or had to be ended."""
     command = [sys.executable, "-m", "benchmarks.mutations", "--seed", str(seed)]
     environment = {**os.environ, "RUST_BACKTRACE": "0", "PYTHONPATH": str(Path.cwd())}
     process = subprocess.Popen(
@@ -122,7 +122,7 @@ class _Lines:
         self._ready.register(self._pipe, selectors.EVENT_READ)
 
     def next(self, seconds: float) -> bytes | None:
-        """The next line; None at the end, or if none came in time."""
+        """Return the next line; None at the end, or if none came in time."""
         end = time.monotonic() + seconds
         while b"\n" not in self._left:
             if not self._ready.select(max(0.0, end - time.monotonic())):

@@ -103,7 +103,7 @@ def _crossed_header(
 
 
 def schools_true() -> Written:
-    """The same schools with the true counts, before anything was withheld."""
+    """Return the same schools with the true counts, before anything was withheld."""
     counts = Counts.of(SCHOOLS)
     files, at, _ = _schools(replace(counts, text={k: str(n) for k, n in counts.true.items()}), "")
     return {"schools_true.xlsx": files["schools.xlsx"]}, at, counts

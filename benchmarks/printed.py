@@ -75,7 +75,7 @@ _COUNTS: Final = frozenset(table.name for table in RELEASE.tables)
 
 @cache
 def members(table: str, number: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """The histogram cells of a cell of a table."""
+    """Return the histogram cells of a cell of a table."""
     of = {table.name: table for table in (*RELEASE.tables, *RELEASE.statistics)}[table]
     masks = of.cells[number - 1].masks
     return np.array([all(masks[f] >> v & 1 for f, v in enumerate(cell)) for cell in CELLS])
@@ -109,7 +109,7 @@ def printed(table: str, number: int, people: tuple[int, ...], rule: str) -> froz
 
 
 def rounded(value: Fraction, decimals: int, rule: str) -> frozenset[str]:
-    """All texts of a number, by a rule of ties."""
+    """Return all texts of a number, by a rule of ties."""
     scaled = value * 10**decimals
     low = floor(scaled)
     if rule == "down":
@@ -193,7 +193,7 @@ def populations(people: int) -> tuple[tuple[int, ...], ...]:
 
 
 def fits(tiny: Tiny, geoid: str, x: tuple[int, ...]) -> bool:
-    """Whether a place with these people may have published what it did."""
+    """Test whether a place with these people may have published what it did."""
     for place, table, number, text in tiny.rows:
         if place != geoid:
             continue
@@ -207,12 +207,12 @@ def fits(tiny: Tiny, geoid: str, x: tuple[int, ...]) -> bool:
 
 
 def count_of(table: str, number: int, x: Sequence[int]) -> int:
-    """The count of a cell of a table."""
+    """Return the count of a cell of a table."""
     return int(np.array(x)[members(table, number)].sum())
 
 
 def solutions(tiny: Tiny) -> list[dict[str, tuple[int, ...]]]:
-    """All people of all places that would have published the same."""
+    """Return all people of all places that would have published the same."""
     totals = {place: int(text) for place, table, _, text in tiny.rows if table == "ALL"}
     wards = [
         [x for x in populations(totals[place]) if fits(tiny, place, x)] for place in ("C01", "C02")

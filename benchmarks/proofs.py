@@ -26,7 +26,7 @@ from tests.capabilities.prove.certificates import derived, ends, program, prover
 
 
 def mutated(lines: list[str], random: np.random.Generator) -> list[str]:
-    """A proof with one to three digits, signs or lines changed."""
+    """Return a proof with one to three digits, signs or lines changed."""
     changed = list(lines)
     for _ in range(int(random.integers(1, 4))):
         at, kind = int(random.integers(1, len(changed))), int(random.integers(8))
@@ -47,7 +47,7 @@ def mutated(lines: list[str], random: np.random.Generator) -> list[str]:
 
 
 def with_other_counts(tables: str, random: np.random.Generator) -> str:
-    """Tables with one or two counts one higher or lower."""
+    """Return tables with one or two counts one higher or lower."""
     lines = tables.splitlines()
     counts = [at for at, line in enumerate(lines) if line.startswith("count ")]
     for at in random.choice(counts, size=int(random.integers(1, 3)), replace=False).tolist():
@@ -70,7 +70,7 @@ def least_total(tables: str) -> int:
 
 
 def change_of(tables: str) -> list[str]:
-    """A proof of a least change of two or more; no lines where there is none."""
+    """Return a proof of a least change of two or more; no lines where there is none."""
     read: Any = reconcheck.Tables(tables.splitlines())
     clique: Any = reconcheck.Clique(read, [[1 << k for k in range(read.sizes[0])]], [0])
     found = least_change(RowSource(read, [clique]), {0}, Budget(10.0))
@@ -78,7 +78,7 @@ def change_of(tables: str) -> list[str]:
 
 
 def is_true(statement: str, possible: list[tuple[int, ...]], least: int = 0) -> bool:
-    """Whether a statement about the one unit holds in all solutions, or some show it.
+    """Test whether a statement about the one unit holds in all solutions, or some show it.
 
     Args:
         possible: All solutions.
@@ -98,7 +98,7 @@ def is_true(statement: str, possible: list[tuple[int, ...]], least: int = 0) -> 
 
 
 def proof_of(text: str, possible: list[tuple[int, ...]], random: np.random.Generator) -> list[str]:
-    """A proof of an end, of two solutions that differ, or that there is one alone."""
+    """Return a proof of an end, of two solutions that differ, or that there is one alone."""
     size = len(possible[0])
     mask = int(random.integers(1, 1 << size))
     values = [sum(n for kind, n in enumerate(x) if mask >> kind & 1) for x in possible]
@@ -124,12 +124,12 @@ def proof_of(text: str, possible: list[tuple[int, ...]], random: np.random.Gener
 
 
 def record_set(name: str, records: tuple[int, ...], noun: str = "set") -> list[str]:
-    """The lines of a set, or of a part."""
+    """Return the lines of a set, or of a part."""
     return [f"{noun} {name}", *(f"r 0 {n} {kind}" for kind, n in enumerate(records) if n), "end"]
 
 
 def outcome_of_change(seed: int) -> str:
-    """What comes of one mutated proof that counts have to change by so much; see `outcome`."""
+    """Tell what comes of one mutated proof that counts have to change by so much; see `outcome`."""
     random = np.random.default_rng(seed)
     proof: list[str] = []
     while not proof:
@@ -141,7 +141,7 @@ def outcome_of_change(seed: int) -> str:
 
 
 def outcome(seed: int, *, of_tables: bool = False) -> str:
-    """What comes of one mutated proof, or of a proof of other counts.
+    """Tell what comes of one mutated proof, or of a proof of other counts.
 
     Returns:
         Refused, not proven, true, or FALSE.

@@ -73,7 +73,7 @@ class Figures:
         return self.statuses["primary"]["safe"] == primary == shown
 
     def record(self) -> Record:
-        """All of it."""
+        """Return all of it."""
         seconds = {f"{name}_seconds": round(value, 2) for name, value in self.seconds.items()}
         statuses = {name: dict(each) for name, each in self.statuses.items()}
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -132,7 +132,7 @@ def _shown_by_witnesses(
     primary: pl.DataFrame,
     figures: Figures,
 ) -> pl.DataFrame:
-    """The primary counts (geoid, table, cell) that are others in some witness.
+    """Return the primary counts (geoid, table, cell) that are others in some witness.
 
     Raises:
         VerificationError: A witness does not have the published counts.
@@ -157,7 +157,7 @@ def _shown_by_scip(
     suppressed: pl.DataFrame,
     left: pl.DataFrame,
 ) -> int:
-    """How many of some primary counts are others in records that SCIP finds."""
+    """Count how many of some primary counts are others in records that SCIP finds."""
     if not len(left):
         return 0
     shown, zeros_hidden = 0, bool((suppressed["true"] == 0).any())
@@ -179,7 +179,7 @@ def _shown_by_scip(
 
 
 def _is_possible(A: sparse.csr_array, low: IntArray, high: IntArray) -> bool:
-    """Whether SCIP finds people with ``low <= A @ people <= high``."""
+    """Test whether SCIP finds people with ``low <= A @ people <= high``."""
     if (low > high).any():
         return False
     model = mathopt.Model()

@@ -124,7 +124,7 @@ def rows_of(
 
 
 def _inside(codes: IntArray, masks: Sequence[int]) -> BoolArray:
-    """Which people a cell counts."""
+    """Tell which people a cell counts."""
     found = np.ones(len(codes), dtype=bool)
     for f, mask in enumerate(masks):
         found &= np.isin(codes[:, f], list(bits(mask)))
@@ -161,7 +161,7 @@ class Given:
 
 
 def published(wards: Sequence[pl.DataFrame], names: Sequence[str], decimals: int) -> Publication:
-    """What all wards publish, with some statistics."""
+    """Tell what all wards publish, with some statistics."""
     rows = [
         row
         for number, ward in enumerate(wards)

@@ -54,7 +54,7 @@ _LEFT_OUT: Final = "_characters.csv"
 
 
 def verdict_words(tiny: TinyRelease) -> Iterator[Word]:
-    """Each verdict on a release, and whether it is true."""
+    """Return each verdict on a release, and whether it is true."""
     possible = Possible.of(tiny)
     if possible is None or not possible.is_complete:  # others beside these worlds settle less
         return
@@ -87,7 +87,7 @@ def verdict_words(tiny: TinyRelease) -> Iterator[Word]:
 
 
 def change(tiny: TinyRelease, seed: int) -> TinyRelease:
-    """A release with a count that is wrong, or columns that nobody reads, at random."""
+    """Return a release with a count that is wrong, or columns that nobody reads, at random."""
     random = np.random.default_rng(seed)
     if random.random() < _PART:
         tiny = _contradicted(tiny, random)
@@ -115,7 +115,7 @@ def _contradicted(tiny: TinyRelease, random: np.random.Generator) -> TinyRelease
 
 
 def _with_columns_left_out(tiny: TinyRelease, random: np.random.Generator) -> TinyRelease:
-    """The counts as a sheet for each level, with columns that the mapping leaves out."""
+    """Return the counts as a sheet for each level, with columns that the mapping leaves out."""
     run = yaml.safe_load(tiny.files["run.yaml"])
     code_of = {cell: code for code, cell in cells_by_code(tiny.release).items()}
     rows = pl.read_csv(tiny.files["counts.csv"], infer_schema=False)
@@ -147,7 +147,7 @@ def _with_columns_left_out(tiny: TinyRelease, random: np.random.Generator) -> Ti
 
 
 def verdicts(tiny: TinyRelease, folder: Path) -> list[Judged]:
-    """What the command says of a release."""
+    """Tell what the command says of a release."""
     for name, data in tiny.files.items():
         (folder / name).write_bytes(data)
     rules = [
@@ -194,7 +194,7 @@ class Violations:
         raise TypeError(f"no search for violations of {type(subject).__name__}")
 
     def agrees(self, judged: Judged, violations: list[int]) -> bool | None:
-        """Whether a verdict, and what it says is proven, is true of every population."""
+        """Test whether a verdict, and what it says is proven, is true of every population."""
         rule, found = judged.rule, judged.finding
         limits = [
             (rule.most or 0) if rule.share is None else rule.share * people
@@ -213,7 +213,7 @@ class Violations:
 
     @property
     def seen(self) -> tuple[str, ...]:
-        """The columns of the histogram that some published cell tells apart."""
+        """Return the columns of the histogram that some published cell tells apart."""
         release = self.tiny.release
         cells = [
             release.table_by_name[name].cells[number - 1]
@@ -232,7 +232,7 @@ class Violations:
         return tuple(dict.fromkeys((*self.seen, *features)))
 
     def people(self) -> list[int]:
-        """How many there are in each population."""
+        """Count how many there are in each population."""
         return [sum(n for _, n in world) for world in self.possible.worlds]
 
     def _by(self, columns: tuple[str, ...]) -> list[Counter[Any]]:
@@ -250,7 +250,7 @@ class Violations:
         }
 
     def _is_defined(self, known: tuple[str, ...], group: tuple[Any, ...], other: str) -> bool:
-        """Whether what is known says by definition what another column is."""
+        """Test whether what is known says by definition what another column is."""
         feature = self.tiny.release.column_groups(other).feature
         return any(
             len({self._labels(other)[v] for v, own in self._labels(name).items() if own == label})
@@ -268,7 +268,7 @@ class Violations:
         return sum(least[key] for key in asked)
 
     def _least(self, columns: tuple[str, ...]) -> dict[Any, int]:
-        """The people by unit and columns that live in every population."""
+        """Return the people by unit and columns that live in every population."""
         if columns not in self.least:
             groups = self._by(columns)
             keys = {key for each in groups for key in each}

@@ -159,7 +159,7 @@ class Shares:
 
 
 def _with_bounds(frame: pl.DataFrame) -> pl.DataFrame:
-    """Percentages with the least and most people who have them among their base."""
+    """Return percentages with the least and most people who have them among their base."""
     keys = ["text", "times", "among"]
     kinds = frame.select(keys).unique(maintain_order=True)
     ends = [_counts(text, times, base) for text, times, base in kinds.iter_rows()]
@@ -180,7 +180,7 @@ def _counts(text: str, times: int, base: int) -> tuple[int, int]:
 def _is_exact(
     release: Release, protection: Protection, frame: pl.DataFrame, cell: str
 ) -> pl.Series:
-    """Which printed numbers of cells are the true counts under their law."""
+    """Tell which printed numbers of cells are the true counts under their law."""
     numbers = frame["counted" if cell == "part" else "among"].fill_null(-1).to_numpy()
     index = CellIndex.of(release)
     tables = np.array(index.tables)[index.table_of[frame[cell].to_numpy()]]

@@ -318,7 +318,7 @@ def _unpivoted(sheet: KeptSheet) -> pl.LazyFrame:
 
 
 def _shares(release: Release, protection: Protection, readers: Sequence[SheetReader]) -> Shares:
-    """What the percentages of sheets prove."""
+    """Tell what the percentages of sheets prove."""
     frames = [
         rows.with_columns(file=pl.lit(i, pl.Int32))
         for i, reader in enumerate(readers)

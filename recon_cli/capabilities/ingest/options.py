@@ -34,7 +34,7 @@ from recon_cli.store.pieces import PIECE_PEOPLE
 
 
 def _text(value: object) -> object:
-    """Numbers that YAML has read stay the text that they are in the files."""
+    """Keep numbers that YAML has read as the text that they are in the files."""
     many = value if isinstance(value, list | tuple) else [value]
     return as_list([str(each) if type(each) is int else each for each in many])
 

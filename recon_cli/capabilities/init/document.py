@@ -36,7 +36,7 @@ Values = Mapping[str, object]
 
 
 def compose(found: RecognisedFiles, target: Path) -> str:
-    """The config as YAML with comments.
+    """Return the config as YAML with comments.
 
     Every key of its sections is there; one behind ``#`` has its default.
 
@@ -82,22 +82,22 @@ def compose(found: RecognisedFiles, target: Path) -> str:
 
 
 def protection_file(target: Path) -> Path:
-    """Where the draft of a protection lies, beside the config."""
+    """Tell where the draft of a protection lies, beside the config."""
     return target.with_name(f"{target.stem}.{PROTECTION}")
 
 
 def names_file(target: Path) -> Path:
-    """Where the names of places lie, beside the config."""
+    """Tell where the names of places lie, beside the config."""
     return target.with_name(f"{target.stem}.names.csv")
 
 
 def reading_file(target: Path) -> Path:
-    """Where the page of how the files are read lies, beside the config."""
+    """Tell where the page of how the files are read lies, beside the config."""
     return target.with_name(f"{target.stem}.reading.html")
 
 
 def schema_file(target: Path, name: str) -> Path:
-    """Where the draft of a schema lies: beside the config, and never in its place.
+    """Tell where the draft of a schema lies: beside the config, and never in its place.
 
     Args:
         name: The schema's file, if that is not the config's.
@@ -108,7 +108,7 @@ def schema_file(target: Path, name: str) -> Path:
 
 
 def compose_protection(markers: Sequence[str], base: int | None) -> str:
-    """Laws as weak as what was seen allows, to be narrowed down or corrected.
+    """Return laws as weak as what was seen allows, to be narrowed down or corrected.
 
     Args:
         markers: What stands in place of suppressed counts.
@@ -155,7 +155,7 @@ def _drafted_laws(markers: Sequence[str], *, is_rounded: bool) -> Iterator[str]:
 
 
 def _narrower_laws(markers: Sequence[str]) -> list[tuple[str, str]]:
-    """Laws that would prove more than the drafted one: when each holds, and its YAML."""
+    """Return laws that would prove more than the drafted one: when each holds, and its YAML."""
     said = {below for each in markers if (below := threshold_of(each))}
     if len(said) > 1:
         return [("Counts above zero alone", "{suppressed: {flagged: positive}}")]
@@ -226,7 +226,7 @@ def _allowed(field: FieldInfo, about: str) -> str:
 
 
 def _kinds(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """The types that a value may have, each with its limits; None is not among them."""
+    """Return the types that a value may have, each with its limits; None is not among them."""
     if hasattr(annotation, "__metadata__"):
         inner = [
             each

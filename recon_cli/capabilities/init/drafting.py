@@ -264,7 +264,7 @@ class _Drafter:
 
     @property
     def shown(self) -> set[str]:
-        """Places that have rows of counts."""
+        """Return places that have rows of counts."""
         found: set[str] = set()
         for part in self.parts:
             table = part.table
@@ -305,7 +305,7 @@ class _Drafter:
         return mapping | self._texts()
 
     def _texts(self) -> dict[str, object]:
-        """What texts stand for, and what is between groups of digits."""
+        """Tell what texts stand for, and what is between groups of digits."""
         mapping: dict[str, object] = {}
         grids = [part.table.grid for part in self.parts if part.is_sheet]
         if any(grid.convention == GERMAN for grid in grids):
@@ -319,7 +319,7 @@ class _Drafter:
     # --- groups -----------------------------------------------------------------------------
 
     def _groups(self) -> list[list[Part]]:
-        """Tables that count the same places side by side, or have the same columns."""
+        """Return tables that count the same places side by side, or have the same columns."""
         groups: list[list[Part]] = []
         for part in self.parts:
             table = part.table
@@ -552,7 +552,7 @@ class _Drafter:
     def _feature(
         self, feature: DraftedFeature, used: Collection[str]
     ) -> tuple[str, tuple[str, ...]]:
-        """The name of a feature and the keys of its values; the same for the same labels."""
+        """Return the name of a feature and the keys of its values; the same for the same labels."""
         own = {canonical(label) for label in feature.labels}
         for known, name, keys in self.known:
             if name not in used and bool(known.rest) == bool(feature.rest):
@@ -639,12 +639,12 @@ def _percentages(parts: Sequence[Part]) -> dict[str, dict[str, object]]:
 
 
 def _distinct(cells: Sequence[Condition]) -> list[Condition]:
-    """Each cell once."""
+    """Return each cell once."""
     return list({_key(cell): cell for cell in cells}.values())
 
 
 def _anybody(features: dict[str, object]) -> dict[str, object]:
-    """A feature for a table of everybody alone, which a schema must have one of."""
+    """Return a feature for a table of everybody alone, which a schema must have one of."""
     features.setdefault("person", {"categories": ["counted"]})
     return {"person": features["person"]}
 
@@ -718,7 +718,7 @@ def _span(each: Interval) -> str:
 
 
 def _codes(part: Part) -> dict[int, str]:
-    """Place of a table, by its number → its code, where a column has codes of them."""
+    """Return place of a table, by its number → its code, where a column has codes of them."""
     table, grid = part.table, part.table.grid
     key = table.place
     twins = [at for at, other in table.names.twins.items() if other == key]

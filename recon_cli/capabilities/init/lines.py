@@ -161,7 +161,7 @@ class Lines:
         )
 
     def _across(self, sums: Sequence[Relation]) -> list[Relation]:
-        """Sums of lines of several tables: of those that are no parts of others."""
+        """Return sums of lines of several tables: of those that are no parts of others."""
         parts = {part for each in sums for part in each.of}
         heads = [i for i in range(len(self.lines)) if i not in parts]
         of_part = {i: self.lines[i].columns[0][0] for i in heads}
@@ -215,7 +215,7 @@ class Lines:
 
 
 def _once(sums: Sequence[Relation]) -> list[Relation]:
-    """Each sum once, by its line and parts."""
+    """Return each sum once, by its line and parts."""
     return list({(each.line, each.of): each for each in sums}.values())
 
 

@@ -44,7 +44,7 @@ def canonical(label: str) -> str:
 
 
 def _sex(label: str) -> str:
-    """The sex that a label is a word for; empty for any other."""
+    """Return the sex that a label is a word for; empty for any other."""
     senses = [each for each in (Sense.MALE, Sense.FEMALE) if is_word(label, each)]
     return senses[0].value if len(senses) == 1 else ""
 

@@ -39,7 +39,7 @@ class _Sheet:
 
     @cached_property
     def depth(self) -> int:
-        """How many names a place has at most."""
+        """Count how many names a place has at most."""
         return max(map(len, self.paths.values()), default=0)
 
 
@@ -120,7 +120,7 @@ class PlaceTree:
     def _coded(
         self, same: Mapping[str, Path], every: Mapping[Path, None]
     ) -> dict[Path, str] | None:
-        """The codes of the files, where they can be geoids; else None."""
+        """Return the codes of the files, where they can be geoids; else None."""
         codes = {same[text]: code for text, code in self.codes.items()}
         rest = [path for path in every if path]
         if not codes and all(_is_geoid(path[-1]) for path in rest):
@@ -138,7 +138,7 @@ class PlaceTree:
 
 
 def _is_nested(codes: Mapping[Path, str], paths: Sequence[Path]) -> bool:
-    """Whether codes are of one length at each depth, and begin with their parent's."""
+    """Test whether codes are of one length at each depth, and begin with their parent's."""
     lengths: dict[int, set[int]] = {}
     for path in paths:
         lengths.setdefault(len(path), set()).add(len(codes[path]))
@@ -151,7 +151,7 @@ def _is_nested(codes: Mapping[Path, str], paths: Sequence[Path]) -> bool:
 
 
 def _among(known: set[Path], path: Path, sheet: _Sheet, most: int) -> Path:
-    """The place of other sheets that a name in this one is."""
+    """Return the place of other sheets that a name in this one is."""
     if sheet.depth == most or path in known or not path:
         return path
     found = sorted(each for each in known if each[-len(path) :] == path)
@@ -165,7 +165,7 @@ def _among(known: set[Path], path: Path, sheet: _Sheet, most: int) -> Path:
 
 
 def _numbered(paths: Mapping[Path, None]) -> dict[Path, str]:
-    """A geoid for each place: that of what it is part of, and a number."""
+    """Return a geoid for each place: that of what it is part of, and a number."""
     found: dict[Path, str] = {(): "A"}
     depth = 1
     while level := [path for path in paths if len(path) == depth]:
@@ -185,7 +185,7 @@ def _is_geoid(text: str) -> bool:
 
 
 def _names(paths: Sequence[Path], above: Mapping[int, int]) -> list[Path]:
-    """The names of what each place is part of, and its own; none for all places together."""
+    """Return the names of what each place is part of, and its own; none for all places together."""
     inner = set(above.values())
     tops = [i for i in range(len(paths)) if i not in above]
     whole = tops[0] if len(tops) == 1 and tops[0] in inner else None
@@ -206,7 +206,7 @@ def _names(paths: Sequence[Path], above: Mapping[int, int]) -> list[Path]:
 def _parents(
     paths: Sequence[Path], sums: Sequence[PlaceSum], numbers: Intervals, base: int
 ) -> dict[int, int]:
-    """Place → the place it is part of.
+    """Map each place to the one that it is part of.
 
     Exact numbers come before words, and words before numbers that are rounded.
     """
@@ -267,7 +267,7 @@ def _by_sums(above: dict[int, int], sums: Sequence[PlaceSum]) -> None:
 
 
 def _within(place: int, wholes: Mapping[int, Mapping[int, int]]) -> set[int]:
-    """All places whose sums a place is in, directly or not."""
+    """Return all places whose sums a place is in, directly or not."""
     found: set[int] = set()
     waiting = [place]
     while waiting:
@@ -317,7 +317,7 @@ def _sum_of_others(tops: Sequence[int], numbers: Intervals, base: int) -> int | 
 
 
 def _fits(numbers: Intervals, whole: int, parts: Sequence[int], base: int) -> bool:
-    """Whether counts can be the sums of others, within what rounding allows."""
+    """Test whether counts can be the sums of others, within what rounding allows."""
     slack = (base - 1) * (len(parts) + 1)
     low, high = numbers.low[list(parts)].sum(axis=0), numbers.high[list(parts)].sum(axis=0)
     fits = (low <= numbers.high[whole] + slack) & (high >= numbers.low[whole] - slack)
@@ -329,7 +329,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _is_below(one: int, other: int, above: Mapping[int, int]) -> bool:
-    """Whether a place is within another, so that it cannot be its parent."""
+    """Test whether a place is within another, so that it cannot be its parent."""
     seen = set[int]()
     while one in above and one not in seen:
         seen.add(one)

@@ -93,12 +93,12 @@ class RecognisedFiles:
 
     @property
     def is_protected(self) -> bool:
-        """Whether some counts are, or look, other than exact."""
+        """Test whether some counts are, or look, other than exact."""
         return self.needs_law or self.protection is not None
 
     @property
     def needs_law(self) -> bool:
-        """Whether counts look suppressed or rounded, and nothing says how."""
+        """Test whether counts look suppressed or rounded, and nothing says how."""
         return self.protection is None and (bool(self.markers) or self.base is not None)
 
 
@@ -142,7 +142,7 @@ def recognise(
 
 
 def _as_keys(said: FileMapping) -> dict[str, object]:
-    """The keys of ``ingest.mapping`` that a user has said."""
+    """Return the keys of ``ingest.mapping`` that a user has said."""
     keys = {
         "sheet": list(said.sheet),
         "header": list(said.header),
@@ -173,7 +173,7 @@ def _with_protection(found: RecognisedFiles) -> RecognisedFiles:
 
 
 def drafted_reading(markers: Sequence[str]) -> str:
-    """What the drafted law takes the markers for.
+    """Tell what the drafted law takes the markers for.
 
     >>> drafted_reading(["*"]), drafted_reading(["*", "<5"])
     ("'*' may be any number", "'<5' is 0 to 4, '*' may be any number")
@@ -221,7 +221,7 @@ def _kind(file: Path) -> str | None:
 
 
 def _holds_tables(archive: Path) -> bool:
-    """Whether a zip has tables, not a state's members."""
+    """Test whether a zip has tables, not a state's members."""
     try:
         documents = open_documents(archive)
     except SourceError:
@@ -296,7 +296,7 @@ def _tables(
 
 
 def _periods(mapping: Mapping[str, object]) -> Mapping[str, object]:
-    """The periods whose rows a mapping chooses."""
+    """Return the periods whose rows a mapping chooses."""
     where = mapping.get("where", {})
     return where if isinstance(where, Mapping) else {}
 
@@ -359,7 +359,7 @@ def _placed(files: Sequence[TableFile], schema: Release) -> tuple[TableFile, ...
 
 
 def _with_geoids(files: Sequence[TableFile], geoids: Mapping[str, str]) -> tuple[TableFile, ...]:
-    """Files with geoids in place of what stands for their places."""
+    """Return files with geoids in place of what stands for their places."""
     return tuple(
         replace(
             file,
@@ -373,7 +373,7 @@ def _with_geoids(files: Sequence[TableFile], geoids: Mapping[str, str]) -> tuple
 
 
 def release_name(path: Path) -> str:
-    """A name for a release, from a file's."""
+    """Return a name for a release, from a file's."""
     return slug(path.resolve().name.partition(".")[0]) or "release"
 
 

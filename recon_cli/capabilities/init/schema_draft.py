@@ -56,7 +56,7 @@ def draft_schema(
     files: str,
     census: bool,
 ) -> tuple[str, tuple[str, ...]]:
-    """A schema for some tables, as YAML, and what could not be told, a sentence each.
+    """Return a schema for some tables, as YAML, and what could not be told, a sentence each.
 
     Args:
         names: Length of a geoid → its level, as far as that is known.
@@ -145,7 +145,7 @@ def _geography(
 
 
 def flow(value: object) -> str:
-    """A value as YAML on one line."""
+    """Return a value as YAML on one line."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
         return value  # thousands of places: what YAML says of them takes longer than reading them
     text = yaml.safe_dump(

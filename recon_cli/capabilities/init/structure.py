@@ -202,7 +202,7 @@ class _Builder:
         return loose
 
     def _short(self, feature: Feature) -> tuple[str, list[str]]:
-        """The name of a feature, and its values without what their headers share."""
+        """Return the name of a feature, and its values without what their headers share."""
         return shared(
             [self.labels.get(part, ()) for part in feature.sums[0].of],
             self.labels.get(feature.sums[0].line, ()),
@@ -343,7 +343,7 @@ class _Builder:
         return kept
 
     def _are_equal(self, one: int, other: int) -> bool:
-        """Whether two lines have the same numbers, within rounding, and hardly by chance."""
+        """Test whether two lines have the same numbers, within rounding, and hardly by chance."""
         a, b = self.at[one], self.at[other]
         both = self.block.known[a] & self.block.known[b]
         first: FloatArray = self.block.low[a][both]
@@ -358,7 +358,7 @@ class _Builder:
         return bool((np.abs(first - second) <= slack).all()) and is_told
 
     def _below(self, line: int) -> Iterator[int]:
-        """A line, and all that are parts of it, and of its parts."""
+        """Return a line, and all that are parts of it, and of its parts."""
         waiting, seen = [line], set[int]()
         while waiting:
             each = waiting.pop()
@@ -458,7 +458,7 @@ def crossing(paths: Sequence[Path], whole: Path) -> list[tuple[str, ...]] | None
 
 
 def shared(paths: Sequence[Path], whole: Path) -> tuple[str, list[str]]:
-    """What labels have in common beside their whole, and what tells each of them apart.
+    """Tell what labels have in common beside their whole, and what tells each of them apart.
 
     Args:
         whole: The label of what they are parts of.

@@ -36,7 +36,7 @@ class OddText:
 
     @property
     def is_number(self) -> bool:
-        """Whether it has digits, or may stand for a count."""
+        """Test whether it has digits, or may stand for a count."""
         return has_digits(self.text)
 
 
@@ -65,26 +65,26 @@ class Survey:
     kinds: pl.DataFrame | None = None
 
     def lengths(self) -> dict[int, int]:
-        """Number of characters → number of places, the longest first."""
+        """Map numbers of characters to numbers of places, the longest first."""
         return dict(
             self.geoids.str.len_chars().value_counts().sort("geoid", descending=True).iter_rows()
         )
 
     @property
     def markers(self) -> set[str]:
-        """Texts that agencies put in place of suppressed counts; nothing is one."""
+        """Return texts that agencies put in place of suppressed counts; nothing is one."""
         every = {text for texts in self.texts.values() for text in texts}
         return {text for text in every if is_marker(text) or interval_said(text) is not None}
 
     @property
     def unpublished(self) -> set[str]:
-        """Other texts that stand for counts that are not published."""
+        """Return other texts that stand for counts that are not published."""
         texts = {text for texts in self.texts.values() for text in texts if not has_digits(text)}
         return texts - self.markers
 
     @property
     def thousands(self) -> str | None:
-        """What is between groups of three digits, if it is the same everywhere."""
+        """Tell what is between groups of three digits, if it is the same everywhere."""
         marks = {
             match[1]
             for texts in self.texts.values()
@@ -120,7 +120,7 @@ def _unless_by_chance(divisor: int, positive: int) -> int | None:
 
 
 def has_digits(text: str) -> bool:
-    """Whether a text may be a number."""
+    """Test whether a text may be a number."""
     return re.search("[0-9]", text) is not None
 
 
@@ -178,7 +178,7 @@ def survey(sheet: CountSheet) -> Survey:
 
 
 def counted_rows(sheet: CountSheet) -> Iterator[pl.DataFrame]:
-    """The rows that have counts, with ``geoid``."""
+    """Return the rows that have counts, with ``geoid``."""
     for batch in sheet.sheet.rows(sheet.skip):
         placed = batch.with_columns(geoid=sheet.geoid).filter(_has_counts(sheet))
         for at, values in sheet.where.items():
@@ -187,12 +187,12 @@ def counted_rows(sheet: CountSheet) -> Iterator[pl.DataFrame]:
 
 
 def texts_of(sheet: CountSheet, at: int) -> pl.Expr:
-    """A column's counts or flags, whole numbers without a fraction."""
+    """Return a column's counts or flags, whole numbers without a fraction."""
     return _count_text(sheet, at).str.replace(ZERO_FRACTION, "")
 
 
 def _odd(first: Mapping[str, int], times: Mapping[str, int]) -> tuple[OddText, ...]:
-    """Texts that are no counts, the first numbers and the first words of each column."""
+    """Return texts that are no counts, the first numbers and the first words of each column."""
     return tuple(
         OddText(row, text, times[text])
         for text, row in sorted(first.items(), key=lambda pair: pair[1])
@@ -205,7 +205,7 @@ def _has_counts(sheet: CountSheet) -> pl.Expr:
 
 
 def _count_text(sheet: CountSheet, at: int) -> pl.Expr:
-    """A count as it is written, or its flag; a number with a flag is a count."""
+    """Return a count as it is written, or its flag; a number with a flag is a count."""
     text = sheet.written(at).str.strip_chars()
     if sheet.number is not None:
         text = text.str.replace(sheet.number, "${1}")

@@ -282,7 +282,7 @@ def _refuse_odd(roles: CountSheet, told: Survey, table: TableReading) -> None:
 
 
 def _of_one_period(file: TableFile) -> TableFile:
-    """The rows of the last period, where there are several."""
+    """Return the rows of the last period, where there are several."""
     where = dict(file.sheet.where)
     if file.table is not None:
         return file
@@ -297,7 +297,7 @@ def _of_one_period(file: TableFile) -> TableFile:
 
 
 def product_of(files: Iterable[TableFile]) -> str | None:
-    """The packaged release that the files' names say they are of."""
+    """Return the packaged release that the files' names say they are of."""
     found = {
         release
         for file in files
@@ -308,7 +308,7 @@ def product_of(files: Iterable[TableFile]) -> str | None:
 
 
 def fit(files: Sequence[TableFile], release: Release, *, lenient: bool) -> Fit:
-    """The mapping with which a release reads the files.
+    """Return the mapping with which a release reads the files.
 
     Args:
         lenient: Whether columns that it does not know are left out, with a doubt.
@@ -347,7 +347,7 @@ def fit(files: Sequence[TableFile], release: Release, *, lenient: bool) -> Fit:
 
 
 def markers_of(files: Iterable[TableFile]) -> list[str]:
-    """Texts in the files in place of suppressed counts, without the empty one.
+    """Return texts in the files in place of suppressed counts, without the empty one.
 
     In a sheet that is read by its numbers, every text is one, and codes that are no counts.
     """
@@ -371,7 +371,7 @@ def withheld_codes(table: TableReading) -> set[str]:
 
 
 def _unknown_columns(file: TableFile, release: Release) -> list[str]:
-    """Headers of columns of counts that are no cell of the release."""
+    """Return headers of columns of counts that are no cell of the release."""
     if file.sheet.dimensions:
         return []
     unknown = []
@@ -403,7 +403,7 @@ def require_cells(file: TableFile, release: Release, mapping: FileMapping) -> No
 def rest_of_mapping(
     files: Sequence[TableFile], release: Release
 ) -> tuple[dict[str, object], list[str]]:
-    """Periods, levels, texts in place of counts, and thousands."""
+    """Draft periods, levels, texts in place of counts, and thousands."""
     mapping: dict[str, object] = {}
     doubts: list[str] = []
     where = {
@@ -449,7 +449,7 @@ def rest_of_mapping(
 
 
 def _columns_with(files: Sequence[TableFile], texts: Sequence[str]) -> str:
-    """Words for the columns in which texts stand, where these are some of the columns."""
+    """Return words for the columns in which texts stand, where these are some of the columns."""
     every = [(file, each) for file in files for each in file.sheet.counts]
     some = [
         each.header

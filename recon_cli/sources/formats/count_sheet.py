@@ -86,11 +86,11 @@ class DimensionColumns:
 
     @property
     def words(self) -> int:
-        """Place of the column with what people call the categories."""
+        """Return place of the column with what people call the categories."""
         return self.code if self.label is None else self.label
 
     def categories(self, rows: pl.DataFrame) -> Iterator[tuple[str, str]]:
-        """Code and label of the distinct categories of rows, in order of appearance."""
+        """Return code and label of the distinct categories of rows, in order of appearance."""
         pairs = rows.select(
             code=cell_text(self.code).fill_null(""), label=cell_text(self.words).fill_null("")
         )
@@ -185,7 +185,7 @@ class CountSheet:
         )
 
     def column(self, header: str) -> int | None:
-        """Place of the column with that header; None if there is none."""
+        """Return place of the column with that header; None if there is none."""
         return self.headers.index(header) if header in self.headers else None
 
     def written(self, at: int) -> pl.Expr:

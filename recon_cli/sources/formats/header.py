@@ -44,7 +44,7 @@ class HeadedSheet:
     def of(
         cls, document: Document, *names: str, prepare: Callable[[Sheet], Sheet] | None = None
     ) -> HeadedSheet:
-        """The sheet of a document, from the first row that has all ``names``.
+        """Return the sheet of a document, from the first row that has all ``names``.
 
         Args:
             prepare: What is done with the sheet before it is looked at.
@@ -70,20 +70,20 @@ class HeadedSheet:
 
     @property
     def headers(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """Return the names of the columns."""
         return self.sheet.head[self.at]
 
     @property
     def below(self) -> tuple[str, ...]:
-        """The row below, in which there may be labels; of empty cells if there is none."""
+        """Return the row below, in which there may be labels; of empty cells if there is none."""
         return (*self.sheet.head[self.at + 1 :], ("",) * self.sheet.width)[0]
 
     def column(self, header: str) -> int | None:
-        """Place of a column; None if there is none."""
+        """Return place of a column; None if there is none."""
         return self.headers.index(header) if header in self.headers else None
 
     def count(self, header: str) -> CountColumn:
-        """The one column of counts."""
+        """Return the one column of counts."""
         return CountColumn(self.headers.index(header), header)
 
     def roles(
@@ -97,7 +97,7 @@ class HeadedSheet:
         where: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
         skip: bool = False,
     ) -> CountSheet:
-        """The sheet with the roles of its columns.
+        """Return the sheet with the roles of its columns.
 
         Args:
             geoid: Default the text of the place.
@@ -122,10 +122,10 @@ def first_line_has(*names: str) -> Callable[[Document], bool]:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell has a number."""
+    """Test whether a cell has a number."""
     return re.match(NUMBER, cell.strip()) is not None
 
 
 def numbers_in(row: Sequence[str]) -> int:
-    """How many cells of a row are numbers."""
+    """Count how many cells of a row are numbers."""
     return sum(map(is_number, row))

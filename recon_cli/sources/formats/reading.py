@@ -57,12 +57,12 @@ class SheetReader:
 
     @property
     def has_statements(self) -> bool:
-        """Whether there are laws."""
+        """Test whether there are laws."""
         return self.markers is not None
 
     @cached_property
     def _unpublished(self) -> list[str]:
-        """Texts of which no law says anything."""
+        """Return texts of which no law says anything."""
         return [text for text in self.mapping.unpublished if text not in (self.markers or ())]
 
     @property
@@ -185,7 +185,7 @@ class SheetReader:
             )
 
     def shares(self) -> Generator[pl.DataFrame, None, None]:
-        """The percentages of the sheet: a row each.
+        """Return the percentages of the sheet: a row each.
 
         Columns ``row, geoid``; ``header, text``, as `printed_ends` reads it, and ``times``;
         ``part`` and ``base``, the ordinals of the cells that it is of; ``counted`` and ``among``,
@@ -253,7 +253,7 @@ class SheetReader:
     # --- dimensions ---------------------------------------------------------------------------
 
     def dimensions(self) -> dict[str, list[Category]]:
-        """Code and label of every category of each dimension, in order of appearance.
+        """Return code and label of every category of each dimension, in order of appearance.
 
         Raises:
             SourceError: A code has two labels.
@@ -447,7 +447,7 @@ class SheetReader:
 
     @cached_property
     def _no_places(self) -> list[str]:
-        """Words for all places that are as long as a geoid."""
+        """Return words for all places that are as long as a geoid."""
         lengths = {level.digits for level in self.release.geography.levels}
         return [word for word in _ALL_PLACES if len(word) in lengths]
 

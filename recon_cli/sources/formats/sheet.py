@@ -112,7 +112,7 @@ def _read(
 
 
 def _replayed(sheet: Sheet, choices: Choices) -> Reading:
-    """The reading that a mapping says: of the first rows, where those behind are read alike.
+    """Return the reading that a mapping says: of the first rows, where those behind are read alike.
 
     So are those of a long table of places, dimensions and counts, and nothing else.
     """
@@ -124,7 +124,7 @@ def _replayed(sheet: Sheet, choices: Choices) -> Reading:
 
 
 def _is_plain(reading: Reading) -> bool:
-    """Whether rows behind those that were looked at have their labels and counts in them."""
+    """Test whether rows behind those that were looked at have their labels and counts in them."""
     if len(reading.tables) != 1:
         return False
     (table,) = reading.tables
@@ -386,7 +386,7 @@ def _with_flags(
 
 
 def _filled(grid: Grid, table: TableReading, dimensions: list[int]) -> pl.DataFrame | None:
-    """Labels of dimensions that were repeated from above; None where none was."""
+    """Return labels of dimensions that were repeated from above; None where none was."""
     rows = grid.rows[table.region.body].astype(np.uint32)
     if not dimensions:
         return None
@@ -427,7 +427,7 @@ def _printed(cells: pl.Series, grid: Grid) -> pl.Series:
 
 
 def _decimals(cells: pl.Series, grid: Grid) -> pl.Series:
-    """Shares in digits with a decimal point; null where no number stands."""
+    """Return shares in digits with a decimal point; null where no number stands."""
     texts = cells.unique().drop_nulls()
     plain = [_decimal(grid, text) for text in texts.to_list()]
     return cells.replace_strict(

@@ -29,7 +29,7 @@ class SheetWords:
 
     @cached_property
     def _labels(self) -> dict[str, dict[_Masks, str]]:
-        """Where labels stand → what each counts, and the label; the first of several."""
+        """Map where labels stand to what each counts, and the label; the first of several."""
         assigner = Assigner(self.release, self.mapping)
         everybody = [feature.full for feature in self.release.features]
         found: dict[str, dict[_Masks, str]] = {}

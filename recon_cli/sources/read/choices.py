@@ -99,7 +99,7 @@ def column_names(headers: Mapping[int, Path]) -> dict[int, str]:
 
 
 def columns_named(headers: Mapping[int, Path], words: Sequence[str]) -> tuple[int, ...]:
-    """Columns whose header is one of some words; where none is, those whose last word is.
+    """Return columns whose header is one of some words; where none is, those whose last word is.
 
     Example:
         >>> columns_named({0: ("Sex", "Girls"), 1: ("Sex", "Boys")}, ["Girls"])

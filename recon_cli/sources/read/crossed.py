@@ -40,14 +40,14 @@ class ValueSum:
 
     @property
     def holds(self) -> bool:
-        """Whether numbers show it, or somebody says so."""
+        """Test whether numbers show it, or somebody says so."""
         return self.is_said or self.support.is_strong
 
 
 def value_sums(
     grid: Grid, region: Region, keys: Sequence[int], count: int, withheld: BoolArray | None = None
 ) -> list[ValueSum]:
-    """The sums among the values of each dimension of a long table, in one column of numbers.
+    """Return the sums among the values of each dimension of a long table, in one column of numbers.
 
     Args:
         keys: The columns of the dimensions.
@@ -149,6 +149,6 @@ def _block(
 
 
 def _base(numbers: FloatArray) -> int:
-    """The number of which all counts are multiples; 1 where too few say so."""
+    """Return the number of which all counts are multiples; 1 where too few say so."""
     told = numbers[~np.isnan(numbers) & (numbers > 0) & (numbers == np.floor(numbers))]
     return max(int(np.gcd.reduce(told.astype(np.int64))), 1) if len(told) >= 12 else 1

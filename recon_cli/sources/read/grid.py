@@ -88,11 +88,11 @@ class Grid:
         )
 
     def under(self, convention: Convention) -> Grid:
-        """The same cells with their numbers printed by another convention."""
+        """Return the same cells with their numbers printed by another convention."""
         return replace(self, convention=convention)
 
     def with_zeros(self, texts: Iterable[str]) -> Grid:
-        """The same cells with some texts that stand for nobody."""
+        """Return the same cells with some texts that stand for nobody."""
         return replace(self, zeros=frozenset(texts))
 
     def _number(self, text: str) -> Number | None:
@@ -100,12 +100,12 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Return rows and columns."""
         return int(self.texts.shape[0]), int(self.texts.shape[1])
 
     @cached_property
     def filled(self) -> BoolArray:
-        """Cells that are not empty."""
+        """Return cells that are not empty."""
         found: BoolArray = self.texts != ""
         return found
 
@@ -115,7 +115,7 @@ class Grid:
         return {t: self._number(t) for t in names}, names, inverse
 
     def number(self, text: str) -> Number | None:
-        """The number that a text of this sheet is."""
+        """Return the number that a text of this sheet is."""
         known = self._parsed[0]
         return known[text] if text in known else self._number(text)
 

@@ -33,7 +33,7 @@ class Intervals:
 
     @property
     def transposed(self) -> Intervals:
-        """The same block with its positions as lines."""
+        """Return the same block with its positions as lines."""
         return Intervals(self.low.T, self.high.T, self.known.T, self.present.T, self.unit.T)
 
     def take(self, lines: NDArray[np.intp], positions: NDArray[np.intp]) -> Intervals:
@@ -54,7 +54,7 @@ class Intervals:
 
     @classmethod
     def exact(cls, numbers: FloatArray, unit: float = 1.0) -> Intervals:
-        """A block of numbers; NaN stands for a cell of which nothing is known.
+        """Return a block of numbers; NaN stands for a cell of which nothing is known.
 
         Example:
             >>> Intervals.exact(np.array([[3.0, np.nan]])).high.tolist()

@@ -94,13 +94,13 @@ class _Builder:
         return rest[0] == rest[1] and all(rest[0])
 
     def _is_linked(self, one: int, two: int) -> bool:
-        """Whether one line is a part of the other."""
+        """Test whether one line is a part of the other."""
         return any(each.line == two for each in self.whole_of.get(one, ())) or any(
             each.line == one for each in self.whole_of.get(two, ())
         )
 
     def _rest(self, part: int, total: int) -> str:
-        """The words of a part without those of its total."""
+        """Return the words of a part without those of its total."""
         own = _words(self.labels.get(part, ()))
         without = set(_words(self.labels.get(total, ())))
         return " ".join(word for word in own if word not in without)

@@ -21,7 +21,7 @@ _SHORT: Final = re.compile(
 
 
 def bounds(text: str) -> tuple[float, float]:
-    """The least and the greatest count that a text leaves possible, by what it says itself.
+    """Return the least and the greatest count that a text leaves possible, by what it says itself.
 
     Example:
         >>> [bounds(text) for text in ("<5", "1-9", "more than 20", "*")]

@@ -51,7 +51,7 @@ class Names:
 
     @property
     def chain(self) -> list[int]:
-        """The columns that name a row of a wide table: those of its parents first."""
+        """Return the columns that name a row of a wide table: those of its parents first."""
         if not self.keys:
             return []
         found = [self.keys[-1]]
@@ -73,7 +73,7 @@ class _Columns:
         self.counted: dict[tuple[int, ...], int] = {}
 
     def _codes(self, at: int) -> IntArray:
-        """The values of a column, numbered."""
+        """Return the values of a column, numbered."""
         texts = self.grid.texts[:, at].copy()
         for (top, left), (bottom, right) in self.grid.spans().items():
             if left <= at <= right and at not in self.region.numeric:
@@ -85,7 +85,7 @@ class _Columns:
         return {int(at): self._codes(int(at)) for at in self.region.stub}
 
     def _count(self, columns: tuple[int, ...]) -> int:
-        """How many different rows some columns tell apart."""
+        """Count how many different rows some columns tell apart."""
         if columns not in self.counted:
             self.counted[columns] = self._distinct(columns)
         return self.counted[columns]
@@ -100,7 +100,7 @@ class _Columns:
         return int(joined.max(initial=0)) + 1
 
     def _determines(self, one: int, other: int) -> bool:
-        """Whether each value of a column occurs with one value of another."""
+        """Test whether each value of a column occurs with one value of another."""
         return self._count((one, other)) == self._count((one,))
 
     def names(self) -> Names:
@@ -135,7 +135,7 @@ class _Columns:
         return Names(tuple(keys), parents, twins, constants, flags, is_long)
 
     def _is_named_within(self, at: int) -> bool:
-        """Whether headings, or indents, tell rows of one name apart."""
+        """Test whether headings, or indents, tell rows of one name apart."""
         labels = row_labels(self.grid, self.region, [at])
         return len(set(labels)) == len(labels) and any(len(label) > 1 for label in labels)
 
@@ -146,7 +146,7 @@ class _Columns:
         constants: tuple[int, ...],
         flags: tuple[int, ...],
     ) -> Names:
-        """A table whose rows one column names: words sooner than codes."""
+        """Return a table whose rows one column names: words sooner than codes."""
         words = [at for at in rest if at not in single and self._letters(at)]
         is_code = not any(map(self._letters, single))
         if is_code and len(words) > 1 and self._count(tuple(words)) == len(self.body):
@@ -175,7 +175,7 @@ class _Columns:
         return sum(any(map(str.isalpha, str(text))) for text in texts.tolist()) * 2 > len(texts)
 
     def _reduced(self, columns: list[int]) -> tuple[list[int], dict[int, int]]:
-        """Columns without those that another one implies."""
+        """Return columns without those that another one implies."""
         twins: dict[int, int] = {}
         keys: list[int] = []
         for at in columns:
@@ -231,13 +231,13 @@ class _Columns:
         return distinct <= _MOST_CODES and 2 * distinct <= len(own)
 
     def _is_fixed(self, at: int) -> bool:
-        """Whether a column has one whole number throughout, that is none of people: a year."""
+        """Test whether a column has one whole number throughout, that is none of people: a year."""
         texts = {str(text) for text in self.grid.texts[self.body, at].tolist()}
         beside = self._count((at + 1,)) if at + 1 < self.grid.shape[1] else 0
         return len(texts) == 1 and next(iter(texts)).isdigit() and (texts != {"0"} or beside == 1)
 
     def _is_code_of(self, at: int, key: int) -> bool:
-        """Whether the whole numbers of a column stand for the values of a key, one for one."""
+        """Test whether the whole numbers of a column stand for the values of a key, one for one."""
         return (
             at != key
             and self._is_code(at)
@@ -246,7 +246,7 @@ class _Columns:
         )
 
     def _is_flag(self, at: int) -> bool:
-        """Whether a column is empty but where a number beside it is 0, or not there."""
+        """Test whether a column is empty but where a number beside it is 0, or not there."""
         filled = self.grid.texts[self.body, at] != ""
         if filled.all() or not filled.any():
             return False
@@ -258,7 +258,7 @@ class _Columns:
         return False
 
     def _crosses(self, keys: list[int]) -> bool:
-        """Whether values of each key occur with several values of every other.
+        """Test whether values of each key occur with several values of every other.
 
         Beside several columns of counts most combinations of two have to be there: places of one
         name in several districts cross, too.

@@ -96,7 +96,7 @@ def _is_nobody(block: Intervals, at: int) -> bool:
 
 
 def _with(relations: Relations, found: list[Relation]) -> Relations:
-    """Relations in which a column that a sum has is a count."""
+    """Return relations in which a column that a sum has is a count."""
     related = {
         at
         for each in found

@@ -94,7 +94,7 @@ def ratio_support(block: Intervals, each: Ratio, slack: int = 0) -> Support:
 
 
 def _rank(each: Ratio) -> tuple[float, float, int, int]:
-    """More shown rows first; then the nearer part, the one to the left."""
+    """Rank more shown rows first, then the nearer part, the one to the left."""
     return (
         each.support.bits,
         each.support.shown,

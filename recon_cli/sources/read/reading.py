@@ -80,11 +80,11 @@ class Reading:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """All that is asked."""
+        """Return all that is asked."""
         return tuple(each for table in self.tables for each in table.questions)
 
     def cells(self) -> dict[Role, int]:
-        """How many cells have each role."""
+        """Count how many cells have each role."""
         found = np.bincount(self.roles.ravel(), minlength=len(Role))
         return {role: int(found[role]) for role in Role if found[role]}
 
@@ -125,7 +125,7 @@ def _sums_with_texts(
 
 
 def _weight(reading: Reading) -> float:
-    """How much the sums and shares of a reading tell."""
+    """Measure how much the sums and shares of a reading tell."""
     across = sum(e.support.bits for t in reading.tables for e in t.relations.found)
     return across + sum(e.support.bits for t in reading.tables for e in t.values)
 

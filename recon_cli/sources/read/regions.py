@@ -61,14 +61,14 @@ class _Finder:
 
     @cached_property
     def marks(self) -> BoolArray:
-        """Cells with the form of a marker."""
+        """Return cells with the form of a marker."""
         unique, inverse = coded(self.grid.texts)
         is_mark = np.array([looks_like_marker(text) for text in unique])
         found: BoolArray = is_mark[inverse] & ~self.grid.is_number
         return found
 
     def tables(self, said: Sequence[int]) -> list[Region]:
-        """The tables, from top to bottom."""
+        """Return the tables, from top to bottom."""
         numeric = self._numeric()
         if not numeric.any():
             return []
@@ -83,7 +83,7 @@ class _Finder:
         ]
 
     def _numeric(self) -> BoolArray:
-        """Columns most of whose cells, beside numbers, are numbers or stand for them."""
+        """Return columns most of whose cells, beside numbers, are numbers or stand for them."""
         numbers = self.grid.is_number
         rows = numbers.any(axis=1)
         filled = self.grid.filled
@@ -105,7 +105,7 @@ class _Finder:
         return found
 
     def _data_rows(self, columns: NDArray[np.intp], said: Sequence[int]) -> BoolArray:
-        """Rows of numbers; of a row that counts up, like years, the header alone is made."""
+        """Return rows of numbers; of a row that counts up, like years, the header alone is made."""
         numbers = self.grid.is_number[:, columns]
         marks = self.marks[:, columns]
         found: BoolArray = np.asarray(numbers.any(axis=1))
@@ -155,7 +155,7 @@ class _Finder:
         found[first : last + 1] |= alike[first : last + 1]
 
     def _is_like(self, row: int, first: int, columns: NDArray[np.intp]) -> bool:
-        """Whether a row above the first number has marks in place of all of its own."""
+        """Test whether a row above the first number has marks in place of all of its own."""
         beside = np.setdiff1d(np.arange(self.grid.shape[1]), columns)
         filled = self.grid.filled
         has_words = bool(filled[row, beside].any())
@@ -167,7 +167,7 @@ class _Finder:
         )
 
     def _counts_up(self, row: int, columns: NDArray[np.intp]) -> bool:
-        """Whether the numbers of a row are those of a header: years, or ages one by one."""
+        """Test whether the numbers of a row are those of a header: years, or ages one by one."""
         at = columns[self.grid.is_number[row, columns]]
         if len(at) == 1:
             return self._heads_alone(row, int(at[0]))
@@ -190,7 +190,7 @@ class _Finder:
         return steps == {1.0} and len(distinct) > 2
 
     def _has_words(self, row: int, columns: NDArray[np.intp]) -> bool:
-        """Whether words stand over several columns of numbers, that stand nowhere below."""
+        """Test whether words stand over several columns of numbers, that stand nowhere below."""
         words = [
             j
             for j in columns.tolist()
@@ -203,7 +203,7 @@ class _Finder:
         )
 
     def _heads_alone(self, row: int, at: int) -> bool:
-        """Whether a row has one number, a year, beside words that stand nowhere below."""
+        """Test whether a row has one number, a year, beside words that stand nowhere below."""
         number = self.grid.number(str(self.grid.texts[row, at]))
         if number is None or not is_year(number):
             return False
@@ -217,7 +217,7 @@ class _Finder:
         )
 
     def _stretches(self, data: BoolArray, columns: NDArray[np.intp]) -> list[tuple[int, int]]:
-        """First and last row of each table: words over several columns begin a new one."""
+        """Return first and last row of each table: words over several columns begin a new one."""
         rows = np.flatnonzero(data)
         words = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
         words &= ~self.marks[:, columns]
@@ -288,7 +288,7 @@ class _Finder:
         return Region(tuple(header), body, (*lead, *headings), numeric, stub)
 
     def _is_code(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
-        """Whether the numbers of a column name its rows: with zeros before them, or years."""
+        """Test whether the numbers of a column name its rows: with zeros before them, or years."""
         texts = [str(text) for text in self.grid.texts[body, at] if text]
         if any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts):
             return True
@@ -305,7 +305,7 @@ class _Finder:
     def _names_rows(
         self, body: NDArray[np.intp], at: int, words: Sequence[int], numeric: NDArray[np.intp]
     ) -> bool:
-        """Whether whole numbers are codes: they stand before the words that name the rows."""
+        """Test whether whole numbers are codes: they stand before the words that name the rows."""
         own = self.grid.values[body, at]
         told = own[~np.isnan(own)]
         if not len(told) or (told != np.floor(told)).any() or not numeric[-1] > at:
@@ -329,7 +329,7 @@ class _Finder:
         data: BoolArray,
         numeric: NDArray[np.intp],
     ) -> list[int]:
-        """Rows above the numbers with words over them, and those between."""
+        """Return rows above the numbers with words over them, and those between."""
         filled = self.grid.filled
         spans = self.grid.spans()
         width = int(filled.any(axis=0).sum())

@@ -70,7 +70,7 @@ class Relation:
 
     @property
     def is_sum(self) -> bool:
-        """Whether the lines add up to it."""
+        """Test whether the lines add up to it."""
         return not self.per
 
 
@@ -112,7 +112,7 @@ class Relations:
         return _Table(grid, region, withheld).relations(depths, with_rows=with_rows)
 
     def sums(self, axis: Axis) -> list[Relation]:
-        """The sums among the columns, or the rows."""
+        """Return the sums among the columns, or the rows."""
         return [each for each in self.found if each.axis is axis and each.is_sum]
 
     def support(
@@ -123,7 +123,7 @@ class Relations:
         total: int,
         parts: Sequence[int],
     ) -> Support:
-        """How far the rows bear a sum of columns out, which others alike bear out, too."""
+        """Measure how far the rows bear a sum of columns out, which others alike bear out, too."""
         lines = np.array([total, *parts], dtype=np.intp)
         inner = Region(region.header, region.body, region.headings, lines, region.stub)
         block = _Table(grid, inner, withheld).block.transposed
@@ -131,7 +131,7 @@ class Relations:
         return support_of(block, units)
 
     def ratios(self, axis: Axis) -> list[Relation]:
-        """The ratios among the columns, or the rows."""
+        """Return the ratios among the columns, or the rows."""
         return [each for each in self.found if each.axis is axis and not each.is_sum]
 
 
@@ -152,7 +152,7 @@ def _has_more(sums: Sequence[Sum], others: Sequence[Sum]) -> bool:
 
 
 def intervals_of(grid: Grid, region: Region) -> Intervals:
-    """The numbers of a table as intervals, rows by columns."""
+    """Return the numbers of a table as intervals, rows by columns."""
     return _Table(grid, region, None).block
 
 
@@ -188,14 +188,14 @@ class _Table:
 
     @cached_property
     def fractional(self) -> BoolArray:
-        """Numbers that are no counts, by themselves."""
+        """Return numbers that are no counts, by themselves."""
         own = (self.grid.decimals[self.at] > 0) | self.grid.percents[self.at]
         found: BoolArray = self.known & (own | (self.numbers < 0))
         return found
 
     @cached_property
     def block(self) -> Intervals:
-        """The numbers of the table as intervals, rows by columns."""
+        """Return the numbers of the table as intervals, rows by columns."""
         unique, inverse = coded(self.grid.texts[self.at])
         ends = np.array([bounds(text) for text in unique]).reshape(-1, 2)
         low, high = ends[inverse, 0], ends[inverse, 1]
@@ -209,7 +209,7 @@ class _Table:
         )
 
     def _kinds(self) -> tuple[BoolArray, BoolArray]:
-        """Rows, and columns, of statistics: those with numbers that are not whole."""
+        """Return rows, and columns, of statistics: those with numbers that are not whole."""
         told = np.maximum(self.known.sum(axis=0), 1)
         columns = self.fractional.sum(axis=0) / told > 0.5
         inner = ~columns
@@ -226,12 +226,12 @@ class _Table:
         return rows, columns
 
     def _is_hundred(self, column: int) -> bool:
-        """Whether all numbers of a column are 100, and there are several."""
+        """Test whether all numbers of a column are 100, and there are several."""
         own = self.numbers[:, column][self.known[:, column]]
         return len(own) > 1 and bool((own == _HUNDRED).all())
 
     def _base(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> int:
-        """The number of which all counts are multiples."""
+        """Return the number of which all counts are multiples."""
         divisors: list[int] = []
         told = 0
         # Where others are above a hundred, columns that are not may be percentages.
@@ -340,7 +340,7 @@ class _Table:
     def _percentages(
         self, counts: NDArray[np.intp], rows: NDArray[np.intp], base: int
     ) -> list[Relation]:
-        """Columns of whole numbers that are percentages of others: none is above 100."""
+        """Return columns of whole numbers that are percentages of others: none is above 100."""
         numbers = self.numbers[np.ix_(rows, counts)]
         top = np.nanmax(np.where(np.isnan(numbers), -1.0, numbers), axis=0, initial=-1.0)
         small = counts[(top <= _HUNDRED) & (top > 0)]
@@ -359,7 +359,7 @@ class _Table:
         *,
         beside_only: bool = False,
     ) -> list[Relation]:
-        """Sums among columns, or rows; first of numbers as printed, then within rounding."""
+        """Return sums among columns, or rows; first of numbers as printed, then within rounding."""
         block = self.block.take(rows, columns).in_steps(base)
         lines, places = (
             (rows, self.region.body) if axis is Axis.ROWS else (columns, self.region.numeric)
@@ -407,7 +407,7 @@ class _Table:
         rows: NDArray[np.intp],
         base: int,
     ) -> list[Relation]:
-        """Sums among the rows: in columns that are counts, or that agree with each other."""
+        """Return sums among the rows: in columns that are counts, or that agree with each other."""
         found = self._sums(core, rows, Axis.ROWS, base)
         if found or len(columns) < 2 or len(columns) * len(rows) > 20_000:
             return found
@@ -426,7 +426,7 @@ class _Table:
         depths: NDArray[np.int64] | None,
         known: Sequence[Relation],
     ) -> list[Relation]:
-        """Sums among rows of one indent, between which those stand that are some of them."""
+        """Return sums among rows of one indent, between which those stand that are some of them."""
         if depths is None or len(np.unique(depths[rows])) < 2:
             return []
         told = {each.line for each in known}

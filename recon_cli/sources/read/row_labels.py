@@ -80,7 +80,7 @@ def row_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]
 
 
 def _plain_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]:
-    """The labels in some columns, where nothing stands above rows and none is indented."""
+    """Return the labels in some columns, where nothing stands above rows and none is indented."""
     own: list[list[str]] = []
     for at in columns:
         known, numbers = coded(grid.texts[region.body, at])

@@ -82,7 +82,7 @@ def _is_hundred(block: Intervals, line: int) -> bool:
 
 
 def _named(plain: Mapping[int, str], line: int, counts: Sequence[int]) -> int:
-    """The count that a header says a column is the share of; -1 if it does not.
+    """Return the count that a header says a column is the share of; -1 if it does not.
 
     A header that says nothing but a unit is of the count before it.
     """
@@ -93,7 +93,7 @@ def _named(plain: Mapping[int, str], line: int, counts: Sequence[int]) -> int:
 
 
 def _bases(block: Intervals, share: Share, counts: Iterable[int], slack: int) -> list[int]:
-    """Counts that a column may be the share among: a row shows it, and none breaks it."""
+    """Return counts that a column may be the share among: a row shows it, and none breaks it."""
     if share.part < 0:
         return []
     asked = {
@@ -119,7 +119,7 @@ def _tells_apart(block: Intervals, part: int, one: int, other: int) -> bool:
 
 
 def _plain(words: Sequence[str]) -> str:
-    """The words of a header without those for a percentage or a unit."""
+    """Return the words of a header without those for a percentage or a unit."""
     kept = []
     for word in words:
         text = re.sub(r"[%()]", " ", in_latin(word))

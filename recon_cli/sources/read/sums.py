@@ -72,7 +72,7 @@ class Support:
 
     @property
     def is_told(self) -> bool:
-        """Whether it is worth a question at least: it beats what chance alone would give."""
+        """Test whether it is worth a question at least: it beats what chance alone would give."""
         return self.broken == 0 and self.shown >= 1 and self.bits - self.tried >= MARGIN_BITS
 
 
@@ -98,7 +98,7 @@ class Sum:
 def find_sums(
     block: Intervals, units: FloatArray | None = None, *, beside_only: bool = False
 ) -> list[Sum]:
-    """The sums among the lines of a block.
+    """Return the sums among the lines of a block.
 
     Args:
         beside_only: Whether only totals beside their parts are looked for.
@@ -183,7 +183,7 @@ def slips(block: Intervals) -> list[Slip]:
 
 
 def _broken(block: Intervals) -> list[int]:
-    """The positions in which the first line cannot be the sum of all others."""
+    """Return the positions in which the first line cannot be the sum of all others."""
     low, high = block.low[1:].sum(axis=0), block.high[1:].sum(axis=0)
     off = (low > block.high[0] + _BINARY) | (high < block.low[0] - _BINARY)
     return np.flatnonzero(off & block.present[0]).tolist()
@@ -272,7 +272,7 @@ class _Search:
     def _chain(
         self, order: Sequence[int], i: int, end: dict[int, int], step: int
     ) -> tuple[Sum, int] | None:
-        """The best sum of the lines that follow ``order[i]``, and where it ends."""
+        """Return the best sum of the lines that follow ``order[i]``, and where it ends."""
         block, total = self.block, order[i]
         if not (block.known[total] & (block.low[total] != 0)).any():
             return None
@@ -316,7 +316,7 @@ class _Search:
     # --- every k-th line --------------------------------------------------------------------
 
     def strided(self) -> list[Sum]:
-        """Totals before or behind parts that are every second, third, … line."""
+        """Return totals before or behind parts that are every second, third, … line."""
         found: list[Sum] = []
         if self.count > _MOST_STRIDED:
             return found
@@ -429,7 +429,7 @@ class _Search:
         return found
 
     def _telling(self, lines: NDArray[np.intp]) -> list[int]:
-        """The positions that rule out most: those with most numbers, and large ones."""
+        """Return the positions that rule out most: those with most numbers, and large ones."""
         block = self.block
         told = block.known[lines].sum(axis=0) + (block.low[lines] > 0).sum(axis=0)
         ordered: list[int] = np.argsort(-told, kind="stable")[:_POSITIONS].tolist()
@@ -452,13 +452,13 @@ class _Search:
         return math.log2(self.count**2 / 2)
 
     def _tolerance(self, terms: int) -> FloatArray:
-        """How far a rounded total may be from the sum of as many rounded parts."""
+        """Measure how far a rounded total may be from the sum of as many rounded parts."""
         if self.units is None:
             return np.zeros(self.width)
         return self.units * (terms + 1) / 2
 
     def _misfit(self, total: int, run: _Run) -> float:
-        """How far rounded parts are from their total, in errors of as many roundings."""
+        """Measure how far rounded parts are from their total, in errors of as many roundings."""
         if self.units is None:
             return 0.0
         shown = self.block.known[total] & run.known
@@ -526,7 +526,7 @@ def _settled(found: Sequence[Sum], block: Intervals) -> list[Sum]:
 
 
 def _disjoint(sums: Sequence[Sum]) -> list[Sum]:
-    """The sums without those that count a line beside its own parts, by better evidence."""
+    """Return the sums without those that count a line beside its own parts, by better evidence."""
     inside: dict[tuple[int, int], float] = {}
     for each in sums:
         for part in each.parts:
@@ -544,7 +544,7 @@ def _disjoint(sums: Sequence[Sum]) -> list[Sum]:
 
 
 def _is_outweighed(each: Sum, sums: Sequence[Sum]) -> bool:
-    """Whether a run that overlaps it has more than twice its evidence."""
+    """Test whether a run that overlaps it has more than twice its evidence."""
     own = set(each.parts)
     return any(
         other.support.bits > 2 * each.support.bits and own & set(other.parts) for other in sums
@@ -552,7 +552,7 @@ def _is_outweighed(each: Sum, sums: Sequence[Sum]) -> bool:
 
 
 def _is_one_line_alone(each: Sum, block: Intervals) -> bool:
-    """Whether one of the parts is the total wherever it is known, and all others nothing."""
+    """Test whether one of the parts is the total wherever it is known, and all others nothing."""
     total = block.low[each.total]
     known = block.known[each.total]
     for part in each.parts:

@@ -59,7 +59,7 @@ class TableDraft:
                 self.region = replace(self.region, body=body[is_chosen])
 
     def _said(self, words: Sequence[str]) -> tuple[int, ...]:
-        """Columns whose header, or its last word, is one of some."""
+        """Return columns whose header, or its last word, is one of some."""
         return columns_named(self.headers, words)
 
     def _header(self, at: int) -> str:
@@ -99,7 +99,7 @@ class TableDraft:
         return True
 
     def _settled(self) -> TableReading:
-        """The table as it is said to be."""
+        """Return the table as it is said to be."""
         names = self._names()
         said = set(self._said(self.choices.count))
         numeric = [int(at) for at in self.region.numeric]
@@ -133,7 +133,7 @@ class TableDraft:
         )
 
     def _said_shares(self) -> tuple[Share, ...]:
-        """The columns that are said to be shares of others."""
+        """Return the columns that are said to be shares of others."""
         found = []
         for header, (part, base, times) in self.choices.shares.items():
             own = [self._said((each,)) for each in (header, part, base)]
@@ -206,12 +206,12 @@ class TableDraft:
         )
 
     def _every(self, region: Region) -> Intervals:
-        """The numbers of all columns in the rows of a table, columns as lines."""
+        """Return the numbers of all columns in the rows of a table, columns as lines."""
         every = replace(region, numeric=np.arange(self.grid.shape[1]))
         return intervals_of(self.grid, every).transposed
 
     def _are_kinds(self, names: Names, relations: Relations) -> bool:
-        """Whether the rows of a wide table are kinds of what is counted, of one place."""
+        """Test whether the rows of a wide table are kinds of what is counted, of one place."""
         if self.choices.are_kinds is not None or self.choices.place is not None:
             return bool(self.choices.are_kinds)
         key = names.keys[-1] if names.keys else None
@@ -237,12 +237,12 @@ class TableDraft:
         return self._by_codes(names) if self.choices.codes_first else names
 
     def _are_codes(self, at: int) -> bool:
-        """Whether a column has letters and digits alone, with a digit in each."""
+        """Test whether a column has letters and digits alone, with a digit in each."""
         texts = self.grid.texts[self.region.body, at].astype(str)
         return all(text.isalnum() and any(map(str.isdigit, text)) for text in set(texts.tolist()))
 
     def _by_codes(self, names: Names) -> Names:
-        """The names of rows with codes of places in place of what people call them."""
+        """Return the names of rows with codes of places in place of what people call them."""
         said = set(self._said((self.choices.place,))) if self.choices.place else set()
         for code, key in names.twins.items():
             is_better = self._are_codes(code) and not self._are_codes(key)
@@ -255,7 +255,7 @@ class TableDraft:
         return names
 
     def _of_one_place(self, names: Names) -> Names:
-        """The names of rows that are all of one place, which a column says."""
+        """Return the names of rows that are all of one place, which a column says."""
         said = set(self._said((self.choices.place,))) if self.choices.place else set()
         able = [
             at
@@ -280,7 +280,7 @@ class TableDraft:
         return replace(names, keys=keys, parents=parents, is_long=bool(dimensions))
 
     def _parents(self, names: Names) -> Names:
-        """The names with the parents that are said, the largest first."""
+        """Return the names with the parents that are said, the largest first."""
         said = [at for header in self.choices.parent for at in self._said((header,))]
         if not said:
             return names
@@ -295,7 +295,7 @@ class TableDraft:
         )
 
     def _with_place(self, names: Names) -> Names:
-        """The names of rows of a wide table by the column of places that is said."""
+        """Return the names of rows of a wide table by the column of places that is said."""
         said = self._said((self.choices.place,)) if self.choices.place else ()
         if not said or said[0] in names.keys:
             return names
@@ -314,12 +314,12 @@ class TableDraft:
         return (*said, *able, *names.keys[-1:], parent)[0]
 
     def _is_within(self, inner: int, outer: int) -> bool:
-        """Whether each text of a column stands beside one text of another."""
+        """Test whether each text of a column stands beside one text of another."""
         pairs = self.grid.texts[np.ix_(self.region.body, np.array([inner, outer]))].astype(str)
         return len(np.unique(pairs, axis=0)) == len(np.unique(pairs[:, 0]))
 
     def _withheld(self, names: Names) -> BoolArray:
-        """Numbers that a flag beside them takes back: a zero with a flag is no zero."""
+        """Return numbers that a flag beside them takes back: a zero with a flag is no zero."""
         found = np.zeros(self.grid.shape, dtype=bool)
         for beside in names.flags:
             filled = self.grid.texts[self.region.body, beside] != ""
@@ -405,7 +405,7 @@ class TableDraft:
         return tuple(counts), tuple(statistics)
 
     def _breaks(self, at: int, rows: Sequence[Relation]) -> bool:
-        """Whether a column breaks more of the sums among rows than it has, as medians do."""
+        """Test whether a column breaks more of the sums among rows than it has, as medians do."""
         values = self.grid.values[:, at]
         told = off = 0
         for each in rows:
@@ -425,14 +425,14 @@ class TableDraft:
         return each.support.is_strong or each.line in said or says(words, Sense.TOTAL)
 
     def _is_taken(self, each: Relation) -> bool:
-        """Whether a sum that is not strong is taken for one all the same."""
+        """Test whether a sum that is not strong is taken for one all the same."""
         return self._holds(each) and each.line not in self._said(self.choices.apart)
 
     def _is_left_out(self, at: int) -> bool:
         return at in self._said(tuple(self.choices.leave_out))
 
     def _are_apart(self, columns: Sequence[int]) -> bool:
-        """Whether headers are of kinds that exclude each other by what they say.
+        """Test whether headers are of kinds that exclude each other by what they say.
 
         So are dates, ages, and every combination of the words of two groups.
         """
@@ -608,7 +608,7 @@ class TableDraft:
 
 
 def _runs(some: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
-    """Some columns, those that stand side by side together."""
+    """Return some columns, those that stand side by side together."""
     runs: list[list[int]] = []
     for place, at in enumerate(columns):
         if at not in some:

@@ -78,5 +78,5 @@ class TableReading:
         return chain
 
     def header(self, at: int) -> str:
-        """The words of a column as they are named in keys and flags."""
+        """Return the words of a column as they are named in keys and flags."""
         return column_names(self.headers)[at]

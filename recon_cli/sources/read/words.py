@@ -49,7 +49,7 @@ _ENTRIES: Final = TypeAdapter(dict[Sense, tuple[Entry, ...]])
 
 @cache
 def dictionary() -> Mapping[Sense, tuple[Entry, ...]]:
-    """All words by what they stand for."""
+    """Return all words by what they stand for."""
     text = files("recon_cli.sources.read").joinpath("words.yaml").read_text(encoding="utf-8")
     return _ENTRIES.validate_python(parse_yaml(text, source="words.yaml").data)
 
@@ -65,7 +65,7 @@ def _patterns() -> Mapping[Sense, re.Pattern[str]]:
 
 
 def says(text: str, sense: Sense) -> bool:
-    """Whether a text has a word that may stand for ``sense``.
+    """Test whether a text has a word that may stand for ``sense``.
 
     Example:
         >>> says("Kreise insgesamt", Sense.TOTAL), says("Girls", Sense.TOTAL)
