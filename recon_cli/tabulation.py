@@ -294,7 +294,7 @@ def _picked(feature: Feature) -> IntArray:
 def _combine(
     lenses: Sequence[_Lens], positions: Sequence[IntArray | None], height: int
 ) -> tuple[IntArray, IntArray]:
-    """Return number the combinations of classes that occur.
+    """Number the combinations of classes that occur.
 
     Returns:
         For each combination the first row that has it, and for each row its combination.

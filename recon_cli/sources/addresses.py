@@ -23,6 +23,17 @@ from recon_cli.sources.tidy_file import open_file, published_cells
 
 #: Formats whose files have no rows and columns.
 _NO_ROWS: Final = ("census-api", "json-stat")
+#: A percentage, and a count that it is of or among.
+_SHARE: Final = pl.Schema(
+    {
+        "sheet": pl.String,
+        "row": pl.Int32,
+        "column": pl.Int32,
+        "geoid": pl.String,
+        "table": pl.String,
+        "cell": pl.Int16,
+    }
+)
 #: Columns of a tidy file that say what a count is of.
 _LABELS: Final = ("geoid", "level", "table", "cell")
 
@@ -38,12 +49,15 @@ class CountedFile:
             is no number; ``geoid, table, cell``; ``place`` and ``header``, in the file's words;
             ``place_column``, from 1.
         labels: Sheet and column, from 1, of what says what counts are of.
+        shares: A row for each count that a percentage is of, or among: ``sheet, row, column``, as
+            of counts, of the percentage; ``geoid, table, cell`` of the count.
     """
 
     document: Document
     name: str
     counts: pl.DataFrame
     labels: frozenset[tuple[str, int]]
+    shares: pl.DataFrame
 
 
 def locate_counts(
@@ -75,7 +89,9 @@ def locate_counts(
             f"ingest.source: {source} files are not marked; workbooks and tables of text are, as "
             "`recon init` maps them"
         )
-    found: dict[str, tuple[Document, list[pl.DataFrame], set[tuple[str, int]]]] = {}
+    found: dict[
+        str, tuple[Document, list[pl.DataFrame], set[tuple[str, int]], list[pl.DataFrame]]
+    ] = {}
     for document, roles, said in open_sheets(source, paths, mapping):
         reader = SheetReader(roles, release, said, markers)
         counts = _named(release, pl.concat(reader.addresses())).with_columns(
@@ -84,8 +100,16 @@ def locate_counts(
                 (roles.place[0] if roles.place_column is None else roles.place_column) + 1, pl.Int32
             ),
         )
-        _, parts, labels = found.setdefault(document.label, (document, [], set()))
+        _, parts, labels, shares = found.setdefault(document.label, (document, [], set(), []))
         parts.append(counts)
+        shares += [
+            _named(
+                release, rows.select(ROW, "column", "geoid", ordinal=of, sheet=pl.lit(sheet))
+            ).select(_SHARE.names())
+            for sheet in [document.sheet or ""]
+            for rows in reader.shares()
+            for of in ("part", "base")
+        ]
         own: set[int | None] = (
             {*roles.place} if roles.place_column is None else {roles.place_column}
         )
@@ -93,8 +117,8 @@ def locate_counts(
             own |= {each.code, each.label} if each.origin is None else {each.origin}
         labels |= {(document.sheet or "", at + 1) for at in own if at is not None and at > -1}
     return tuple(
-        CountedFile(document, name, pl.concat(counts), frozenset(labels))
-        for document, counts, labels in found.values()
+        CountedFile(document, name, pl.concat(counts), frozenset(labels), _all(shares))
+        for document, counts, labels, shares in found.values()
         for name in [document.name.removesuffix(f", sheet {document.sheet}")]
     )
 
@@ -125,7 +149,12 @@ def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> Counted
         )
     ).sort(ROW)
     labels = {("", number) for number, name in enumerate(headers, start=1) if name in _LABELS}
-    return CountedFile(document_of(path), path.name, _named(release, counts), frozenset(labels))
+    named = _named(release, counts)
+    return CountedFile(document_of(path), path.name, named, frozenset(labels), _all([]))
+
+
+def _all(shares: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat([_SHARE.to_frame(), *(each.cast(_SHARE) for each in shares)])
 
 
 def _named(release: Release, counts: pl.DataFrame) -> pl.DataFrame:

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import click
 import polars as pl
 
+from recon_cli.capabilities.findings.asked import left_out_gaps
+from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.ingest.words import sheet_words_of
 from recon_cli.console.options import ConfiguredCommand, GivenPath, RunOptions, run_options
 from recon_cli.console.output import Fact, show
+from recon_cli.coverage import LeftOut
 from recon_cli.page.words import percentage
 from recon_cli.pipeline.run import Run
 from recon_cli.schema.description import describe_cell
@@ -21,7 +24,7 @@ from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stage import undisturbed
 from recon_cli.store.files import write_named
 from recon_cli.store.protection import read_published
-from recon_cli.store.published import open_published, place_name, read_names
+from recon_cli.store.published import open_published, place_name, read_left_out, read_names
 
 if TYPE_CHECKING:
     from recon_cli.capabilities.cure.estimate import Estimate, Found
@@ -97,7 +100,8 @@ def command(
     if to is not None:
         write_named(to, csv_bytes(stars.drop("place")))
     if options.verbosity >= 0:
-        show("plan cure: an estimate", [*_facts(found, stars, to)])
+        facts = [*_facts(found, stars, to), *_conditions(run, read_left_out(tables))]
+        show("plan cure: an estimate", facts)
 
 
 def _facts(found: Estimate, stars: pl.DataFrame, to: Path | None) -> Iterator[Fact]:
@@ -117,6 +121,18 @@ def _facts(found: Estimate, stars: pl.DataFrame, to: Path | None) -> Iterator[Fa
         "from the published tables alone: which stars are needed, and what rounding leaves, rests "
         "on counts that need not be the true ones",
     )
+
+
+def _conditions(run: Run, left_out: Sequence[LeftOut]) -> Iterator[Fact]:
+    """Yield what has to be withheld beside further stars, and what nobody looked at."""
+    mapping = run.config.section(Ingest).mapping
+    if mapping is not None and mapping.percentages:
+        yield (
+            "if withheld too",
+            "percentages of counts that get a star, and those among them, would give them away: "
+            + ", ".join(map(repr, mapping.percentages)),
+        )
+    yield from (("as far as known", f"without {gap}") for gap in left_out_gaps(left_out))
 
 
 def _named(run: Run, stars: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:

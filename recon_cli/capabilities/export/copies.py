@@ -58,6 +58,7 @@ _HEADERS: Final = (
 _CELL: Final = ("geoid", "table", "cell")
 #: More comments of a cell are only counted.
 _MOST_COMMENTS: Final = 5
+_AT: Final = ("sheet", "row", "column")
 _MARKED: Final = "marked"
 #: Parts of a workbook that hold numbers of its cells, or show them.
 _KEEPING: Final = {
@@ -148,10 +149,13 @@ def export_suppressed(
     shown = pl.concat(suppressed.read(name) for name in suppressed.partitions)
     files = _located(run)
     written, notes = [], []
-    withheld = 0
+    withheld = shares = 0
     for file, target in _targets(files, folder, ""):
         stars = _withheld(file, shown)
         withheld += stars.height
+        told = _withheld_shares(file, shown)
+        shares += told.height
+        stars = pl.concat([stars.select(_AT), told])
         if file.document.is_workbook:
             book = _loaded_workbook(file)
             _refuse_parts(book)
@@ -165,7 +169,7 @@ def export_suppressed(
             text = _loaded_text(file)
             places = stars.select("row", "column").iter_rows()
             data = text.written(dict.fromkeys(places, marking.text))
-            counted = set(file.counts.select("row", "column").iter_rows())
+            counted = {row[1:] for row in _told_cells(file).iter_rows()}
             others = [
                 f"{_letters(column)}{row}"
                 for row, column in text.fields.keys() - counted
@@ -178,7 +182,8 @@ def export_suppressed(
                 f"{file.name}: {len(others):,} numbers are no counts and stay, as in "
                 f"{min(others)}: see that they tell of none that is withheld"
             )
-    return Exported(tuple(written), {"withheld": withheld}, tuple(notes))
+    numbers = {"withheld": withheld, **({"percentages": shares} if shares else {})}
+    return Exported(tuple(written), numbers, tuple(notes))
 
 
 # --- the published files --------------------------------------------------------------------------
@@ -375,6 +380,17 @@ def _withheld(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
     return counts.filter(is_flag & pl.col("value").is_not_null())
 
 
+def _withheld_shares(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
+    """Select the percentages of counts that are suppressed, or among them: they give these away."""
+    hidden = shown.filter(pl.col("count").is_null()).select(_CELL)
+    return file.shares.join(hidden, on=_CELL, how="semi").select(_AT).unique(maintain_order=True)
+
+
+def _told_cells(file: CountedFile) -> pl.DataFrame:
+    """Return where counts stand, and percentages of them."""
+    return pl.concat([file.counts.select(_AT), file.shares.select(_AT)])
+
+
 def _star_workbook(
     book: WrittenWorkbook, file: CountedFile, stars: pl.DataFrame, mark: str, footnote: str
 ) -> tuple[list[str], list[str]]:
@@ -384,10 +400,7 @@ def _star_workbook(
         The sheets that are left out, and the cells with numbers that are no counts.
     """
     only = _only_sheet(file.document)
-    counted = {
-        (sheet or only, row, column)
-        for sheet, row, column in file.counts.select("sheet", "row", "column").iter_rows()
-    }
+    counted = {(sheet or only, row, column) for sheet, row, column in _told_cells(file).iter_rows()}
     for sheet, row, column in stars.select("sheet", "row", "column").iter_rows():
         book.replace(sheet or only, row, column, mark)
     for sheet in stars["sheet"].unique(maintain_order=True) if footnote else ():

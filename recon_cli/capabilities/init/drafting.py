@@ -718,7 +718,7 @@ def _span(each: Interval) -> str:
 
 
 def _codes(part: Part) -> dict[int, str]:
-    """Return place of a table, by its number → its code, where a column has codes of them."""
+    """Return the place of a table, by its number → its code, where a column has codes of them."""
     table, grid = part.table, part.table.grid
     key = table.place
     twins = [at for at, other in table.names.twins.items() if other == key]

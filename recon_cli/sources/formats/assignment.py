@@ -70,7 +70,7 @@ class Assigner:
     # --- columns ------------------------------------------------------------------------------
 
     def columns(self, sheet: CountSheet) -> dict[int, int]:
-        """Return place of each column of counts that is read → ordinal of its cell.
+        """Return the place of each column of counts that is read → ordinal of its cell.
 
         Raises:
             SourceError: Columns that nobody explains, two columns of one cell, or none at all.

@@ -58,6 +58,7 @@ class ShareColumn:
         part: Place of the column of counts that it is the share of.
         base: Place of the column of counts that it is the share among.
         times: 100 of percentages.
+        column: Its place in the file, from 0.
     """
 
     at: int
@@ -65,6 +66,7 @@ class ShareColumn:
     part: int
     base: int
     times: int
+    column: int
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class DimensionColumns:
 
     @property
     def words(self) -> int:
-        """Return place of the column with what people call the categories."""
+        """Return the place of the column with what people call the categories."""
         return self.code if self.label is None else self.label
 
     def categories(self, rows: pl.DataFrame) -> Iterator[tuple[str, str]]:
@@ -185,7 +187,7 @@ class CountSheet:
         )
 
     def column(self, header: str) -> int | None:
-        """Return place of the column with that header; None if there is none."""
+        """Return the place of the column with that header; None if there is none."""
         return self.headers.index(header) if header in self.headers else None
 
     def written(self, at: int) -> pl.Expr:

@@ -79,7 +79,7 @@ class HeadedSheet:
         return (*self.sheet.head[self.at + 1 :], ("",) * self.sheet.width)[0]
 
     def column(self, header: str) -> int | None:
-        """Return place of a column; None if there is none."""
+        """Return the place of a column; None if there is none."""
         return self.headers.index(header) if header in self.headers else None
 
     def count(self, header: str) -> CountColumn:

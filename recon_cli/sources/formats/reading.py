@@ -187,8 +187,9 @@ class SheetReader:
     def shares(self) -> Generator[pl.DataFrame, None, None]:
         """Return the percentages of the sheet: a row each.
 
-        Columns ``row, geoid``; ``header, text``, as `printed_ends` reads it, and ``times``;
-        ``part`` and ``base``, the ordinals of the cells that it is of; ``counted`` and ``among``,
+        Columns ``row, geoid``; ``column`` of the file, from 0; ``header``; ``text``, as
+        `printed_ends` reads it, and ``times``; ``part`` and ``base``, the ordinals of the cells
+        that it is of; ``counted`` and ``among``,
         their numbers, null where none is printed; ``is_stated``, whether a number, or a text for a
         law to read, stands for the part.
 
@@ -205,6 +206,7 @@ class SheetReader:
                 yield rows.filter(pl.col(str(each.at)).is_not_null()).select(
                     ROW,
                     "geoid",
+                    pl.lit(each.column, pl.Int32).alias("column"),
                     pl.lit(each.header).alias("header"),
                     pl.col(str(each.at)).alias("text"),
                     pl.lit(each.times, pl.Int64).alias("times"),

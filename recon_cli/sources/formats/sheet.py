@@ -195,6 +195,7 @@ def count_sheet(sheet: Sheet, table: TableReading) -> CountSheet:
             first + counts.index(each.part),
             first + counts.index(each.base),
             each.times,
+            each.line,
         )
         for i, each in enumerate(table.shares)
         if {each.part, each.base} <= {*counts}

@@ -101,3 +101,13 @@ def test_the_report_and_check_lead_to_it() -> None:
     assert "`recon plan cure` estimates" in Path("work/towns/report/report.md").read_text()
     rules = "check={rules: [{recovered: {below: 99, published: false}, most: 0}]}"
     assert "recon plan cure" in run("check", "--set", rules, code=20).stdout
+
+
+def test_percentages_and_unused_numbers_are_conditions_of_an_estimate() -> None:
+    rows = ["Aton,40,*,3,,,41.5", "Bton,55,53,2,96.4,3.6,39.9", "Cton,80,66,14,82.5,17.5,40.1"]
+    Path("pct.csv").write_text("\n".join(["Ward,All,Well,Ill,Well %,Ill %,Mean age", *rows, ""]))
+    run("init", "pct.csv", "--to", "pct.yaml")
+    run("ingest", "-q", "-c", "pct.yaml")
+    told = " ".join(run("plan", "cure", "-c", "pct.yaml", "--fillings", "1").stdout.split())
+    assert "if withheld too percentages of counts that get a star" in told
+    assert "without numbers that are not used: 'Mean age' of pct.csv" in told

@@ -534,6 +534,22 @@ def test_true_counts_become_publishable_by_one_command(tmp_path: Path) -> None:
     assert recon("export", "-c", config, "--suppressed", safe).stdout, "as they were suppressed"
 
 
+def test_percentages_of_what_is_withheld_are_withheld_with_it(tmp_path: Path) -> None:
+    """Of 40 people 7.5% are 3: the percentage would give the star away."""
+    rows = ["Aton,40,37,3,92.5,7.5", "Bton,55,53,2,96.4,3.6", "Cton,80,66,14,82.5,17.5"]
+    path, config, safe = (tmp_path / name for name in ("pct.csv", "pct.yaml", "safe"))
+    path.write_text("\n".join(["Ward,All,Well,Ill,Well %,Ill %", *rows, ""]))
+    recon("init", path, "--to", config)
+    done = recon("export", "-c", config, "--suppressed", safe, "--below", "5", "--mark", "c").stdout
+    assert "percentages  4" in done
+    assert "see that they tell" not in done
+    assert (safe / "pct.csv").read_text().splitlines()[1:] == [
+        "Aton,40,c,c,c,c",
+        "Bton,55,c,c,c,c",
+        rows[2],
+    ]
+
+
 def test_a_footnote_explains_the_mark(tmp_path: Path) -> None:
     lines = [line.split(",") for line in TRUE.splitlines()]
     rows: list[list[object]] = [[int(c) if c.isdigit() else c for c in line] for line in lines]
