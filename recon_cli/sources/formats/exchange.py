@@ -23,7 +23,7 @@ from recon_cli.sources.formats.count_sheet import (
 )
 from recon_cli.sources.formats.header import HeadedSheet
 from recon_cli.sources.formats.mapping import FileMapping
-from recon_cli.sources.tabular import Sheet, first_line
+from recon_cli.sources.tabular import Sheet, first_line, read_sheet
 from recon_cli.sources.tabular.sheet import ROW, sheet_of_rows
 from recon_cli.sources.tabular.text import text_sheet
 
@@ -88,7 +88,7 @@ def _read_sdmx_csv(
     document: Document, _beside: Sequence[Document], said: FileMapping
 ) -> CountSheet:
     """Read a column a dimension, by name."""
-    table = HeadedSheet.of(document, _VALUE, prepare=_with_labels_apart)
+    table = HeadedSheet.within(_with_labels_apart(read_sheet(document)), _VALUE)
     headers = table.headers
     lower = [header.casefold() for header in headers]
     chosen = said.place.casefold() if said.place else None

@@ -41,20 +41,17 @@ class HeadedSheet:
     at: int
 
     @classmethod
-    def of(
-        cls, document: Document, *names: str, prepare: Callable[[Sheet], Sheet] | None = None
-    ) -> HeadedSheet:
-        """Return the sheet of a document, from the first row that has all ``names``.
+    def of(cls, document: Document, *names: str) -> HeadedSheet:
+        """Read the sheet of a document; as `within`."""
+        return cls.within(read_sheet(document), *names)
 
-        Args:
-            prepare: What is done with the sheet before it is looked at.
+    @classmethod
+    def within(cls, sheet: Sheet, *names: str) -> HeadedSheet:
+        """Find the header of a sheet: the first row that has all ``names``.
 
         Raises:
             SourceError: There is none, or a character in it cannot be seen.
         """
-        sheet = read_sheet(document)
-        if prepare is not None:
-            sheet = prepare(sheet)
         at = row_with(sheet, names)
         if at is None:
             wanted = " and ".join(map(repr, names))
