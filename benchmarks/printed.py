@@ -83,7 +83,7 @@ def members(table: str, number: int) -> np.ndarray[tuple[int], np.dtype[np.bool_
 
 @cache
 def printed(table: str, number: int, people: tuple[int, ...], rule: str) -> frozenset[str]:
-    """All texts that a place with these people may print; none where nobody is in the base."""
+    """Return all texts that a place with these people may print; none without a base."""
     inside = members(table, number)
     here = [
         (n, *cell) for n, cell, is_in in zip(people, CELLS.tolist(), inside, strict=True) if is_in

@@ -141,7 +141,7 @@ def _text(kind: str, ages: list[int], decimals: int) -> str:
 
 @dataclass(frozen=True)
 class Given:
-    """What the audit tells of all wards.
+    """The answers of the audit for all wards.
 
     Attributes:
         stars: Number of starred counts.

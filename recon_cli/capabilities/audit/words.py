@@ -1,4 +1,4 @@
-"""What the rows of ``audit/`` say, in words."""
+"""Words for the rows of ``audit/``."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _STARS: Final = pl.Schema([*COUNTS.items(), ("fillings", pl.UInt32)])
 
 @dataclass(frozen=True)
 class Found:
-    """What an audit leaves of some counts.
+    """The numbers of counts that an audit leaves recovered, or undecided.
 
     Attributes:
         counts: How many are not published as they are.
@@ -57,7 +57,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What further stars, and rounding, would leave.
+    """The effect of further stars, and of rounding.
 
     Attributes:
         now: What the audit of the published counts leaves.
