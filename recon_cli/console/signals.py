@@ -29,7 +29,8 @@ class Terminated(KeyboardInterrupt):
     """Raised on SIGTERM; handled like Ctrl-C."""
 
 
-_RAISED = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
+_STOPS = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
+_raised: list[KeyboardInterrupt] = []
 
 
 @contextmanager
@@ -38,36 +39,34 @@ def stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what a signal does
         return
-    before = {number: signal.signal(number, _stop) for number in _RAISED}
-    try:
-        with unmasked():
-            yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def unmasked() -> Iterator[None]:
-    """Re-raise a stop that C code turned into an ImportError while it loaded a module."""
+    before = {number: signal.signal(number, _stop) for number in _STOPS}
     try:
         yield
-    except ImportError as error:
+    except BaseException as error:
         stop = behind(error)
         if stop is not error:
             raise stop from None
         raise
+    finally:
+        _raised.clear()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def behind(error: BaseException) -> BaseException:
-    """Return the stop that an ImportError hides, or the error itself."""
-    if isinstance(error, ImportError) and isinstance(error.__cause__, KeyboardInterrupt):
-        return error.__cause__
+    """Return the stop that an error hides, or the error itself.
+
+    Where a stop is raised in Python that C code called, that code raises what it likes in its
+    place: an ImportError of a module half loaded, a TypeError of a type that was being read.
+    """
+    if _raised and not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        return _raised[-1]
     return error
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    raise _RAISED[signal.Signals(number)]
+    _raised.append(_STOPS[signal.Signals(number)]())
+    raise _raised[-1]
 
 
 def fill_streams() -> None:

@@ -74,14 +74,22 @@ _REPORTED, _DONE, _FAILED = "reported", "done", "failed"
 
 
 def _run(pipe: Connection, function: Reports) -> None:
-    signal.signal(signal.SIGTERM, _stop)
+    is_told = False
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+        nonlocal is_told
+        is_told = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
     last: tuple[str, object] = (_DONE, None)
     try:
         function(lambda value: _send(pipe, (_REPORTED, value)))
     except KeyboardInterrupt:
         pass
     except Exception as error:  # noqa: BLE001 - the parent raises it
-        last = (_FAILED, error)
+        if not is_told:  # or C code raised it in place of the stop
+            last = (_FAILED, error)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending
     pipe.send(last)
 
@@ -90,7 +98,3 @@ def _send(pipe: Connection, message: tuple[str, object]) -> None:
     """Send a message whole, even if a signal arrives."""
     with block_interrupts(signal.SIGTERM):
         pipe.send(message)
-
-
-def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    raise KeyboardInterrupt
