@@ -23,3 +23,20 @@ def ranges(starts: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> I
     first = starts - (np.cumsum(sizes) - sizes)
     listed: IntArray = np.arange(int(np.sum(sizes)), dtype=np.int64) + np.repeat(first, sizes)
     return listed
+
+
+def numbered(numbers: IntArray, size: int) -> tuple[IntArray, int]:
+    """Number the distinct integers of an array, in their order, and count them.
+
+    Args:
+        numbers: Not negative, and below ``size``.
+
+    >>> numbered(np.array([7, 2, 7]), 10)
+    (array([1, 0, 1]), 2)
+    """
+    if size > 4 * len(numbers):  # to sort them takes less memory than to look all numbers up
+        distinct, found = np.unique(numbers, return_inverse=True)
+        return found, len(distinct)
+    is_there = np.zeros(size, dtype=bool)
+    is_there[numbers] = True
+    return (np.cumsum(is_there) - 1)[numbers], int(is_there.sum())

@@ -485,8 +485,7 @@ class _Drafter:
         dimensions = [at for at in table.names.keys if at != table.place]
         meanings: list[dict[str, Condition]] = []
         for at in dimensions:
-            texts = grid.texts[table.region.body, at].astype(str)
-            values = list(dict.fromkeys(texts.tolist()))
+            values = grid.coded((table.region.body, at))[0]
             place = {value: i for i, value in enumerate(values)}
             sums = [
                 Relation(
@@ -511,15 +510,12 @@ class _Drafter:
         across = self._columns_of(part) if len(table.counts) > 1 else [{}]
         if len(table.counts) == 1:
             self._say(COLUMNS, part.column(table.counts[0]), {}, part.name)
-        codes = grid.texts[np.ix_(table.region.body, np.array(dimensions, dtype=np.intp))].astype(
-            str
-        )
-        seen = np.unique(codes, axis=0) if dimensions else np.zeros((1, 0), dtype=str)
+        seen, _ = grid.combinations(table.region.body, dimensions)
         cells: dict[_Key, Condition] = {}
-        for combination in itertools.product(seen.tolist(), across):
-            values, column = combination
+        for combination in itertools.product(sorted(seen), across):
+            texts, column = combination
             both = dict(column)
-            for own, value in zip(meanings, values, strict=True):
+            for own, value in zip(meanings, texts, strict=True):
                 both |= own[value]
             cells.setdefault(_key(both), both)
         self._table(list(cells.values()), part, place_texts(table))

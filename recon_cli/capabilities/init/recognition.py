@@ -126,19 +126,22 @@ def recognise(
         examples = ", ".join(str(next(p for k, p in found if k == kind)) for kind in kinds)
         raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
     names = packaged_releases() if release is None else (release,)
-    candidates = {name: load_release(name) for name in names}
     if _TABLES not in kinds and said != NO_MAPPING:
         raise ConfigError(f"{files[0]}: says itself what it counts; leave out what is said of it")
     if _LEGACY in kinds:
-        return _legacy(files, candidates)
+        return _legacy(files, _loaded(names))
     if TIDY in kinds:
-        recognised = _tidy(files, candidates)
+        recognised = _tidy(files, _loaded(names))
     else:
-        recognised = _tables(files, candidates, said, choices, named=release is not None)
+        recognised = _tables(files, names, said, choices, named=release is not None)
     mapping = {**_as_keys(said), **recognised.mapping}
     if said.columns and "columns_of" not in mapping:
         mapping["columns"] = {**said.columns, **recognised.mapping.get("columns", {})}  # type: ignore[dict-item]
     return _with_protection(replace(recognised, mapping=mapping))
+
+
+def _loaded(names: Sequence[str]) -> dict[str, Release]:
+    return {name: load_release(name) for name in names}
 
 
 def _as_keys(said: FileMapping) -> dict[str, object]:
@@ -274,7 +277,7 @@ def _tidy(files: tuple[Path, ...], candidates: dict[str, Release]) -> Recognised
 
 def _tables(
     paths: tuple[Path, ...],
-    candidates: Mapping[str, Release],
+    names: Sequence[str],
     said: FileMapping,
     choices: Choices,
     *,
@@ -282,7 +285,7 @@ def _tables(
 ) -> RecognisedFiles:
     """Files of another format: of a release that has their cells, or of one drafted from them."""
     opened = open_table_files(paths, said, choices)
-    found = _tables_of(opened.files, candidates, named=named)
+    found = _tables_of(opened.files, names, named=named)
     mapping = {**({"sheet": list(opened.sheets)} if opened.sheets else {}), **found.mapping}
     if said.where:
         chosen = {header: list(values) for header, values in said.where.items()}
@@ -303,17 +306,18 @@ def _periods(mapping: Mapping[str, object]) -> Mapping[str, object]:
 
 def _tables_of(
     files: tuple[TableFile, ...],
-    candidates: Mapping[str, Release],
+    names: Sequence[str],
     *,
     named: bool,
 ) -> RecognisedFiles:
     source = files[0].form.name
     if named:
-        ((name, schema),) = candidates.items()
+        ((name, schema),) = _loaded(names).items()
         return _of_release(source, name, schema, fit(_placed(files, schema), schema, lenient=True))
     product = product_of(files)
     fits: dict[str, Fit] = {}
-    for name, schema in candidates.items() if _has_codes(files, candidates) else ():
+    candidates = _with_codes_of(files, names)
+    for name, schema in candidates.items():
         if product in (None, name):
             with contextlib.suppress(ConfigError, SourceError):
                 fits[name] = fit(files, schema, lenient=False)
@@ -335,16 +339,19 @@ def _tables_of(
     return replace(found, draft=drafted.text, questions=drafted.questions)
 
 
-def _has_codes(files: Sequence[TableFile], candidates: Mapping[str, Release]) -> bool:
-    """Whether files may be of a packaged release: those of a known format, or with its codes."""
-    if any(file.form is not SHEET for file in files):
-        return True
-    codes = {code for schema in candidates.values() for code in cells_by_code(schema)}
-    return any(
-        column.code in codes or column.table is not None
-        for file in files
-        for column in file.sheet.counts
+def _with_codes_of(files: Sequence[TableFile], names: Sequence[str]) -> dict[str, Release]:
+    """Return the releases that files may be of: of a known format, or with the codes of one."""
+    columns = [column for file in files for column in file.sheet.counts]
+    is_of_one = any(file.form is not SHEET for file in files) or any(
+        column.table is not None for column in columns
     )
+    # The code of a cell has its number in it: without one, no schema has to be loaded.
+    coded = {column.code for column in columns if any(map(str.isdigit, column.code or ""))}
+    if not (is_of_one or coded):
+        return {}
+    found = _loaded(names)
+    codes = {code for schema in found.values() for code in cells_by_code(schema)}
+    return found if is_of_one or not coded.isdisjoint(codes) else {}
 
 
 def _placed(files: Sequence[TableFile], schema: Release) -> tuple[TableFile, ...]:

@@ -260,17 +260,25 @@ def _left_out(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
 
 def place_paths(table: TableReading) -> list[tuple[str, ...]]:
     """Return the names of what the place of each row is part of, and its own."""
-    if not table.names.is_long:
-        return list(table.rows)
-    grid, rows = table.grid, table.region.body
-    columns = [*table.parents, *([] if table.place is None else [table.place])]
-    texts = grid.texts[np.ix_(rows, np.array(columns, dtype=np.intp))].tolist()
-    return [tuple(str(text) for text in row if text) or (NAMELESS,) for row in texts]
+    paths, number = _distinct_paths(table)
+    return [paths[i] for i in number]
 
 
 def place_texts(table: TableReading) -> list[str]:
     """Return what stands for the place of each row, with what it is part of before it."""
-    return [PART_OF.join(path) for path in place_paths(table)]
+    paths, number = _distinct_paths(table)
+    texts = [PART_OF.join(path) for path in paths]
+    return [texts[i] for i in number]
+
+
+def _distinct_paths(table: TableReading) -> tuple[list[tuple[str, ...]], list[int]]:
+    """Return the paths of places, and the number of each row's."""
+    if not table.names.is_long:
+        return list(table.rows), list(range(len(table.rows)))
+    columns = [*table.parents, *([] if table.place is None else [table.place])]
+    texts, number = table.grid.combinations(table.region.body, columns)
+    paths = [tuple(text for text in row if text) or (NAMELESS,) for row in texts]
+    return paths, number.tolist()
 
 
 def _labels(grid: Grid, table: TableReading) -> pl.DataFrame:
@@ -406,10 +414,7 @@ def _withheld_rows(
         for flag in table.names.flags:
             taken = table.region.body[
                 table.withheld[table.region.body, at]
-                | (
-                    (grid.texts[table.region.body, flag] != "")
-                    & (grid.texts[table.region.body, at] == "")
-                )
+                | (grid.filled[table.region.body, flag] & ~grid.filled[table.region.body, at])
             ]
             if len(taken):
                 found[at] = flag, grid.rows[taken].tolist()

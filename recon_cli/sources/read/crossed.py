@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from recon_cli.arrays import BoolArray, FloatArray, IntArray
-from recon_cli.sources.read.coding import coded
+from recon_cli.arrays import BoolArray, FloatArray, IntArray, numbered
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
@@ -61,16 +60,16 @@ def value_sums(
     known = ~np.isnan(numbers) & (numbers >= 0)
     low, high = np.where(known, numbers, low), np.where(known, numbers, high)
     unit = 10.0 ** -np.minimum(grid.decimals[body, count], 9)
-    numbered = {at: coded(grid.texts[region.body, at]) for at in keys}
+    coded = {at: grid.coded((region.body, at)) for at in keys}
     found: list[ValueSum] = []
     for key in keys:
-        values, codes = numbered[key]
-        others = [numbered[at][1] for at in keys if at != key]
-        position = np.zeros(len(body), dtype=np.int64)
+        values, codes = coded[key]
+        others = [coded[at][1] for at in keys if at != key]
+        position, width = np.zeros(len(body), dtype=np.int64), 1
         for own in others:
-            position = position * (int(own.max(initial=0)) + 1) + own
-        position = np.unique(position, return_inverse=True)[1].astype(np.int64)
-        shape = len(values), int(position.max(initial=0)) + 1
+            size = int(own.max(initial=0)) + 1
+            position, width = numbered(position * size + own, width * size)
+        shape = len(values), width
         if len(values) < 3 or shape[0] * shape[1] > _MOST_CELLS:
             continue
         cells = Intervals(low, high, known, np.ones_like(known), unit)
@@ -110,10 +109,10 @@ def totals_and_parts(
     body = region.body
     own = grid.texts[body, each.dimension]
     beside = np.array([at for at in keys if at != each.dimension], dtype=np.intp)
-    others = grid.texts[np.ix_(body, beside)].astype(str)
-    lines: dict[tuple[str, ...], dict[str, int]] = {}
+    others = grid.codes[np.ix_(body, beside)]
+    lines: dict[tuple[int, ...], dict[str, int]] = {}
     for i, (value, position) in enumerate(zip(own.tolist(), others.tolist(), strict=True)):
-        lines.setdefault(tuple(position), {})[str(value)] = i
+        lines.setdefault(tuple(position), {})[value] = i
     for line in lines.values():
         places = [line[value] for value in (each.total, *each.parts) if value in line]
         if len(places) == len(each.parts) + 1:
@@ -121,7 +120,7 @@ def totals_and_parts(
 
 
 def _ends(grid: Grid, region: Region, count: int) -> tuple[FloatArray, FloatArray]:
-    unique, inverse = coded(grid.texts[region.body, count])
+    unique, inverse = grid.coded((region.body, count))
     ends = np.array([bounds(text) for text in unique]).reshape(-1, 2)
     return ends[inverse, 0], ends[inverse, 1]
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from recon_cli.arrays import BoolArray, FloatArray
+from recon_cli.arrays import BoolArray, FloatArray, IntArray, numbered
 from recon_cli.errors import SourceError
-from recon_cli.sources.read.coding import coded
 from recon_cli.sources.read.numbers import Convention, Number, conventions
-from recon_cli.sources.tabular.sheet import Merge, Sheet
+from recon_cli.sources.tabular.sheet import ROW, Merge, Sheet
 
 #: Cells that a reading is proposed from: the first rows of a longer file.
 MOST_CELLS: Final = 2_000_000
@@ -28,7 +28,8 @@ class Grid:
     Attributes:
         label: How messages name the sheet.
         rows: The number of each row in its file, from 1; rows without any text are not here.
-        texts: (rows × columns) What stands there, without blanks around it.
+        words: Each text that stands in it, without blanks around it, once.
+        codes: (rows × columns) Which of them stands there.
         indents: (rows × columns) Blanks before it.
         merges: Ranges of cells that are one, by places in the file from 0.
         convention: How its numbers are printed.
@@ -38,7 +39,8 @@ class Grid:
 
     label: str
     rows: NDArray[np.int64]
-    texts: NDArray[np.object_]
+    words: NDArray[np.object_]
+    codes: NDArray[np.intp]
     indents: NDArray[np.int64]
     merges: tuple[Merge, ...]
     convention: Convention
@@ -56,31 +58,30 @@ class Grid:
         Raises:
             SourceError: The sheet has no text.
         """
-        numbers: list[int] = []
-        rows: list[tuple[str, ...]] = []
-        is_whole = True
+        batches: list[pl.DataFrame] = []
+        left, is_whole = max(-(-most // sheet.width), 2), True
         for batch in sheet.batches():
-            for row in batch.iter_rows():
-                if len(rows) * sheet.width >= most and len(rows) > 1:
-                    is_whole = False
-                    break
-                numbers.append(row[0])
-                rows.append(tuple(cell or "" for cell in row[1:]))
+            is_whole = batch.height <= left
+            batches.append(batch.head(left))
+            left -= batches[-1].height
             if not is_whole:
                 break
-        if not rows:
+        rows = pl.concat(batches) if batches else pl.DataFrame()
+        if not rows.height:
             raise SourceError(f"{sheet.label}: expected a table, found nothing in it")
-        raw = np.array(rows, dtype=object).reshape(len(rows), sheet.width)
-        unique, inverse = coded(raw)
-        bare = np.array([text.strip(_BLANKS + "\n\r") for text in unique], dtype=object)
-        lead = np.array([len(text) - len(text.lstrip(_BLANKS)) for text in unique], dtype=np.int64)
-        likely = conventions(bare.tolist())
-        texts = bare[inverse]
+        cells = pl.concat([column.rename("") for column in rows.drop(ROW)]).fill_null("")
+        raw, own = _numbered(cells)
+        bare = raw.str.strip_chars(_BLANKS + "\n\r")
+        words, number = _numbered(bare)
+        codes = own.reshape(sheet.width, rows.height).T
+        lead = (raw.str.len_chars() - raw.str.strip_chars_start(_BLANKS).str.len_chars()).to_numpy()
+        likely = conventions(words.to_list())
         return cls(
             sheet.label,
-            np.array(numbers, dtype=np.int64),
-            texts,
-            np.where(texts == "", 0, lead[inverse]),
+            rows[ROW].to_numpy().astype(np.int64),
+            words.to_numpy(),
+            number[codes],
+            np.where(bare == "", 0, lead)[codes],
             sheet.merges,
             likely[0],
             likely[1:],
@@ -104,44 +105,76 @@ class Grid:
         return int(self.texts.shape[0]), int(self.texts.shape[1])
 
     @cached_property
-    def filled(self) -> BoolArray:
-        """Return cells that are not empty."""
-        found: BoolArray = self.texts != ""
-        return found
+    def texts(self) -> NDArray[np.object_]:
+        """(rows × columns) What stands there, without blanks around it."""
+        return self.words[self.codes]
+
+    def coded(self, at: Any) -> tuple[list[str], IntArray]:
+        """Return the texts of some cells in order of appearance, and the number of each cell's.
+
+        Args:
+            at: An index of the cells, as numpy takes it.
+        """
+        codes = self.codes[at]
+        flat = codes.ravel()
+        first = np.full(len(self.words), len(flat))
+        first[flat[::-1]] = np.arange(len(flat))[::-1]
+        there = np.flatnonzero(first < len(flat))
+        there = there[np.argsort(first[there])]
+        number = np.zeros(len(self.words), dtype=np.int64)
+        number[there] = np.arange(len(there))
+        return self.words[there].tolist(), number[codes]
+
+    def combinations(
+        self, rows: NDArray[np.intp], columns: Sequence[int]
+    ) -> tuple[list[tuple[str, ...]], IntArray]:
+        """Return the texts of some columns that stand in a row together, and those of each row."""
+        found, many = np.zeros(len(rows), dtype=np.int64), 1
+        for at in columns:
+            own = found * len(self.words) + self.codes[rows, at]
+            found, many = numbered(own, many * len(self.words))
+        some = np.zeros(many, dtype=np.intp)
+        some[found] = rows
+        texts = self.words[self.codes[np.ix_(some, np.array(columns, dtype=np.intp))]]
+        return list(map(tuple, texts.tolist())), found
+
+    def of_words(self, told: Callable[[str], Any], dtype: type) -> NDArray[Any]:
+        """(rows × columns) What is told of the text of each cell."""
+        return np.array([told(word) for word in self.words], dtype=dtype)[self.codes]
 
     @cached_property
-    def _parsed(self) -> tuple[dict[str, Number | None], list[str], NDArray[np.intp]]:
-        names, inverse = coded(self.texts)
-        return {t: self._number(t) for t in names}, names, inverse
+    def filled(self) -> BoolArray:
+        """Return cells that are not empty."""
+        return self.of_words(bool, bool)
+
+    @cached_property
+    def _numbers(self) -> dict[str, Number | None]:
+        return {word: self._number(word) for word in self.words}
 
     def number(self, text: str) -> Number | None:
         """Return the number that a text of this sheet is."""
-        known = self._parsed[0]
-        return known[text] if text in known else self._number(text)
+        return self._numbers[text] if text in self._numbers else self._number(text)
+
+    def _of_numbers(self, told: Callable[[Number], Any], none: float, dtype: type) -> NDArray[Any]:
+        flat = [none if number is None else told(number) for number in self._numbers.values()]
+        return np.array(flat, dtype=dtype)[self.codes]
 
     @cached_property
     def values(self) -> FloatArray:
         """(rows × columns) The number in a cell; NaN where there is none."""
-        known, names, inverse = self._parsed
-        flat = [np.nan if (n := known[name]) is None else n.value for name in names]
-        return np.array(flat, dtype=np.float64)[inverse]
+        return self._of_numbers(lambda number: number.value, np.nan, np.float64)
 
     @cached_property
     def decimals(self) -> NDArray[np.int64]:
         """(rows × columns) Digits behind the decimal sign."""
-        known, names, inverse = self._parsed
-        flat = [
-            0 if (n := known[name]) is None or n.value == int(n.value) else n.decimals
-            for name in names
-        ]
-        return np.array(flat, dtype=np.int64)[inverse]
+        return self._of_numbers(
+            lambda number: 0 if number.value == int(number.value) else number.decimals, 0, np.int64
+        )
 
     @cached_property
     def percents(self) -> BoolArray:
         """(rows × columns) Whether a percent sign stands behind the number."""
-        known, names, inverse = self._parsed
-        flat = [(n := known[name]) is not None and n.is_percent for name in names]
-        return np.array(flat, dtype=bool)[inverse]
+        return self._of_numbers(lambda number: number.is_percent, 0, bool)
 
     @cached_property
     def is_number(self) -> BoolArray:
@@ -150,6 +183,8 @@ class Grid:
 
     def spans(self) -> dict[tuple[int, int], tuple[int, int]]:
         """First cell of each merged range → its last row and column, by places in this grid."""
+        if not self.merges:
+            return {}
         at = {int(number) - 1: i for i, number in enumerate(self.rows)}
         width = self.shape[1]
         found: dict[tuple[int, int], tuple[int, int]] = {}
@@ -158,3 +193,10 @@ class Grid:
             if top in at and inside:
                 found[at[top], left] = inside[-1], min(right, width - 1)
         return found
+
+
+def _numbered(texts: pl.Series) -> tuple[pl.Series, IntArray]:
+    """Return the distinct texts in order of appearance, and the number of each."""
+    distinct = texts.unique(maintain_order=True)
+    number = texts.replace_strict(distinct, pl.int_range(len(distinct), eager=True))
+    return distinct, number.to_numpy()

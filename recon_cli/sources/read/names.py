@@ -14,8 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.sources.read.coding import coded
+from recon_cli.arrays import BoolArray, IntArray, numbered
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import bounds, looks_like_marker
 from recon_cli.sources.read.regions import Region
@@ -74,11 +73,11 @@ class _Columns:
 
     def _codes(self, at: int) -> IntArray:
         """Return the values of a column, numbered."""
-        texts = self.grid.texts[:, at].copy()
+        codes = self.grid.codes[:, at].copy()
         for (top, left), (bottom, right) in self.grid.spans().items():
             if left <= at <= right and at not in self.region.numeric:
-                texts[top : bottom + 1] = self.grid.texts[top, left]
-        return coded(texts[self.body])[1]
+                codes[top : bottom + 1] = self.grid.codes[top, left]
+        return numbered(codes[self.body], len(self.grid.words))[0]
 
     @cached_property
     def codes(self) -> dict[int, IntArray]:
@@ -94,10 +93,12 @@ class _Columns:
         if not columns:
             return 1
         joined = np.zeros(len(self.body), dtype=np.int64)
+        many = 1
         for at in columns:
             own = self.codes[at] if at in self.codes else self._codes(at)
-            joined = np.unique(joined * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
-        return int(joined.max(initial=0)) + 1
+            size = int(own.max(initial=0)) + 1
+            joined, many = numbered(joined * size + own, many * size)
+        return many
 
     def _determines(self, one: int, other: int) -> bool:
         """Test whether each value of a column occurs with one value of another."""
@@ -171,8 +172,9 @@ class _Columns:
         return Names((key,), parents, twins, constants, flags, is_long=False)
 
     def _letters(self, at: int) -> bool:
-        texts = self.grid.texts[self.body, at]
-        return sum(any(map(str.isalpha, str(text))) for text in texts.tolist()) * 2 > len(texts)
+        words, number = self.grid.coded((self.body, at))
+        are_words = np.array([any(map(str.isalpha, word)) for word in words], dtype=bool)
+        return int(are_words[number].sum()) * 2 > len(number)
 
     def _reduced(self, columns: list[int]) -> tuple[list[int], dict[int, int]]:
         """Return columns without those that another one implies."""
@@ -203,7 +205,7 @@ class _Columns:
         return left, twins
 
     def _filled(self, at: int) -> float:
-        return float((self.grid.texts[self.body, at] != "").mean())
+        return float(self.grid.filled[self.body, at].mean())
 
     def _with_numbers(
         self, keys: list[int], twins: dict[int, int], numeric: list[int]
@@ -221,7 +223,7 @@ class _Columns:
     def _is_code(self, at: int) -> bool:
         own = self.grid.values[self.body, at]
         is_number = ~np.isnan(own)
-        words = {str(text) for text in self.grid.texts[self.body, at][~is_number].tolist()}
+        words = set(self.grid.coded((self.body[~is_number], at))[0])
         if any(looks_like_marker(word) and not bounds(word)[0] for word in words - {""}):
             return False  # of ages and sizes the last is one: 2+
         told = own[is_number]
@@ -232,7 +234,7 @@ class _Columns:
 
     def _is_fixed(self, at: int) -> bool:
         """Test whether a column has one whole number throughout, that is none of people: a year."""
-        texts = {str(text) for text in self.grid.texts[self.body, at].tolist()}
+        texts = set(self.grid.coded((self.body, at))[0])
         beside = self._count((at + 1,)) if at + 1 < self.grid.shape[1] else 0
         return len(texts) == 1 and next(iter(texts)).isdigit() and (texts != {"0"} or beside == 1)
 
@@ -247,7 +249,7 @@ class _Columns:
 
     def _is_flag(self, at: int) -> bool:
         """Test whether a column is empty but where a number beside it is 0, or not there."""
-        filled = self.grid.texts[self.body, at] != ""
+        filled = self.grid.filled[self.body, at]
         if filled.all() or not filled.any():
             return False
         for column in self.region.numeric.tolist():

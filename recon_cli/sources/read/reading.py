@@ -134,11 +134,11 @@ def _ambiguous(reading: Reading, other: Convention) -> str:
     """A number that is used and is another one by another convention; empty if there is none."""
     for table in reading.tables:
         grid, used = table.grid, [*table.counts, *(each.line for each in table.shares)]
-        texts = grid.texts[np.ix_(table.region.body, np.array(used, dtype=np.intp))]
-        for text in np.unique(texts.astype(str)).tolist():
+        texts, _ = grid.coded(np.ix_(table.region.body, np.array(used, dtype=np.intp)))
+        for text in sorted(texts):
             one, two = grid.convention.number(text), other.number(text)
             if one is not None and two is not None and one.value != two.value:
-                return str(text)
+                return text
     return ""
 
 

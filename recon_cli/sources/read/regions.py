@@ -10,8 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from recon_cli.arrays import BoolArray
-from recon_cli.sources.read.coding import coded
+from recon_cli.arrays import BoolArray, numbered
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.numbers import ENGLISH, is_year
@@ -62,9 +61,7 @@ class _Finder:
     @cached_property
     def marks(self) -> BoolArray:
         """Return cells with the form of a marker."""
-        unique, inverse = coded(self.grid.texts)
-        is_mark = np.array([looks_like_marker(text) for text in unique])
-        found: BoolArray = is_mark[inverse] & ~self.grid.is_number
+        found: BoolArray = self.grid.of_words(looks_like_marker, bool) & ~self.grid.is_number
         return found
 
     def tables(self, said: Sequence[int]) -> list[Region]:
@@ -93,8 +90,8 @@ class _Finder:
         found: BoolArray = (some > 0) & (2 * (some + marks) >= inside.sum(axis=0))
         # Words repeated in most cells of a column of few numbers: a marker of its own.
         for column in np.flatnonzero((some > 0) & ~found).tolist():
-            words = self.grid.texts[rows, column][~numbers[rows, column] & inside[:, column]]
-            alike = np.unique(words.astype(str), return_counts=True)[1]
+            words = self.grid.codes[rows, column][~numbers[rows, column] & inside[:, column]]
+            alike = np.unique(words, return_counts=True)[1]
             top = int(np.sort(alike)[-2:].sum())
             own = self.grid.values[rows, column]
             are_codes = 2 * len(np.unique(own[~np.isnan(own)])) <= some[column]
@@ -143,8 +140,11 @@ class _Finder:
         filled = self.grid.filled
         beside = np.setdiff1d(np.arange(self.grid.shape[1]), columns)
         rows = np.flatnonzero(found)
-        patterns, times = np.unique(filled[np.ix_(rows, beside)], axis=0, return_counts=True)
-        usual = patterns[int(times.argmax())]
+        number, many = np.zeros(len(rows), dtype=np.int64), 1
+        for at in beside.tolist():
+            number, many = numbered(2 * number + filled[rows, at], 2 * many)
+        most = int(np.bincount(number, minlength=1).argmax())
+        usual = filled[rows[int((number == most).argmax())], beside]
         if not usual.any():
             return
         words = filled[:, columns] & ~self.grid.is_number[:, columns] & ~self.marks[:, columns]
@@ -224,9 +224,9 @@ class _Finder:
         over = words.sum(axis=1)
         cuts: list[tuple[int, int]] = []
         first = int(rows[0])
-        for one, two in zip(rows.tolist(), rows[1:].tolist(), strict=False):
-            between = over[one + 1 : two]
-            if two > one + 1 and (between >= max(2, len(columns) // 3)).any():
+        for gap in np.flatnonzero(np.diff(rows) > 1).tolist():
+            one, two = int(rows[gap]), int(rows[gap + 1])
+            if (over[one + 1 : two] >= max(2, len(columns) // 3)).any():
                 cuts.append((first, one))
                 first = two
         cuts.append((first, int(rows[-1])))
@@ -289,18 +289,17 @@ class _Finder:
 
     def _is_code(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
         """Test whether the numbers of a column name its rows: with zeros before them, or years."""
-        texts = [str(text) for text in self.grid.texts[body, at] if text]
+        rows = body[self.grid.filled[body, at]]
+        texts, number = self.grid.coded((rows, at))
         if any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts):
             return True
         numbers = [n for text in texts if (n := self.grid.number(text)) is not None]
-        if numbers and len(set(texts)) == 1 < len(texts) and all(map(is_year, numbers)):
+        if not all(map(is_year, numbers)):
+            return False
+        if numbers and len(texts) == 1 < len(number):
             return True
-        return (
-            at == numeric[0]
-            and len(numeric) > 1
-            and len(numbers) * 2 > len(texts)
-            and all(map(is_year, numbers))
-        )
+        many = int(self.grid.is_number[rows, at].sum())
+        return at == numeric[0] and len(numeric) > 1 and 2 * many > len(number)
 
     def _names_rows(
         self, body: NDArray[np.intp], at: int, words: Sequence[int], numeric: NDArray[np.intp]

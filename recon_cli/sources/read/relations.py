@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray, FloatArray
-from recon_cli.sources.read.coding import coded
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
@@ -196,7 +195,7 @@ class _Table:
     @cached_property
     def block(self) -> Intervals:
         """Return the numbers of the table as intervals, rows by columns."""
-        unique, inverse = coded(self.grid.texts[self.at])
+        unique, inverse = self.grid.coded(self.at)
         ends = np.array([bounds(text) for text in unique]).reshape(-1, 2)
         low, high = ends[inverse, 0], ends[inverse, 1]
         unit = 10.0 ** -np.minimum(self.grid.decimals[self.at], 9)
@@ -284,10 +283,8 @@ class _Table:
             down += self._by_depth(inner if len(inner) else columns, rows, base, depths, down)
         found += [*across, *down]
         kinds = self._column_kinds(statistic_columns, shares, found, is_counted=is_counted)
-        row_kinds = {
-            int(row): Kind.STATISTIC if statistic_rows[i] else Kind.COUNT
-            for i, row in enumerate(self.region.body)
-        }
+        row_kinds = dict.fromkeys(self.region.body.tolist(), Kind.COUNT)
+        row_kinds |= dict.fromkeys(self.region.body[statistic_rows].tolist(), Kind.STATISTIC)
         return Relations(tuple(found), kinds, row_kinds, base, self.codes)
 
     def _column_kinds(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from recon_cli.sources.read.coding import coded
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.regions import Region
 
@@ -28,10 +26,10 @@ def filled_down(grid: Grid, region: Region) -> Grid:
     stub = region.stub.tolist()
     if len(stub) < 2 or not len(region.body):
         return grid
-    texts = grid.texts.copy()
+    codes = grid.codes.copy()
     rows = region.body
     later = np.zeros(len(rows), dtype=bool)
-    blank = texts[rows] == ""
+    blank = ~grid.filled[rows]
     changed = False
     for at in reversed(stub):
         own = blank[:, at] & later
@@ -39,9 +37,9 @@ def filled_down(grid: Grid, region: Region) -> Grid:
         if own.mean() >= _FEWEST_REPEATED:
             last = np.maximum.accumulate(np.where(blank[:, at], -1, np.arange(len(rows))))
             able = own & (last >= 0)
-            texts[rows[able], at] = texts[rows[last[able]], at]
+            codes[rows[able], at] = codes[rows[last[able]], at]
             changed = True
-    return replace(grid, texts=texts) if changed else grid
+    return replace(grid, codes=codes) if changed else grid
 
 
 #: Between a row and what it is part of.
@@ -81,17 +79,10 @@ def row_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]
 
 def _plain_labels(grid: Grid, region: Region, columns: Sequence[int]) -> list[Path]:
     """Return the labels in some columns, where nothing stands above rows and none is indented."""
-    own: list[list[str]] = []
-    for at in columns:
-        known, numbers = coded(grid.texts[region.body, at])
-        clean = [_words(text) for text in known]
-        own.append([clean[number] for number in numbers.tolist()])
+    texts, number = grid.combinations(region.body, columns)
+    paths = [tuple(clean for word in words if (clean := _words(word))) for words in texts]
     rows = grid.rows[region.body].tolist()
-    paths = zip(*own, strict=True) if own else itertools.repeat((), len(rows))
-    return [
-        tuple(word for word in words if word) or (f"row {row}",)
-        for row, words in zip(rows, paths, strict=True)
-    ]
+    return [paths[i] or (f"row {row}",) for i, row in zip(number.tolist(), rows, strict=True)]
 
 
 def _words(text: object) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -25,6 +26,8 @@ _BINARY: Final = 1e-9
 _MOST_PARTS: Final = 400
 #: Positions by which the ends of runs are searched; all are used to judge what was found.
 _POSITIONS: Final = 24
+#: Positions that tell most lines that add up to no other apart.
+_FIRST_POSITIONS: Final = 8
 #: Parts of a total are no further from each other: two features that cross have no more values.
 _MOST_STEPS: Final = 400
 #: More lines are places, which are side by side with what they are part of.
@@ -328,17 +331,32 @@ class _Search:
 
     def _possible_totals(self, step: int) -> NDArray[np.intp]:
         """Lines that are no less than the first two lines at ``step`` before or behind them."""
-        block = self.block
-        room = self._tolerance(2) + self.slack
         possible = np.zeros(self.count, dtype=bool)
         span = self.count - 2 * step
         if span <= 0:
             return np.flatnonzero(possible)
-        fits = block.low[step : step + span] + block.low[2 * step :] <= block.high[:span] + room
-        possible[:span] |= fits.all(axis=1)
-        fits = block.low[:span] + block.low[step : step + span] <= block.high[2 * step :] + room
-        possible[2 * step :] |= fits.all(axis=1)
+        lines = np.arange(span)
+        possible[self._no_more((lines + step, lines + 2 * step), lines)] = True
+        possible[2 * step + self._no_more((lines, lines + step), lines + 2 * step)] = True
         return np.flatnonzero(possible)
+
+    @cached_property
+    def _most_of_two(self) -> FloatArray:
+        """(lines × positions) What two parts of a line are together at most."""
+        return self.block.high + self._tolerance(2) + self.slack
+
+    def _no_more(
+        self, parts: tuple[NDArray[np.intp], NDArray[np.intp]], total: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Return the places where two lines are together no more than a third."""
+        (one, other), block = parts, self.block
+        most = self._most_of_two
+        left = np.arange(len(total))
+        # Most are more in some of the first positions: the others need not be added up.
+        for some in (slice(0, _FIRST_POSITIONS), slice(_FIRST_POSITIONS, None)):
+            least = block.low[one[left], some] + block.low[other[left], some]
+            left = left[(least <= most[total[left], some]).all(axis=1)]
+        return left
 
     # --- totals elsewhere -------------------------------------------------------------------
 

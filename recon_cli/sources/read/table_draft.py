@@ -54,7 +54,7 @@ class TableDraft:
         for header, values in choices.where.items():
             for at in self._said((header,)):
                 body = self.region.body
-                is_chosen = np.isin(self.grid.texts[body, at].astype(str), list(values))
+                is_chosen = self.grid.of_words(values.__contains__, bool)[body, at]
                 self.not_chosen[at] = body[~is_chosen]
                 self.region = replace(self.region, body=body[is_chosen])
 
@@ -238,8 +238,8 @@ class TableDraft:
 
     def _are_codes(self, at: int) -> bool:
         """Test whether a column has letters and digits alone, with a digit in each."""
-        texts = self.grid.texts[self.region.body, at].astype(str)
-        return all(text.isalnum() and any(map(str.isdigit, text)) for text in set(texts.tolist()))
+        texts = self.grid.coded((self.region.body, at))[0]
+        return all(text.isalnum() and any(map(str.isdigit, text)) for text in texts)
 
     def _by_codes(self, names: Names) -> Names:
         """Return the names of rows with codes of places in place of what people call them."""
@@ -315,14 +315,14 @@ class TableDraft:
 
     def _is_within(self, inner: int, outer: int) -> bool:
         """Test whether each text of a column stands beside one text of another."""
-        pairs = self.grid.texts[np.ix_(self.region.body, np.array([inner, outer]))].astype(str)
+        pairs = self.grid.codes[np.ix_(self.region.body, np.array([inner, outer]))]
         return len(np.unique(pairs, axis=0)) == len(np.unique(pairs[:, 0]))
 
     def _withheld(self, names: Names) -> BoolArray:
         """Return numbers that a flag beside them takes back: a zero with a flag is no zero."""
         found = np.zeros(self.grid.shape, dtype=bool)
         for beside in names.flags:
-            filled = self.grid.texts[self.region.body, beside] != ""
+            filled = self.grid.filled[self.region.body, beside]
             for at in self.region.numeric.tolist():
                 own = self.grid.values[self.region.body, at]
                 if ((own == 0) | np.isnan(own))[filled].all():
@@ -344,7 +344,7 @@ class TableDraft:
         for able in (by_word, coded):
             if len(able) == 1:
                 return able[0]
-        sizes = {at: len(set(self.grid.texts[self.region.body, at].tolist())) for at in names.keys}
+        sizes = {at: len(self.grid.coded((self.region.body, at))[0]) for at in names.keys}
         able = by_word or list(names.keys)
         chosen = max(able, key=lambda at: (sizes[at], -at))
         shown = ", ".join(repr(self._header(at)) for at in able)
