@@ -6,20 +6,23 @@ One file of the standard library (Python 3.10), to be read in one sitting. To be
 grammar is in docs/proofs.md; each kind of line is read by one `case` below.
 
 Unknowns are the numbers of records of each kind in each unit: a kind is an atom of every feature
-(or of those of a clique). Published cells are rows over them. The one rule: rows with weights are
-added up to a sum of a*x <= R. With m the least that bounds allow that sum, R < m contradicts; else
-x <= low + (R-m) // a where a > 0, and x >= high - (R-m) // -a where a < 0.
+(or of those of a clique). Published cells are rows over them. Printed statistics are rows over sums
+of them, which are unknowns, too. The one rule: rows with weights are added up to a sum of a*x <= R.
+With m the least that bounds allow that sum, R < m contradicts; else x <= low + (R-m) // a where
+a > 0, and x >= high - (R-m) // -a where a < 0.
 """
 
 import argparse
 import csv
 import hashlib
 import sys
+from fractions import Fraction
 from functools import cache, lru_cache, reduce
+from math import ceil, floor, gcd, lcm
 from operator import and_, or_
 
 MOST_KINDS, MOST_WORK, MOST_DIGITS = 200_000, 500_000_000, 30
-MOST_HELD, LARGEST = 3_000_000, 10**60
+MOST_HELD, MOST_SUMS, LARGEST = 3_000_000, 10**6, 10**60
 
 
 class Refused(Exception):
@@ -61,6 +64,167 @@ def holds(predicates, values):
     return sum(all(m >> v & 1 for m, v in zip(masks, values)) for masks in predicates)
 
 
+def ratio(text):
+    """Parse a fraction such as 7 or -1/4."""
+    top, _, below = text.partition("/")
+    return Fraction(whole(top, -(10**MOST_DIGITS)), whole(below or "1", 1))
+
+
+def ends(text, ties, decimals=None):
+    """Return the least and greatest number that print so, and if they are excluded themselves.
+
+    Halves of the last place around the digits M: which belong to it depends on the rule of ties.
+    """
+    before, _, after = text.removeprefix("-").removeprefix("+").replace(",", ".").partition(".")
+    places = len(after) if decimals is None else whole(decimals, len(after))
+    is_number = (before + after).isdecimal() and len(text) <= MOST_DIGITS
+    demand(is_number and places <= MOST_DIGITS, f"{text[:40]!r} is no number")
+    m = 2 * int(before + after) * 10 ** (places - len(after))
+    is_odd = m % 4 == 2
+    low, high, above, below = {
+        "exact": (m, m, False, False),
+        "unknown": (m - 1, m + 1, False, False),
+        "half_up": (m - 1, m + 1, False, True),
+        "half_even": (m - 1, m + 1, is_odd, is_odd),
+        "down": (m, m + 2, False, True) if m else (-2, 2, True, True),
+        "up": (m - 2, m, True, False) if m else (0, 0, False, False),
+    }[ties]
+    if text[0] == "-" and m:  # of a negative half some programs round up, and others away from 0
+        low, high, above, below = -high, -low, below and ties != "half_up", above
+    return Fraction(low, 2 * 10**places), Fraction(high, 2 * 10**places), above, below
+
+
+def within(number, text):
+    """Test whether a number prints as the text of some ends."""
+    low, high, above, below = text
+    return low < number < high or (number == low and not above) or (number == high and not below)
+
+
+def both(masks, others):
+    return tuple(map(and_, masks, others))
+
+
+class Statistic:
+    """What a table prints of the people of each of its cells.
+
+    A share is DETAIL times those in some masks for each in others. Else it is of the values of a
+    feature, and DETAIL is the definition of a median, or the order of a quantile.
+    """
+
+    def __init__(self, tables, kind, detail, *words):
+        self.kind, self.detail, size = kind, detail, len(tables.sizes)
+        self.base = tuple((1 << size) - 1 for size in tables.sizes)
+        if kind == "share":
+            self.times, self.part = ratio(detail), tables.masks(words[:size])
+            self.base = tables.masks(words[size:])
+            return
+        self.at, self.values = whole(words[0]), [ratio(word) for word in words[1:]]
+        demand(len(self.values) == tables.sizes[self.at], "each value has a number")
+        demand(kind in ("mean", "minimum", "maximum", "mode", "median", "quantile"), "what is it?")
+        known = ("any", "middle", "low", "high") if kind == "median" else ("-",)
+        self.order = ratio(detail) if kind == "quantile" else Fraction(1, 2)
+        demand(kind == "quantile" or detail in known, "what statistic?")
+
+    def meaning(self, masks, said):
+        """Return sums of counts with weights, and rows: weights of these sums, and their least.
+
+        All people who print what is said, ends or None where nobody is counted, fulfil the rows.
+        """
+        base = both(masks, self.base)
+        everybody = [(1, base)]
+        if said is None:
+            return [everybody], [({0: -1}, 0)]
+        if self.kind == "share":
+            part = [(1, both(masks, self.part))]
+            return [part, everybody], quotient(self.times, 0, said)
+        if self.kind == "mean":  # what values have over the least, in units in which it is whole
+            first, unit = min(self.values), lcm(*(value.denominator for value in self.values))
+            over = {value: int((value - first) * unit) for value in self.values}
+            each = [(n, self.having(base, value.__eq__)) for value, n in over.items() if n]
+            return [each, everybody], quotient(Fraction(1, unit), first, said)
+        tests, rows = self.places(said)
+        return [*([(1, self.having(base, test))] for test in tests), everybody], rows
+
+    def having(self, masks, test):
+        """Select values by a test."""
+        has = sum(1 << at for at, value in enumerate(self.values) if test(value))
+        return (*masks[: self.at], masks[self.at] & has, *masks[self.at + 1 :])
+
+    def places(self, said):
+        """Return tests of values and rows over those that pass each, and, last, over all."""
+        low, high, above, below = said
+        if self.kind in ("minimum", "maximum"):
+            beyond = low.__gt__ if self.kind == "minimum" else low.__lt__
+            return [beyond, low.__eq__], [({0: -1}, 0), ({1: 1}, 1)]
+        if self.kind == "mode":
+            others = [value.__eq__ for value in sorted({*self.values} - {low})]
+            rows = [({0: 1, at: -1}, 0) for at in range(1, 1 + len(others))]
+            return [low.__eq__, *others], [*rows, ({0: 1}, 1)]
+        pairs = self.pairs(said) if self.detail in ("middle", "low", "high") else ()
+        if len(pairs) == 1:
+            ((a, b),) = pairs
+            lower = [({4: 1, 0: -2}, 1), ({1: 2, 4: -1}, 0)]  # half of all or more are up to a
+            upper = [({4: 1, 2: -2}, 0), ({3: 2, 4: -1}, 1)]  # more than half are up to b
+            rows = lower * (self.detail != "high") + upper * (self.detail != "low")
+            return [a.__gt__, a.__ge__, b.__gt__, b.__ge__], [*rows, ({4: 1}, 1)]
+        slack = int(self.kind == "quantile")  # for all definitions of one
+        if slack or self.detail == "any":
+            above = below = False
+        if self.detail == "any":  # interpolated, too, within whole numbers
+            low, high = Fraction(floor(low)), Fraction(ceil(high))
+        r, s = self.order.as_integer_ratio()
+        rows = [({2: r, 0: -s}, -s * slack), ({2: s - r, 1: -s}, -s * slack), ({2: 1}, 1)]
+        return [low.__ge__ if above else low.__gt__, high.__le__ if below else high.__lt__], rows
+
+    def pairs(self, said):
+        """List the pairs of middle values whose median prints so."""
+        values = {*self.values}
+        others = values if self.detail == "middle" else ()
+        found = ((a, b) for a in values for b in others or [a] if a <= b)
+        return [(a, b) for a, b in found if within((a + b) / 2, said)]
+
+    def numbers(self, masks, records):
+        """List what the statistic of records may be; nothing where nobody is counted."""
+        base, people = both(masks, self.base), {}
+        for often, values in records:
+            if often and holds((base,), values):
+                value = 0 if self.kind == "share" else self.values[values[self.at]]
+                people[value] = people.get(value, 0) + often
+        if not people:
+            return []
+        upto = {v: sum(n for w, n in people.items() if w <= v) for v in sorted(people)}
+        total = sum(people.values())
+        low = min(v for v, n in upto.items() if 2 * n >= total)
+        high = min(v for v, n in upto.items() if 2 * n > total)
+        match self.kind:
+            case "share":
+                part = both(masks, self.part)
+                return [self.times * sum(n * holds((part,), v) for n, v in records) / total]
+            case "mean":
+                return [sum(value * n for value, n in people.items()) / total]
+            case "minimum" | "maximum":
+                return [min(people) if self.kind == "minimum" else max(people)]
+            case "mode":
+                return [value for value, n in people.items() if n == max(people.values())]
+            case "median":
+                of = {"low": [low], "high": [high], "middle": [(low + high) / 2]}
+                return of.get(self.detail, [low, high, (low + high) / 2])
+        at = self.order * total  # by all definitions
+        return [value for value, n in upto.items() if n - people[value] + 1 <= at <= n - 1]
+
+
+def quotient(times, first, said):
+    """Return rows of a multiple of sum 0 for each of sum 1, and a first number, being as said."""
+    low, high, above, below = said
+    rows = [({1: 1}, 1)]
+    for sign, end, is_open in ((1, low, above), (-1, high, below)):
+        weights = times * sign, (first - end) * sign
+        scale = lcm(*(w.denominator for w in weights))
+        a, b = (int(weight * scale) for weight in weights)
+        rows.append(({0: a // gcd(a, b), 1: b // gcd(a, b)}, int(is_open)))
+    return rows
+
+
 class Tables:
     """The published tables. Places are numbers, cells are (table, number)."""
 
@@ -68,6 +232,7 @@ class Tables:
         self.sizes, self.names, self.cells, self.zeros, self.patterns = [], [], {}, [], []
         self.places, self.cells_at, self.counts, self.units = {}, [], [], []
         self.home, self.assumed, self.work = [], 0, 0  # home: of a unit, itself and its areas
+        self.statistics, self.printed, self.number = {}, [], {}  # number: of each text
         for self.at, line in enumerate(lines, 1):
             located(lambda: f"tables, line {self.at}", self.read, line.split())
 
@@ -100,11 +265,37 @@ class Tables:
                 self.home.append(sorted({at, *map(whole, areas)}) if words[0] == "unit" else [])
                 self.cells_at.append(self.patterns[whole(pattern)])
                 self.counts.append({})
+                self.printed.append({})
                 self.units.append(set())
                 for place in self.home[at]:
                     self.units[place].add(at)
             case _:
+                self.read_statistic(words)
+
+    def read_statistic(self, words):
+        match words:
+            case ["statistic", table, *what]:
+                demand(whole(table) not in self.statistics, "this table has a statistic already")
+                self.statistics[whole(table)] = Statistic(self, *what)
+            case ["printed", place, table, number, ties, text, *decimals] if len(decimals) < 2:
+                at, cell = whole(place), (whole(table), whole(number))
+                demand(cell not in self.printed[at], "this text has a line already")
+                demand(len(self.cells[cell]) == 1, "a statistic is of a cell of one line")
+                is_value = self.statistics[cell[0]].kind in ("minimum", "maximum", "mode")
+                demand(ties == "nobody" or is_value == (ties == "exact"), "how was this rounded?")
+                said = None if ties == "nobody" else ends(text, ties, *decimals)
+                self.printed[at][cell] = text, said
+                self.number[at, cell] = len(self.number)
+                self.meaning(at, cell)
+            case _:
                 raise Refused(f"not understood: {words[0][:40]}")
+
+    @lru_cache(100)
+    def meaning(self, place, cell):
+        """Return sums and rows of a printed text; see `Statistic.meaning`."""
+        found = self.statistics[cell[0]].meaning(self.cells[cell][0], self.printed[place][cell][1])
+        self.spend(100 * sum(map(len, found[0])))
+        return found
 
     def masks(self, words):
         return tuple(self.mask(size, word) for size, word in zip(self.sizes, words, strict=True))
@@ -248,6 +439,24 @@ class Scope:
         self.rows[place, text, clique] = found
         return found
 
+    def statistic(self, place, cell, at, is_row):
+        """Return a row of a printed text over sums, or of one of these over kinds, and bounds."""
+        sums, rows = self.tables.meaning(place, cell)
+        if is_row:
+            weights, least = rows[at]
+            return {self.sum(place, cell, k): -a for k, a in weights.items()}, None, -least
+        row = {self.sum(place, cell, at): 1}
+        for weight, masks in sums[at]:
+            counted, is_whole = self.count(place, (masks,))
+            demand(is_whole, "a statistic of more units than are here")
+            for variable, often in counted.items():
+                row[variable] = row.get(variable, 0) - weight * often
+        return row, 0, 0
+
+    def sum(self, place, cell, at):
+        """Return the unknown that is a sum of a printed text: never less than 0."""
+        return -1 - MOST_SUMS * self.tables.number[place, cell] - at
+
     def narrow(self, ends, variable, value):
         if abs(value) < LARGEST:  # a bound may be left out
             self.trail.append((ends, variable, ends.get(variable)))
@@ -364,7 +573,10 @@ class Proof:
 
     def side(self, is_less, bound, what):
         """Return the row of a count being at most a bound, or more; and if no unit is outside."""
-        row, is_whole = self.scope.count(*self.predicate(what))
+        if "@" in what[-1]:
+            row, is_whole = {self.scope.sum(*self.sum_of(*what)): 1}, True
+        else:
+            row, is_whole = self.scope.count(*self.predicate(what))
         more = {variable: -a for variable, a in row.items()}, None, -bound - 1
         return ((row, None, bound) if is_less else more), is_whole
 
@@ -409,8 +621,16 @@ class Proof:
             one, other = (self.scope.count(*what, whole(clique))[0] for clique in pair.split(","))
             return weight, ({v: one.get(v, 0) - other.get(v, 0) for v in one | other}, 0, 0)
         place, _, rest = name.partition(":")
+        if "%" in rest or "@" in rest:
+            return weight, self.scope.statistic(*self.sum_of(place, rest), "%" in rest)
         text, slash, clique = rest.partition("/")
         return weight, self.scope.published(whole(place), text, whole(clique) if slash else None)
+
+    def sum_of(self, place, text):
+        """Parse `2.3@1` or `2.3%1`: the cell (2, 3), and which of its sums or rows."""
+        cell, _, at = text.replace("%", "@").partition("@")
+        (cell,) = self.tables.cells_of(cell)
+        return whole(place), cell, whole(at)
 
     def predicate(self, words):
         """Parse place and predicates of a count."""
@@ -445,19 +665,37 @@ class Proof:
                 (low, high), count = counts.get(cell, (0, 0)), sums.get(cell, 0)
                 if (count < low and is_inside) or (high is not None and count > high):
                     raise Refused(f"these records have {count} at {tables.name(place, cell)}")
+            people = [each for unit in here for each in found.get(unit, ())] if is_inside else ()
+            for cell, (text, said) in tables.printed[place].items() if is_inside else ():
+                tables.spend(10 + 10 * len(people))
+                numbers = tables.statistics[cell[0]].numbers(tables.cells[cell][0], people)
+                prints = any(within(n, said) for n in numbers) if said else not numbers
+                demand(prints, f"these records do not print {text} at {tables.name(place, cell)}")
         self.consistent |= units if is_whole else set()
         return found, is_whole
 
 
 def compare(tables, rows):
-    """Compare rows `geoid, table, cell, count` of the publisher's own file with the tables."""
+    """Compare rows `geoid, table, cell, count` (or `value`) of the publisher's own file."""
     table, seen, others = {name: at for at, name in enumerate(tables.names)}, {}, 0
+    texts = {(at, cell) for at, printed in enumerate(tables.printed) for cell in printed}
+    left, withheld = texts.copy(), 0
     for row in rows:
         if row["geoid"] not in tables.places or row["table"] not in table:
             others += 1
             continue
         at, cell = tables.places[row["geoid"]], (table[row["table"]], whole(row["cell"]))
-        (low, high), text = tables.counts[at].get(cell, (0, 0)), row["count"]
+        text = row["count"] if "count" in row else row["value"]
+        if cell[0] in tables.statistics:
+            mine, _ = tables.printed[at].get(cell, ("_".join(text.split()), None))
+            demand(
+                "_".join(text.split()) == mine,
+                f"{tables.name(at, cell)}: {mine} here, {text!r} there",
+            )
+            left.discard((at, cell))
+            withheld += (at, cell) not in texts
+            continue
+        low, high = tables.counts[at].get(cell, (0, 0))
         seen[at, cell] = low == high
         top = sys.maxsize if high is None else high
         if not (low <= int(text) <= top if text.isdigit() else low != high):
@@ -466,10 +704,12 @@ def compare(tables, rows):
         for cell, (low, high) in counts.items():
             if (at, cell) not in seen and low == high != 0:
                 raise Refused(f"{tables.name(at, cell)}: {low} here, no count there")
+    demand(not left, f"{tables.name(*min(left))} is printed here and not there" if left else "")
     absent = sum((at, c) not in seen for at, cells in enumerate(tables.cells_at) for c in cells)
     rest = f"{others:,} there are of other places or tables, {absent:,} cells here are not there"
     ends = f"{len(seen) - sum(seen.values()):,} are intervals here, whose ends no file has"
-    return f"{sum(seen.values()):,} counts are as there; {ends}; {rest}"
+    also = f"; {len(texts):,} texts are as there, {withheld:,} prove nothing here" if texts else ""
+    return f"{sum(seen.values()):,} counts are as there; {ends}; {rest}{also}"
 
 
 def main():

@@ -40,6 +40,7 @@ class JoinedRows:
         columns: Over the people and excesses of its histogram cells, and choices behind them.
         cells: Number of histogram cells.
         row_geounit: For each row the row number of its geounit, −1 for those of excesses.
+        values: The same rows, over single cells and choices.
         suspects: Row numbers of geounits with a statistic of nobody.
         is_exact: Whether people who meet the rows would print the same texts. Rows of a median
             whose definition, or whose middle values, are not known only hold for who does.
@@ -48,6 +49,7 @@ class JoinedRows:
     columns: SummedColumns
     cells: int
     row_geounit: IntArray
+    values: ValueRows
     suspects: IntArray
     is_exact: bool
 
@@ -174,6 +176,7 @@ def join_statistics(
         columns,
         width,
         np.concatenate([known, extra]),
+        values,
         np.unique(np.array(suspects, dtype=np.int64)),
         is_exact=all(each.read.is_exact for each in found),
     )

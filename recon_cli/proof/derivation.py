@@ -187,7 +187,9 @@ class ScopeProver:
         return is_end
 
     def words_of(self, unknown: int) -> str:
-        """Format an unknown: its unit, and an atom of each feature."""
+        """Format an unknown: its unit, and an atom of each feature; or a sum of a printed text."""
+        if unknown in self.rows.sums:
+            return self.rows.sums[unknown]
         scope = self.scope
         unit, clique, kind = next(
             (unit, scope.cliques[at], unknown - start)
@@ -244,7 +246,7 @@ class ScopeProver:
         if self._relaxation is None:
             rows = self.rows
             most = np.where(rows.most == OPEN, _MANY, rows.most)
-            constraints = LinearConstraints(rows.A, np.maximum(rows.least, 0), most)
+            constraints = LinearConstraints(rows.A, rows.lowest, most)
             self._relaxation = LinearRelaxation(IntegerProgram(constraints, lower.copy(), upper))
             self._bounded = lower.copy(), upper
         elif any((a != b).any() for a, b in zip(self._bounded, (lower, upper), strict=True)):

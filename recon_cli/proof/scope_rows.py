@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -18,6 +18,8 @@ from recon_cli.reconcheck import Clique, Tables
 
 #: Stands for an end that is open; more than any count.
 OPEN: Final = 10**12
+#: Printed texts with larger weights are left out of the search for proofs.
+_LARGEST: Final = 10**9
 
 Cell = tuple[int, int]
 """Number of a table and of a cell in it."""
@@ -28,12 +30,14 @@ class ScopeRows:
     """Rows over the unknowns of a scope, each combination of coefficients and bounds once.
 
     Attributes:
-        names: Name of each row in proofs: ``2:0.13``, or ``2=0,1:1,3`` for a separator of cliques.
+        names: Name of each row in proofs: ``2:0.13``; ``2=0,1:1,3`` for a separator of cliques;
+            ``2:3.1@0`` and ``2:3.1%0`` for a sum and a row of a printed text.
         A: Sparse (rows × unknowns).
         least: At least; −1 where the row has no lower end.
         most: At most; `OPEN` where it has no upper end.
         unknowns: Name of each unknown in the checker.
-        unit: The number of its unit.
+        unit: The number of its unit; −1 of a sum of a printed text.
+        sums: Place and name in proofs of each unknown that is such a sum.
     """
 
     names: tuple[str, ...]
@@ -42,6 +46,27 @@ class ScopeRows:
     most: IntArray
     unknowns: IntArray
     unit: IntArray
+    sums: Mapping[int, str] = field(default_factory=dict)
+
+    def completed(self, people: IntArray) -> IntArray:
+        """Return numbers of kinds with the sums of printed texts that they make."""
+        links = np.array([at for at, name in enumerate(self.names) if "@" in name], dtype=np.int64)
+        if not len(links):
+            return people
+        is_sum = self.unknowns < 0
+        A, kinds = sparse.csr_array(self.A[links]), np.where(is_sum, 0, people)
+        found, of = kinds.copy(), sparse.coo_array(A[:, is_sum])
+        found[np.flatnonzero(is_sum)[of.col]] = -(A @ kinds)[of.row]
+        return found
+
+    @property
+    def lowest(self) -> IntArray:
+        """Return the least of each row, or less than any people make where it has no lower end."""
+        is_signed = np.zeros(len(self.names), dtype=bool)
+        is_signed[
+            np.repeat(np.arange(len(self.names)), np.diff(self.A.indptr))[self.A.data < 0]
+        ] = True
+        return np.where(is_signed & (self.least < 0), -OPEN, np.maximum(self.least, 0))
 
 
 @dataclass(frozen=True)
@@ -188,7 +213,10 @@ class RowSource:
         found = _unlike(found) if are_unlike else found
         unknowns = np.concatenate([np.empty(0, dtype=np.int64), *(named for _, named in kinds_of)])
         unit_of = np.repeat(np.array(units, dtype=np.int64), lengths)
-        return ScopeRows(found.names, found.A, found.least, found.most, unknowns, unit_of)
+        rows = ScopeRows(found.names, found.A, found.least, found.most, unknowns, unit_of)
+        places = {place for unit in units for place in tables.home[unit]}
+        inside = [place for place in sorted(places) if tables.units[place] <= {*units}]
+        return _with_printed(rows, scope, inside)
 
     def _counts(
         self,
@@ -357,6 +385,46 @@ def places_of_bits(number: int) -> IntArray:
     """
     data = np.frombuffer(number.to_bytes(number.bit_length() // 8 + 1, "little"), dtype=np.uint8)
     return np.flatnonzero(np.unpackbits(data, bitorder="little")).astype(np.int64)
+
+
+def _with_printed(rows: ScopeRows, scope: Any, places: Iterable[int]) -> ScopeRows:
+    """Append the printed statistics of places: sums of counts as unknowns, and rows over them."""
+    tables = scope.tables
+    column = dict(zip(rows.unknowns.tolist(), range(len(rows.unknowns)), strict=True))
+    names, sums = list[str](), dict[int, str]()
+    line, at, data, least, most = (list[int]() for _ in range(5))
+    for place, cell in ((at, cell) for at in places for cell in tables.printed[at]):
+        of, text = tables.meaning(place, cell), f"{cell[0]}.{cell[1]}"
+        for number in range(len(of[0])):
+            unknown = scope.sum(place, cell, number)
+            sums[unknown] = f"{place} {text}@{number}"
+            column[unknown] = len(column)
+        for mark, number in (
+            (mark, n) for mark, part in zip("@%", of, strict=True) for n in range(len(part))
+        ):
+            row, low, high = scope.statistic(place, cell, number, mark == "%")
+            if max(map(abs, (*row.values(), high))) < _LARGEST:
+                used = [(column[unknown], a) for unknown, a in row.items() if a]
+                line += [len(names)] * len(used)
+                at += [number for number, _ in used]
+                data += [a for _, a in used]
+                names.append(f"{place}:{text}{mark}{number}")
+                least.append(-1 if low is None else low)
+                most.append(high)
+    if not names:
+        return rows
+    shape = (len(names), len(column))
+    further = sparse.csr_array((np.array(data, dtype=np.int64), (line, at)), shape=shape)
+    wide = sparse.csr_array((len(rows.names), len(sums)), dtype=np.int64)
+    return ScopeRows(
+        (*rows.names, *names),
+        sparse.csr_array(sparse.vstack([sparse.hstack([rows.A, wide]), further])),
+        np.append(rows.least, np.array(least, dtype=np.int64)),
+        np.append(rows.most, np.array(most, dtype=np.int64)),
+        np.append(rows.unknowns, np.array(list(sums), dtype=np.int64)),
+        np.append(rows.unit, np.full(len(sums), -1)),
+        sums,
+    )
 
 
 def _joined(parts: Sequence[_Rows]) -> _Rows:

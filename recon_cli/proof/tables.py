@@ -13,8 +13,11 @@ from recon_cli.frames import OPEN
 from recon_cli.model.grain import Grain
 from recon_cli.model.margins import predicates
 from recon_cli.model.predicates import Masks
+from recon_cli.model.statistic_texts import statistic_of
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, bits
+from recon_cli.schema.statistics import UNROUNDED, Statistic
+from recon_cli.statement.statistics import Printed
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ class PublishedTables:
         return {geoid: number for number, geoid in enumerate(geoids)}
 
     @cached_property
+    def statistics(self) -> tuple[Table, ...]:
+        """Return the tables of statistics that are printed here; their numbers follow."""
+        printed = set(self.published.statistics["table"])
+        return tuple(table for table in self.release.statistics if table.name in printed)
+
+    @cached_property
     def text(self) -> str:
         return "\n".join(self._lines()) + "\n"
 
@@ -49,12 +58,15 @@ class PublishedTables:
         yield "recon-tables 1"
         for feature in release.features:
             yield f"feature {'_'.join(feature.name.split())} {len(feature.values)}"
-        for table in self.tables:
-            yield f"table {'_'.join(table.name.split())}"
-        for number, table in enumerate(self.tables):
+        every = (*self.tables, *self.statistics)
+        for table in every:
+            yield f"table {_word(table.name)}"
+        for number, table in enumerate(every):
             for cell in table.cells:
                 for masks in predicates(cell.masks, cell.tally, release):
                     yield f"cell {number} {cell.number} {words(release, masks)}"
+        for number, table in enumerate(self.statistics, len(self.tables)):
+            yield f"statistic {number} {statistic_words(release, statistic_of(table))}"
         for zero in release.structural_zeros:
             for masks in zero.impossible:
                 yield f"zero {words(release, masks)}{'' if zero.is_definition else ' assumed'}"
@@ -63,6 +75,7 @@ class PublishedTables:
             yield " ".join(["pattern", *(f"{at}.{runs(numbers)}" for at, numbers in cells.items())])
         yield from self._places()
         yield from self._counts()
+        yield from self._texts()
 
     def _cells(self, pattern: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yield the number of each table in use that a pattern publishes, and of its cells."""
@@ -104,6 +117,23 @@ class PublishedTables:
                 for cell in cells if high and geoid in self.places else ():
                     if (key := (self.places[geoid], at, cell)) not in said:
                         yield _count(key, low, high)
+
+    def _texts(self) -> Iterator[str]:
+        """Yield what is printed beside the counts, but for what proves nothing."""
+        number = {table.name: at for at, table in enumerate(self.statistics, len(self.tables))}
+        rows = self.published.statistics.sort("geoid", "table", "cell")
+        levels = self.release.geography.level_names(rows["geoid"])
+        for (geoid, table, cell, text), level in zip(
+            rows.select("geoid", "table", "cell", "text").iter_rows(), levels, strict=True
+        ):
+            law = self.published.protection.printing(table, level, text)
+            if geoid in self.places and isinstance(law, Printed):
+                is_exact = statistic_of(self.release.statistic_by_name[table]).kind in UNROUNDED
+                ties = "nobody" if text == law.no_base else "exact" if is_exact else law.ties
+                words = ["printed", self.places[geoid], number[table], cell, ties, _word(text)]
+                if ties not in {"nobody", "exact"} and law.decimals is not None:
+                    words.append(law.decimals)
+                yield " ".join(map(str, words))
 
     def record_lines(self, records: pl.DataFrame) -> list[str] | None:
         """Return the lines of a `set`: records of the regions, as `recon reconstruct` writes them.
@@ -147,6 +177,20 @@ def possible_values(masks: Sequence[int], zeros: Sequence[Masks]) -> Iterator[tu
     yield from product(*map(bits, masks))
 
 
+def _word(text: str) -> str:
+    """Write a text as one word."""
+    return "_".join(text.split())
+
+
+def statistic_words(release: Release, of: Statistic) -> str:
+    """Format the kind of a statistic, and what it is of, for a line."""
+    if of.feature is None:
+        base = of.base or release.full
+        return f"share {of.times} {words(release, of.part)} {words(release, base)}"
+    detail = {"median": of.definition, "quantile": str(of.order)}.get(of.kind, "-")
+    return " ".join([of.kind, detail, str(of.feature), *map(str, of.values)])
+
+
 def _count(key: tuple[int, int, int], low: int, high: int) -> str:
     """Format the line of a count: its place, table and cell, and its bounds."""
     ends = "" if low == high else " inf" if high == OPEN else f" {high}"
@@ -157,7 +201,12 @@ def within_region(release: Release, published: Publication, region: str) -> Publ
     """Select the counts and geounits of one region."""
     geounits = published.geounits.filter(pl.col(release.region.name) == region)
     inside = pl.col("geoid").is_in(geounits["geoid"].implode())
-    return replace(published, geounits=geounits, counts=published.counts.filter(inside))
+    return replace(
+        published,
+        geounits=geounits,
+        counts=published.counts.filter(inside),
+        statistics=published.statistics.filter(inside),
+    )
 
 
 def grain_lines(grain: Grain) -> Iterator[str]:

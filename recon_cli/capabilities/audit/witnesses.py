@@ -27,6 +27,7 @@ from recon_cli.capabilities.reconstruct.solution import (
     solution_of_records,
     solve_system,
 )
+from recon_cli.model.bounds import Bounds
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
@@ -128,17 +129,18 @@ def differing_records(
         functionals: Gives those of a batch, over its candidates.
         known: Records that have all counts; the first set, if they are given.
     """
-    counts = arrange_counts(plan, published)
+    counts = arrange_counts(plan, published, joins_statistics=True)
+    if counts.statistics is not None:  # rows that are enough for each text
+        counts = replace(counts, statistics=replace(counts.statistics, middle="nearest"))
     batches: list[list[pl.DataFrame]] = []
     for system in build_systems(plan, counts):
         if not system.strata:
             continue
-        if known is None:
+        solved = None if known is None else solution_of_records(plan, counts, system, known)
+        if solved is None or not _is_solution(solved):
             solved = solve_system(
                 plan, published, counts, system, seed=options.seed, quarantine=NO_QUARANTINE
             )
-        else:
-            solved = solution_of_records(plan, counts, system, known)
         search = _Search(solved, functionals(counts, system), options)
         batches.append(
             [
@@ -153,16 +155,29 @@ def differing_records(
         )
 
 
+def _rows_of(system: System) -> LinearConstraints:
+    """Return the rows over single candidates of counts, and of printed statistics."""
+    return system.rows if system.joined is None else system.joined.values.rows
+
+
+def _is_solution(solved: BatchSolution) -> bool:
+    """Test whether known people meet all rows, those of printed statistics among them."""
+    lower, upper = solved.system.bounds_of_candidates(solved.bounds)
+    return IntegerProgram(_rows_of(solved.system), lower, upper).is_feasible(solved.people)
+
+
 class _Search:
     """A search for solutions of a batch, until the values of functionals lie far enough apart."""
 
     def __init__(
         self, solved: BatchSolution, functionals: sparse.csr_array, options: WitnessOptions
     ) -> None:
-        system = solved.system
+        system, rows = solved.system, _rows_of(solved.system)
         regions = system.regions[system.candidates.unit]
-        self.components = tuple(split_components(system.rows, solved.bounds, regions))
-        self.program = IntegerProgram(system.rows, solved.bounds.lower, solved.bounds.upper)
+        lower, upper = system.bounds_of_candidates(solved.bounds)
+        bounds = Bounds(lower, upper, np.zeros_like(lower, dtype=bool), solved.bounds.conflict)
+        self.components = tuple(split_components(rows, bounds, regions))
+        self.program = IntegerProgram(rows, lower, upper)
         self.unit = system.candidates.unit
         self.known, self.C = solved.people, functionals
         values = functionals @ solved.people

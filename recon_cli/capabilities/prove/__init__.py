@@ -13,5 +13,6 @@ PROVE = Stage(
     section="prove",
     package=__name__,
     can_shard=True,
+    uses_statistics=True,
     purpose="Write proofs of the findings that anybody can check with Python alone.",
 )

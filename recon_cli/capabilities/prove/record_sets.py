@@ -173,7 +173,7 @@ class PartSearch:
     @cached_property
     def people(self) -> IntArray:
         """Return the known number of each unknown."""
-        return self.prover.cost(self.known.kinds(self.unit))
+        return self.prover.rows.completed(self.prover.cost(self.known.kinds(self.unit)))
 
     def differing(self, count: dict[int, int], apart: int) -> Iterator[list[str]]:
         """Yield the lines of records in which a count differs by ``apart``."""
@@ -186,10 +186,13 @@ class PartSearch:
     def _nearest(self, row: IntArray, apart: int) -> IntArray:
         """Find the nearest solution with a row sum higher by ``apart``; empty if none."""
         rows, known = self.prover.rows, self.people
-        lower = np.maximum(self.prover.low, known - apart)
-        upper = np.minimum(self.prover.high, known + apart)
+        is_sum = rows.unknowns < 0
+        near, far = np.where(is_sum, OPEN, apart), self.prover.high
+        lower = np.maximum(self.prover.low, known - near)
+        upper = np.minimum(far, known + near)
+        upper = np.where(is_sum, np.minimum(far, rows.completed(upper)), upper)
         most = np.where(rows.most == OPEN, rows.A @ upper, rows.most)
-        constraints = LinearConstraints(rows.A, np.maximum(rows.least, 0), most)
+        constraints = LinearConstraints(rows.A, rows.lowest, most)
         least = np.array([int(row @ known) + apart])
         highest = int(row.clip(0) @ upper)
         if highest < least[0]:
@@ -201,8 +204,9 @@ class PartSearch:
     def _lines(self, people: IntArray) -> list[str]:
         """Format records at full grain; empty if the checker accepts none."""
         lines = list[str]()
-        for at in np.flatnonzero(people).tolist():
-            kind = int(self.prover.rows.unknowns[at])
+        unknowns = self.prover.rows.unknowns
+        for at in np.flatnonzero((people > 0) & (unknowns >= 0)).tolist():
+            kind = int(unknowns[at])
             values = Counter(islice(self._values(kind), int(people[at])))
             lines += [
                 " ".join(map(str, ("r", self.unit, times, *each))) for each, times in values.items()

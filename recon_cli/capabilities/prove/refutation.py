@@ -75,6 +75,16 @@ def prove_unique(prover: ScopeProver, unit: int, present: dict[int, int]) -> set
     return prover.makers((upper, unknown) for unknown in mine for upper in (True, False))
 
 
+def settle_sums(prover: ScopeProver) -> bool:
+    """Tighten the bounds of sums of printed texts; return whether that contradicts."""
+    for unknown in prover.rows.sums:
+        at = prover.column[unknown]
+        for sign in (1, -1):
+            if prover.low[at] < prover.high[at]:
+                prover.settle(prover.cost({unknown: sign}))
+    return bool(prover.rows.sums) and prover.propagate()
+
+
 def refute(prover: ScopeProver, count: Count, bound: int, *, is_least: bool) -> Refutation | None:
     """Refute the negation of "at least", or "at most", so many records.
 
@@ -175,6 +185,8 @@ class _Tree:
         unknowns = self.prover.rows.unknowns
         if len(values):
             apart = np.abs(values - np.rint(values))
+            if (of_sums := np.where(unknowns < 0, apart, 0)).max() > _WHOLE:
+                apart = of_sums
             at = int(apart.argmax())
             return (int(unknowns[at]), int(values[at])) if apart[at] > _WHOLE else None
         if not len(unknowns):
@@ -205,12 +217,14 @@ def sum_text(
 ) -> str:
     """Format the sum of counts that proves a bound, such as ``OUTCOMES 2 (5) − AGES 3 (4)``.
 
-    Empty if further bounds are needed, or it has many terms.
+    Empty if further bounds or printed texts are needed, or it has many terms.
     """
     divisor = sum(weight for weight, row in refutation.terms if row == GOAL) or 1
     names = prover.rows.names
     cells = [(w, row) for w, row in refutation.terms if row != GOAL and "=" not in names[row]]
     sign = -1 if bound.is_least else 1
+    if any("@" in names[row] or "%" in names[row] for _, row in cells):
+        return ""
     ends = [prover.rows.least if weight < 0 else prover.rows.most for weight, _ in cells]
     counts = [int(end[row]) for end, (_, row) in zip(ends, cells, strict=True)]
     total = sum(sign * weight * n for (weight, _), n in zip(cells, counts, strict=True))

@@ -15,7 +15,13 @@ import polars as pl
 from recon_cli import reconcheck
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.prove.record_sets import PartSearch, RecordSet
-from recon_cli.capabilities.prove.refutation import Refutation, prove_unique, refute, sum_text
+from recon_cli.capabilities.prove.refutation import (
+    Refutation,
+    prove_unique,
+    refute,
+    settle_sums,
+    sum_text,
+)
 from recon_cli.capabilities.prove.statements import Bound, Statement
 from recon_cli.model.grain import Grain
 from recon_cli.model.junction_tree import JunctionTree
@@ -171,9 +177,22 @@ class RegionProver:
             self._add(first)
 
     def _set(self, records: pl.DataFrame, name: str) -> RecordSet | None:
-        """Convert records to a set; None if some of their values are impossible."""
+        """Convert records to a set; None if some values are impossible, or print another text."""
         lines = self.written.record_lines(records)
-        return None if lines is None else RecordSet.of(name, lines, self.atoms)
+        if lines is None or (any(self.tables.printed) and not self._prints(lines)):
+            return None
+        return RecordSet.of(name, lines, self.atoms)
+
+    def _prints(self, lines: Sequence[str]) -> bool:
+        """Test whether the checker accepts a set of records."""
+        proof: Any = reconcheck.Proof(self.tables, [])
+        proof.scope = reconcheck.Scope(self.tables, [], set().union(*self.tables.units))
+        proof.lines = [*lines, "end"]
+        try:
+            proof.records({})
+        except reconcheck.Refused:
+            return False
+        return True
 
     def _add(self, records: RecordSet) -> None:
         base = self.sets[:1]
@@ -251,7 +270,7 @@ class RegionProver:
         self.tables.work = 0  # the limit is for reading a text
         scope: Any = reconcheck.Scope(self.tables, form.cliques, units)
         prover = ScopeProver.of(form, scope, self.budget, alone)
-        return None if prover.propagate() else prover
+        return None if prover.propagate() or settle_sums(prover) else prover
 
     def _form_of(self, what: str) -> RowSource | None:
         """Choose the kinds over which to prove a count: the first that the checker resolves."""
@@ -388,7 +407,8 @@ class RegionProver:
         if statement.what:
             yield self._count(prover.scope, unit, statement.what).coefficients
             return
-        unknowns = prover.rows.unknowns[prover.low < prover.high]
+        is_open = (prover.low < prover.high) & (prover.rows.unknowns >= 0)
+        unknowns = prover.rows.unknowns[is_open]
         yield from ({unknown: 1} for unknown in unknowns.tolist())
 
     def _prove_unique(

@@ -20,7 +20,7 @@ from recon_cli.capabilities.reconstruct.priced import PricedSolution, solve_pric
 from recon_cli.capabilities.reconstruct.study_program import StudyProgram
 from recon_cli.errors import ContradictionError, SolverError
 from recon_cli.explain.contradictions import contradiction
-from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.bounds import Bounds
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
@@ -186,7 +186,7 @@ def solution_of_records(
         StageError: They do not have them.
     """
     nowhere = np.zeros(len(system.units), dtype=bool)
-    known = BatchSolution.propagated(system, propagate(system.rows))
+    known = BatchSolution.propagated(system, system.bounds())
     return replace(known, people=encode_incumbent(plan, counts, system, records, nowhere))
 
 

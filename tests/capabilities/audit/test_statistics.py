@@ -110,9 +110,18 @@ def test_sums_that_do_not_fit_are_refused() -> None:
 
 def test_what_does_not_use_statistics_refuses_them() -> None:
     given = published(RELEASE, ward(("PCT", 1, "15")))
-    cells = pl.DataFrame({"geoid": ["W5"], "table": ["COUNT"], "cell": [2]})
     with pytest.raises(SourceError, match=r"does not use printed statistics yet.*\(PCT\)"):
-        recon.find_witnesses(RELEASE, given, cells)
+        recon.find_claims(RELEASE, given, recon.reconstruct(RELEASE, given).microdata)
+
+
+def test_witnesses_print_the_same_and_differ() -> None:
+    given = published(RELEASE, ward(("PCT", 1, "15"), ("MEAN_AGE", 1, "34.67")))
+    cells = pl.DataFrame({"geoid": ["W5"] * 2, "table": ["COUNT"] * 2, "cell": [2, 4]})
+    sets = list(recon.find_witnesses(RELEASE, given, cells))
+    assert all(recon.verify(RELEASE, given, records).ok for records in sets)
+    ill = [records.filter(hiv=True)["sex"].value_counts().sort("sex").rows() for records in sets]
+    assert {dict(each).get("female", 0) for each in ill} == {3}
+    assert len({dict(each).get("male", 0) for each in ill}) > 1
 
 
 def test_records_print_the_same_statistics() -> None:

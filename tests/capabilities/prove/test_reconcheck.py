@@ -377,7 +377,7 @@ FORGERIES = {
         (WRONG, "in all\nchange 2 -2*1:0.0 2*1:0.1 2*1:0.2\n"),
     ),
     "a run of cells in a statement": (
-        ("(cell,) = self.tables.cells_of", "cell, *_ = self.tables.cells_of"),
+        ("(cell,) = self.tables.cells_of(*", "cell, *_ = self.tables.cells_of(*"),
         (TABLES, "in 1\nmost 1 1 0.2-4\np goal 1:0.2\n"),
     ),
 }
@@ -431,8 +431,8 @@ MISREAD = {
     ),
     "a line that is not known": (
         (
-            'raise Refused(f"not understood: {words[0][:40]}")\n\n    def masks',
-            "pass\n\n    def masks",
+            'raise Refused(f"not understood: {words[0][:40]}")\n\n    @lru_cache',
+            "pass\n\n    @lru_cache",
         ),
         (ONE + "Count 0 0 0 3\n", "in 0\nmost 0 0 *\n"),
     ),
@@ -795,7 +795,8 @@ def test_it_is_short_and_needs_python_alone() -> None:
         for alias in node.names
     }
     names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert names == {"argparse", "csv", "hashlib", "sys", "functools", "operator"}
+    standard = {"argparse", "csv", "fractions", "functools", "hashlib", "math", "operator", "sys"}
+    assert names == standard
     kinds = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     code: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(SOURCE).readline):
@@ -806,7 +807,7 @@ def test_it_is_short_and_needs_python_alone() -> None:
             node
         ):
             code -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    assert len(code) <= 400
+    assert len(code) <= 600
 
 
 def test_the_example_of_the_docs() -> None:
