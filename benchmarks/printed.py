@@ -4,8 +4,9 @@ Makes so many tiny random releases: two wards of a city, each of up to five peop
 condition, counts below 4 starred, zeros too; and beside them percentages, ratios, means, medians,
 modes and extremes, rounded by one of five rules, and some of them withheld. Every least and
 greatest count that the audit tells is compared with every population that prints the same. With
-``--proofs`` what it tells is proven, too, and each line that the checker accepts compared. Ends
-with 1 if something is false, not accepted, or refused.
+``--proofs`` what it tells is proven, too, and each line that the checker accepts compared; with
+``--people`` claims, intervals and solvar. Ends with 1 if something is false, not accepted, or
+refused.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -74,6 +75,9 @@ families:
 RELEASE: Final = parse_release(_SCHEMA, source="benchmarks.printed")
 #: Sex, age and condition of each histogram cell.
 CELLS: Final = np.array(list(itertools.product(range(2), range(3), range(2))))
+UNIT_CELLS: Final = np.eye(len(CELLS), dtype=int).tolist()
+#: Percentages of solvar are written with four places.
+_ROUNDED: Final = 1e-3
 _RULES: Final = ("half_up", "half_even", "down", "up", "unknown")
 _BELOW: Final = 4
 _COUNTS: Final = frozenset(table.name for table in RELEASE.tables)
@@ -282,6 +286,47 @@ def proven(tiny: Tiny) -> Counter[str]:
     return total
 
 
+def people_told(tiny: Tiny) -> Counter[str]:
+    """Compare claims, intervals and solvar of a release with all its solutions."""
+    given, known, place = tiny.publication(), solutions(tiny), RELEASE.geoid_column
+    records = api.reconstruct(RELEASE, given).microdata
+    claimed = api.find_claims(RELEASE, given, records, absent=True, at_most=True)
+    found = Counter({"claims": claimed.claims.height, "false": 0})
+    for row in claimed.claims.iter_rows(named=True):
+        values = {number_like(row, each[row[place]]) for each in known}
+        least, most = min(values), max(values)
+        found["false"] += row["count"] > least or (row["exact"] and most > row["count"])
+        found["false"] += row["at_most"] is not None and row["at_most"] < most
+    measured = api.measure_variability(RELEASE, given, records, mode="exact")
+    for row in measured.intervals.iter_rows(named=True):
+        values = {number_like(row, each[row[place]]) for each in known}
+        is_exact = (row["lower"], row["upper"]) == (min(values), max(values))
+        found.update({"intervals": 1, "exact intervals": is_exact})
+        found["false"] += row["lower"] > min(values) or row["upper"] < max(values)
+        found["false"] += row["exact"] and not is_exact
+    for row in measured.units.filter(pl.col("population") > 0).iter_rows(named=True):
+        here = records.filter(pl.col(place) == row[place])
+        own = [sum(number_like(each, x) for each in here.iter_rows(named=True)) for x in UNIT_CELLS]
+        lost = [np.maximum(own - np.array(each[row[place]]), 0).sum() for each in known]
+        percent = 100 * max(lost) / sum(own)
+        found["solvar"] += 1
+        found["false"] += row["solvar_upper_pct"] < percent - _ROUNDED
+        found["false"] += row["solvar_pct"] > percent + _ROUNDED
+    return found
+
+
+def number_like(row: Mapping[str, Any], people: Sequence[int]) -> int:
+    """Return how many people of a histogram have the values of a row; null is any."""
+    wanted = [
+        None if row[feature.name] is None else feature.position[row[feature.name]]
+        for feature in RELEASE.features
+    ]
+    pairs = zip(people, CELLS.tolist(), strict=True)
+    return sum(
+        n for n, cell in pairs if all(w in (None, v) for w, v in zip(wanted, cell, strict=True))
+    )
+
+
 def main() -> None:
     """Print what the audits told of all releases.
 
@@ -291,6 +336,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--releases", type=int, default=500)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--people", action="store_true", help="find claims, and measure solvar")
     parser.add_argument("--proofs", action="store_true", help="prove what the audits tell")
     options = parser.parse_args()
     total, started = Counter({"false": 0, "refused": 0, "undecided": 0}), time.process_time()
@@ -298,6 +344,8 @@ def main() -> None:
         try:
             tiny = make_release(seed)
             total.update(judge(tiny))
+            if options.people:
+                total.update(people_told(tiny))
             if options.proofs:
                 total.update(proven(tiny))
         except ReconError as error:

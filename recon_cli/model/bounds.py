@@ -169,6 +169,26 @@ def propagate_signed(rows: LinearConstraints, upper: IntArray) -> SignedBounds:
     return SignedBounds(lower, upper, np.concatenate(steps), conflict)
 
 
+def propagate_people(rows: LinearConstraints, held: IntArray | None = None) -> Bounds:
+    """Tighten bounds by rows of which some, of printed statistics, have negative coefficients.
+
+    Args:
+        rows: Every cell is in some row without such; those that are open above are in no other.
+        held: As for `propagate`.
+    """
+    is_plain = np.ones(len(rows.least), dtype=bool)
+    is_plain[np.repeat(np.arange(len(is_plain)), np.diff(rows.A.indptr))[rows.A.data < 0]] = False
+    plain = LinearConstraints(
+        sparse.csr_array(rows.A[is_plain]), rows.least[is_plain], rows.most[is_plain]
+    )
+    first = propagate(plain, held)
+    if is_plain.all() or first.conflict.any():
+        return first
+    found = propagate_signed(rows, np.where(first.is_open, OPEN, first.upper))
+    upper = np.where(first.is_open, first.upper, found.upper)
+    return Bounds(found.lower, upper, first.is_open, found.conflict)
+
+
 @dataclass(frozen=True)
 class _Signed:
     """The entries of rows, sorted by column, split into positive and negative parts."""

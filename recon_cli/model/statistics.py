@@ -116,9 +116,14 @@ def statistic_predicates(release: Release) -> Iterator[Masks]:
 
 def statistic_features(release: Release) -> frozenset[int]:
     """Return the indices of features whose values some statistic tells apart."""
-    found = {statistic_of(table).feature for table in release.statistics}
     masks = list(statistic_predicates(release))
-    found |= {f for f, full in enumerate(release.full) if any(each[f] != full for each in masks)}
+    differing = (f for f, full in enumerate(release.full) if any(m[f] != full for m in masks))
+    return averaged_features(release) | {*differing}
+
+
+def averaged_features(release: Release) -> frozenset[int]:
+    """Return the indices of features whose single values some statistic is of."""
+    found = {statistic_of(table).feature for table in release.statistics}
     return frozenset(f for f in found if f is not None)
 
 

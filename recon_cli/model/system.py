@@ -17,7 +17,7 @@ from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.candidates import Candidates, ListingLimit, find_candidates
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
-from recon_cli.model.program import LinearConstraints
+from recon_cli.model.program import LinearConstraints, relax
 from recon_cli.model.statistics import JoinedRows, join_statistics, statistic_features
 from recon_cli.model.strata import (
     Stratum,
@@ -80,6 +80,29 @@ class System:
     def program(self) -> LinearConstraints:
         """Return the rows that a solution meets: of counts, and of printed statistics."""
         return self.rows if self.joined is None else self.joined.columns.rows
+
+    @property
+    def people_rows(self) -> LinearConstraints:
+        """Return the same rows over single candidates."""
+        return self.rows if self.joined is None else self.joined.values.rows
+
+    @property
+    def is_printed_exactly(self) -> bool:
+        """Report whether all people who meet the rows print the same statistics."""
+        return self.joined is None or self.joined.is_exact
+
+    def people_rows_of_units(self) -> LinearConstraints:
+        """Return these rows with each unit apart, see `recon_cli.model.program.relax`.
+
+        Statistics of coarser geounits say nothing of one unit alone.
+        """
+        rows, of_row = self.people_rows, self.row_geounit
+        if self.joined is not None:
+            of_row = self.joined.row_geounit[: len(rows.least)]
+        own = np.isin(of_row, self.units)
+        kept = np.flatnonzero(own | (np.arange(len(own)) < len(self.row_geounit)))
+        whole = LinearConstraints(sparse.csr_array(rows.A[kept]), rows.least[kept], rows.most[kept])
+        return relax(whole, own[kept], self.candidates.unit)
 
     @property
     def column_unit(self) -> IntArray:

@@ -155,15 +155,10 @@ def differing_records(
         )
 
 
-def _rows_of(system: System) -> LinearConstraints:
-    """Return the rows over single candidates of counts, and of printed statistics."""
-    return system.rows if system.joined is None else system.joined.values.rows
-
-
 def _is_solution(solved: BatchSolution) -> bool:
     """Test whether known people meet all rows, those of printed statistics among them."""
     lower, upper = solved.system.bounds_of_candidates(solved.bounds)
-    return IntegerProgram(_rows_of(solved.system), lower, upper).is_feasible(solved.people)
+    return IntegerProgram(solved.system.people_rows, lower, upper).is_feasible(solved.people)
 
 
 class _Search:
@@ -172,7 +167,7 @@ class _Search:
     def __init__(
         self, solved: BatchSolution, functionals: sparse.csr_array, options: WitnessOptions
     ) -> None:
-        system, rows = solved.system, _rows_of(solved.system)
+        system, rows = solved.system, solved.system.people_rows
         regions = system.regions[system.candidates.unit]
         lower, upper = system.bounds_of_candidates(solved.bounds)
         bounds = Bounds(lower, upper, np.zeros_like(lower, dtype=bool), solved.bounds.conflict)

@@ -9,5 +9,6 @@ CLAIMS = Stage(
     section="claims",
     package=__name__,
     can_shard=True,
+    uses_statistics=True,
     purpose="Prove statements about people that hold in every solution, on any of their columns.",
 )

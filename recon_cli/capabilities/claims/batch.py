@@ -27,7 +27,7 @@ from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.settle import Sets, SettledSets, greatest, settle
 from recon_cli.capabilities.solvar.histogram import HistogramCells
 from recon_cli.frames import OPEN
-from recon_cli.model.bounds import Bounds, propagate
+from recon_cli.model.bounds import Bounds, propagate_people
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.duplicate_columns import MergedProgram, merge_duplicate_columns
 from recon_cli.model.program import LinearConstraints
@@ -57,7 +57,9 @@ class UnitPrograms:
             the incumbent, or it stands for places that are not listed.
         is_open: For each unit whether nothing bounds its people: then only what propagation
             proves is claimed.
-        unbounded: Histogram cells of these that no row mentions.
+        is_loose: Whether rows admit people who print other medians: what is proven holds, and more
+            may be true.
+        unbounded: Histogram cells of open units that no row mentions.
         defined: Places of two columns → which values of the first say by definition what the
             second is, see `recon_cli.schema.Release.defines`.
         seconds: Deterministic seconds for each unit.
@@ -68,6 +70,7 @@ class UnitPrograms:
     unit: IntArray
     is_excluded: BoolArray
     is_open: BoolArray
+    is_loose: bool
     unbounded: HistogramCells
     defined: Mapping[tuple[int, int], BoolArray]
     seeds: tuple[int, ...]
@@ -163,7 +166,7 @@ class _Batch:
         self.programs = programs
         self.histogram = histogram
         self.quarantine = quarantine
-        bounds = propagate(programs.rows, programs.incumbent)
+        bounds = propagate_people(programs.rows, programs.incumbent)
         held = self._by_cell(programs.incumbent)
         self.groups = make_groups(histogram, np.flatnonzero(held > 0))
         self.cell_lower = self._by_cell(bounds.lower)

@@ -207,7 +207,7 @@ class BatchFrames:
         exact = verified.lower[self.claimed] == verified.upper[self.claimed]
         left = np.bincount(groups.unit[verified.undecided & (groups.subset > 0)], minlength=units)
         is_open = self.programs.is_open | self.programs.is_excluded
-        status = np.where(is_open, 2, np.where(left > 0, 1, 0))
+        status = np.where(is_open, 2, np.where((left > 0) | self.programs.is_loose, 1, 0))
         columns: dict[str, Any] = {
             self.plan.release.geoid_column: self.geoids,
             "population": self.people,

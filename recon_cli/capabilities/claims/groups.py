@@ -24,6 +24,7 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.solvar.histogram import HistogramCells
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError
+from recon_cli.model.statistics import averaged_features, statistic_features
 from recon_cli.schema import Release, Table
 
 #: Subsets of the columns, as bits.
@@ -38,13 +39,18 @@ KINDS = ("identity", "attribute", "inferential")
 def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage) -> tuple[str, ...]:
     """Return the columns of claims, including those that the schema's ``histogram`` omits.
 
-    These are the histogram columns of each feature that a published cell of ``tables``
-    distinguishes; for a feature without one, the coarsest of its microdata columns. If a unit's own
-    cells distinguish values that these merge, the feature itself is added.
+    These are the histogram columns of each feature that a published cell of ``tables``, or a
+    printed statistic, distinguishes; for a feature of cells without one, the coarsest of its
+    microdata columns. If a unit's own cells distinguish values that these merge, the feature
+    itself is added.
     """
-    seen = release.distinguished_by(
+    counted = release.distinguished_by(
         cell for pattern in coverage for _, cell in pattern.published_cells(tables)
     )
+    in_histogram = {release.column_groups(name).feature for name in release.histogram}
+    seen = counted | {
+        f for f in statistic_features(release) if release.features[f].name in in_histogram
+    }
     columns: list[str] = []
     for f in sorted(seen):
         name = release.features[f].name
@@ -67,9 +73,12 @@ def claim_columns(release: Release, tables: Sequence[Table], coverage: Coverage)
 def unasked_features(
     release: Release, tables: Sequence[Table], coverage: Coverage
 ) -> tuple[str, ...]:
-    """Return the features of which coarser tables distinguish values that no claim does."""
+    """Return the features of which coarser tables, or statistics, tell apart what no claim does."""
     cells = (cell for pattern in coverage for _, cell in pattern.published_cells(tables))
-    return release.joined_by(claim_columns(release, tables, coverage), cells)
+    columns = claim_columns(release, tables, coverage)
+    joined = release.joined_by(columns, cells)
+    valued = {release.features[f].name for f in averaged_features(release)}
+    return (*joined, *sorted(valued - {*columns, *joined}))
 
 
 def require_columns(release: Release, tables: Sequence[Table], coverage: Coverage) -> None:

@@ -39,7 +39,6 @@ from recon_cli.frames import ShownBySize, is_place
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_relaxed_plan
-from recon_cli.model.program import relax
 from recon_cli.model.system import build_systems
 from recon_cli.plurals import plural
 from recon_cli.progress import OnProgress, ignore_progress
@@ -213,11 +212,13 @@ class _Partition:
 
     def verified(self, on_progress: OnProgress) -> VerifiedClaims:
         """Verify batch by batch; batches that were finished before are read from the checkpoint."""
-        counts = arrange_counts(self.plan, self.data.published)
-        at_once, is_exact = max(_GROUPS >> len(self.columns), 1), counts.intervals is None
+        counts = arrange_counts(self.plan, self.data.published, joins_statistics=True)
+        at_once, is_whole = max(_GROUPS >> len(self.columns), 1), counts.intervals is None
         # Units are taken alone, so that a region with too many candidates to list is cut.
-        batch = at_once if is_exact else _UNITS_OF_INTERVALS
-        systems = build_systems(self.plan, counts, batch, whole_regions=is_exact)
+        batch = at_once if is_whole else _UNITS_OF_INTERVALS
+        if counts.statistics is not None:  # of whole places, with single values listed
+            batch, is_whole = 1, True
+        systems = build_systems(self.plan, counts, batch, whole_regions=is_whole)
         parts = [{name: pl.DataFrame(schema=schema) for name, schema in self.schemas.items()}]
         batches = KnownBatch.each(self.plan, counts, systems, self.data, self.quarantine)
         for number, known in enumerate(batches):
@@ -271,15 +272,16 @@ def _programs(known: KnownBatch, options: Claims, columns: tuple[str, ...]) -> U
     unit, geoids = system.candidates.unit, known.watched.units
     is_excluded = known.missing | ~counts.is_listed[system.units]
     is_open = ~system.is_bounded & ~is_excluded
-    rows = relax(system.rows, np.isin(system.row_geounit, system.units), unit)
+    rows = system.people_rows_of_units()
     # Of a region that is cut not all people of a coarser geounit are here.
-    checked = system.rows if counts.intervals is None else rows
+    checked = system.people_rows if counts.intervals is None else rows
     return UnitPrograms(
         rows=rows,
         incumbent=known.incumbent(checked),
         unit=unit,
         is_excluded=is_excluded,
         is_open=is_open,
+        is_loose=not system.is_printed_exactly,
         unbounded=unbounded_histogram(known.plan, system, columns),
         defined={
             (i, j): np.array(says)

@@ -9,5 +9,6 @@ CONTRIBUTIONS = Stage(
     folders=("contributions",),
     section="contributions",
     package=__name__,
+    uses_statistics=True,
     purpose="Measure what each table, level or feature reveals, by attacking the rest without it.",
 )

@@ -6,7 +6,7 @@ The value of a set of parts is what an attack on it proves.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import polars as pl
@@ -15,7 +15,15 @@ from recon_cli.ask.question import RegionData
 from recon_cli.capabilities.claims.groups import claim_columns, require_columns
 from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.question import ClaimPlans
-from recon_cli.capabilities.contributions.parts import Part, PartKind, parts_of, restrict, without
+from recon_cli.capabilities.contributions.parts import (
+    Part,
+    PartKind,
+    parts_of,
+    restrict,
+    statistics_without,
+    without,
+    without_statistics,
+)
 from recon_cli.capabilities.contributions.ranking import (
     LeftOut,
     Proven,
@@ -95,8 +103,12 @@ class LeavingOut:
     def attack(self, left_out: LeftOut, published: Iterable[Publication]) -> Proven:
         """Attack the rest of all partitions, and count what is proven."""
         rest = without(self.release, self.tables, self.coverage, left_out)
-        left = (restrict(partition, rest) for partition in published)
-        return prove(self.release, rest, left, self.columns, self.options, is_exact=self.is_exact)
+        left = (
+            without_statistics(self.release, restrict(partition, rest), left_out)
+            for partition in published
+        )
+        release = replace(self.release, statistics=statistics_without(self.release, left_out))
+        return prove(release, rest, left, self.columns, self.options, is_exact=self.is_exact)
 
     def ranked(self, proven: Sequence[Proven]) -> pl.DataFrame:
         """Rank the parts: columns of `recon_cli.capabilities.contributions.ranking.CONTRIBUTIONS`.

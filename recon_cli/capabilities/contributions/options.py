@@ -25,8 +25,8 @@ class Contributions(Section):
 
     Attributes:
         tables: The whole publication, as in ``reconstruct``; default every table.
-        parts: Parts to leave out, one at a time: ``tables``, ``levels``, or ``features`` (all
-            cells that distinguish values of one).
+        parts: Parts to leave out, one at a time: ``tables``, printed statistics among them,
+            ``levels``, or ``features`` (all cells and statistics that distinguish values of one).
         without: Name → tables to leave out together, for further rows of the result.
         orders: Number of random orders for Shapley values; 0 for none.
         unit_seconds: Budget of each unit's claims, in deterministic seconds.
@@ -41,11 +41,15 @@ class Contributions(Section):
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables."""
+        """Refuse unknown tables, and a choice of tables beside statistics."""
+        if release.statistics and self.tables is not None:
+            raise ConfigError(
+                "tables: all tables are used where statistics are printed beside counts"
+            )
         release.select_tables(self.tables)
         for name, tables in self.without.items():
             for table in tables:
-                if table not in release.table_by_name:
+                if table not in {*release.table_by_name, *release.statistic_by_name}:
                     raise ConfigError(
                         f"without.{name}: no table {table!r} in release {release.name!r} "
                         f"(tables: {', '.join(release.table_by_name)})"

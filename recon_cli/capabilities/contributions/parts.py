@@ -12,6 +12,7 @@ from typing import Literal
 import polars as pl
 
 from recon_cli.coverage import Coverage, CoveragePattern
+from recon_cli.model.statistics import statistic_features
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 
@@ -36,7 +37,7 @@ def parts_of(
 ) -> tuple[Part, ...]:
     """List the published parts of one kind that contain more than total populations."""
     names: dict[PartKind, list[str]] = {
-        "tables": [table.name for table in release.tables],
+        "tables": [table.name for table in (*release.tables, *release.statistics)],
         "levels": [level.name for level in release.geography.levels],
         "features": [feature.name for feature in release.features],
     }
@@ -46,9 +47,38 @@ def parts_of(
     found = []
     for part in every:
         less = without(release, used, coverage, [part])
-        if {(p.level, name): cells for p in less for name, cells in p.cells.items()} != whole:
+        has_counts = {(p.level, n): c for p in less for n, c in p.cells.items()} != whole
+        if has_counts or len(statistics_without(release, [part])) < len(release.statistics):
             found.append(part)
     return tuple(found)
+
+
+def statistics_without(release: Release, left_out: Collection[Part]) -> tuple[Table, ...]:
+    """Return the tables of statistics that remain, at some level, without some parts."""
+    names = _names(left_out)
+    hidden = {release.feature_index[name] for name in names["features"]}
+    return tuple(
+        table
+        for table in release.statistics
+        if table.name not in names["tables"]
+        and not names["levels"].issuperset(table.levels)
+        and hidden.isdisjoint(statistic_features(replace(release, statistics=(table,))))
+    )
+
+
+def without_statistics(
+    release: Release, published: Publication, left_out: Collection[Part]
+) -> Publication:
+    """Remove the statistics of some parts from a publication."""
+    kept = [table.name for table in statistics_without(release, left_out)]
+    level = release.geography.level_names(pl.col("geoid"))
+    is_out = level.is_in(sorted(_names(left_out)["levels"]))
+    rows = published.statistics.filter(pl.col("table").is_in(kept) & ~is_out)
+    return replace(published, statistics=rows)
+
+
+def _names(left_out: Collection[Part]) -> dict[PartKind, set[str]]:
+    return {kind: {part.name for part in left_out if part.kind == kind} for kind in _KINDS}
 
 
 def without(
@@ -66,7 +96,7 @@ def without(
 def _without(
     release: Release, used: Collection[str], pattern: CoveragePattern, left_out: Collection[Part]
 ) -> CoveragePattern:
-    names = {kind: {part.name for part in left_out if part.kind == kind} for kind in _KINDS}
+    names = _names(left_out)
     hidden = {release.feature_index[name] for name in names["features"]}
     total = pattern.total_cell(release)
     is_out = pattern.level in names["levels"]

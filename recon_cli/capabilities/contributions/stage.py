@@ -107,7 +107,10 @@ def attack_one(attacked: _Attacked, left_out: frozenset[Part], tick: OnProgress)
     """Attack the rest of all partitions; runs in a worker."""
     release = attacked.leaving_out.release
     folder, _ = open_published(attacked.work, release)
-    published = (read_published(attacked.work, release, name) for name in folder.partitions)
+    published = (
+        read_published(attacked.work, release, name, with_statistics=True)
+        for name in folder.partitions
+    )
     proven = attacked.leaving_out.attack(left_out, published)
     tick(1, 0)
     return proven

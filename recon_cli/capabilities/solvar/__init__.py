@@ -9,6 +9,7 @@ SOLVAR = Stage(
     section="solvar",
     package=__name__,
     can_shard=True,
+    uses_statistics=True,
     purpose="Measure how far any other solution could differ, and find the records that all "
     "solutions share.",
 )

@@ -41,7 +41,7 @@ from recon_cli.capabilities.solvar.unit_search import (
     UnitSearch,
 )
 from recon_cli.frames import OPEN
-from recon_cli.model.bounds import propagate
+from recon_cli.model.bounds import propagate_people
 from recon_cli.model.cliques import nested_blocks
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.ledger import Arrays, Confirmation, Ledger
@@ -140,7 +140,7 @@ def measure_batch(
         search: Goes on where an attempt before ended; where it is over, what is left gets what
             propagation proves.
     """
-    bounds = propagate(space.rows, space.incumbent)
+    bounds = propagate_people(space.rows, space.incumbent)
     sums = histogram.sums
     lower, upper = sums @ bounds.lower, sums @ bounds.upper
     is_open = sums @ bounds.is_open.astype(np.int64) > 0
@@ -167,6 +167,26 @@ def measure_batch(
         search.advance(measurement.state, measurement.is_searched, measurement.distances)
     measurement.open_ends(is_open)
     return measurement.result(regions)
+
+
+def unreached(found: BatchVariability) -> BatchVariability:
+    """Keep bounds alone, where rows admit people who print other medians or quantiles.
+
+    What is proven of all who meet the rows holds; what some of them reach may be out of reach.
+    """
+    nothing = [
+        None if each is None else Distances(np.zeros_like(each.reached), each.bound)
+        for each in (found.diameter, found.region)
+    ]
+    ends = found.intervals
+    is_exact = ends.is_exact & (ends.lower == ends.upper)
+    return replace(
+        found,
+        intervals=replace(ends, is_exact=is_exact),
+        solvar=Distances(np.zeros_like(found.solvar.reached), found.solvar.bound),
+        diameter=nothing[0],
+        region=nothing[1],
+    )
 
 
 class _Measurement:

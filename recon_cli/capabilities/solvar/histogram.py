@@ -22,6 +22,7 @@ from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_plan
 from recon_cli.model.predicates import Masks
+from recon_cli.model.statistics import statistic_features
 from recon_cli.model.system import MOST_LISTED, System, build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
@@ -30,13 +31,14 @@ from recon_cli.schema import Release, Table
 def histogram_columns(
     release: Release, tables: Sequence[Table], coverage: Coverage
 ) -> tuple[str, ...]:
-    """Return the histogram columns whose feature some published cell of ``tables`` distinguishes.
+    """Return the histogram columns whose feature a published cell or statistic distinguishes.
 
     The publication has no information about the others: they do not vary, they are unknown.
     """
     seen = release.distinguished_by(
         cell for pattern in coverage for _, cell in pattern.published_cells(tables)
     )
+    seen |= statistic_features(release)
     return tuple(
         name
         for name in release.histogram

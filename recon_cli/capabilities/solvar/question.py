@@ -174,9 +174,11 @@ class VariabilityQuestion(PlannedQuestion):
         columns = histogram_columns(plan.release, plan.tables, published.coverage)
         if options.diameter:
             published.require_exact("the diameter")
-        counts = arrange_counts(plan, published)
+        counts = arrange_counts(plan, published, joins_statistics=True)
         systems = build_systems(plan, counts)
-        if counts.intervals is not None:  # one region at a time: candidates may be too many
+        if counts.statistics is not None:  # single values are listed
+            systems = build_systems(plan, counts, 1)
+        elif counts.intervals is not None:  # one region at a time: candidates may be too many
             systems = build_systems(plan, counts, 1, must_list=False)
         of_units = unit_schema(plan, diameter=options.diameter)
         of_cells = interval_schema(plan, columns)

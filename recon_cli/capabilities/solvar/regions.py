@@ -11,7 +11,7 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.ask.known_batch import KnownBatch, people_in_candidates
 from recon_cli.ask.quarantine import Quarantine
 from recon_cli.ask.question import KeptSearch, RegionData
-from recon_cli.capabilities.solvar.batch import SolutionSpace, measure_batch
+from recon_cli.capabilities.solvar.batch import SolutionSpace, measure_batch, unreached
 from recon_cli.capabilities.solvar.dense import DenseRegion
 from recon_cli.capabilities.solvar.distance import FROM_INCUMBENT, LOST, Distances
 from recon_cli.capabilities.solvar.frames import BatchFrames
@@ -22,7 +22,6 @@ from recon_cli.frames import OPEN
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import plan_of_units
-from recon_cli.model.program import relax
 from recon_cli.model.system import System, build_system
 from recon_cli.progress import ProgressSoFar, ignore_progress
 from recon_cli.seeding import digest_seed
@@ -44,7 +43,9 @@ class UnitsAlone:
         plan, coverage = self.plan, self.data.published.coverage
         columns = histogram_columns(plan.release, plan.tables, coverage)
         own = plan_of_units(plan, coverage, histogram_masks(plan.release, columns))
-        return None if own is None else (own, arrange_counts(own, self.data.published))
+        if own is None:
+            return None
+        return own, arrange_counts(own, self.data.published, joins_statistics=True)
 
     def measured(self, system: System, columns: tuple[str, ...], name: str) -> BatchFrames | None:
         """Measure the units of a region; None if that proves no more. Checkpointed as ``name``."""
@@ -114,14 +115,12 @@ class MeasuredRegions:
     def _listed(self, columns: tuple[str, ...]) -> BatchFrames:
         known, options, missing = self.known, self.options, self.known.missing
         plan, counts, system = known.plan, known.counts, known.system
-        incumbent = known.incumbent()
+        incumbent = known.incumbent(system.people_rows)
         histogram = histogram_of(plan, system.candidates, columns)
         people = _people(counts, system, incumbent, missing)
         (inside,) = np.nonzero(np.isin(counts.units, system.units))
         unit, is_split = system.candidates.unit, options.mode == "relaxed"
-        rows = system.rows
-        if is_split:
-            rows = relax(rows, np.isin(system.row_geounit, system.units), unit)
+        rows = system.people_rows_of_units() if is_split else system.people_rows
         space = SolutionSpace(
             rows,
             incumbent,
@@ -145,6 +144,8 @@ class MeasuredRegions:
         found = measure_batch(
             space, histogram, system.regions, budget, known.watched, search=self.search(people)
         )
+        if not system.is_printed_exactly:
+            found = unreached(found)
         return BatchFrames(plan, counts, system, histogram, found, people)
 
     def _region_seconds(self, people: IntArray) -> dict[int, float] | None:

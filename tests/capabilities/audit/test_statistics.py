@@ -109,9 +109,12 @@ def test_sums_that_do_not_fit_are_refused() -> None:
 
 
 def test_what_does_not_use_statistics_refuses_them() -> None:
-    given = published(RELEASE, ward(("PCT", 1, "15")))
+    exact = Statement(parse_law("exact"), ("COUNT",))
+    counts = [("W5", "COUNT", number, "10") for number in (1, 2, 3, 4)]
+    rows = [*ward(("PCT", 1, "50"))[:3], *counts, ("W5", "PCT", 1, "50")]
+    given = published(RELEASE, rows, exact)
     with pytest.raises(SourceError, match=r"does not use printed statistics yet.*\(PCT\)"):
-        recon.find_claims(RELEASE, given, recon.reconstruct(RELEASE, given).microdata)
+        recon.measure_confidence(RELEASE, given, recon.reconstruct(RELEASE, given).microdata)
 
 
 def test_witnesses_print_the_same_and_differ() -> None:
