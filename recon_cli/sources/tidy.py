@@ -368,17 +368,23 @@ def with_zeros(
     return pl.concat([counts, pl.DataFrame(zeros, schema=counts.schema, orient="row")])
 
 
-def write_tidy(counts: pl.DataFrame, path: Path) -> None:
+def write_tidy(counts: pl.DataFrame, path: Path, statistics: pl.DataFrame | None = None) -> None:
     """Write counts as a tidy file with columns ``geoid, table, cell, count``, sorted.
 
     Args:
         counts: Columns of `COUNTS`.
         path: Ends in ``.csv`` or ``.parquet``.
+        statistics: Columns of `recon_cli.frames.STATISTICS`: texts, among which counts are, too.
     """
-    rows = counts.select(COUNTS.names()).cast(COUNTS).sort("geoid", "table", "cell")
+    rows = counts.select(COUNTS.names()).cast(COUNTS)
+    if statistics is not None and not statistics.is_empty():
+        texts = statistics.rename({"text": "count"})
+        rows = pl.concat([rows.cast(texts.schema), texts])
+    rows = rows.sort("geoid", "table", "cell")
     match path.suffix.lower():
         case ".csv":
-            harmless(rows).write_csv(path)
+            # Numbers stay numbers, as texts, too.
+            harmless(rows.drop("count")).with_columns(rows["count"]).write_csv(path)
         case ".parquet":
             rows.write_parquet(path)
         case _:

@@ -9,5 +9,6 @@ TABULATE = Stage(
     public=("tabulated",),
     section="tabulate",
     package=__name__,
+    uses_statistics=True,
     purpose="Count records in every published cell.",
 )

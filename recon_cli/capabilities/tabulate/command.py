@@ -28,6 +28,7 @@ from recon_cli.store.study import has_study_name
 @click.option("--release", help="Packaged schema, or a .yaml file.")
 @click.option("--tables", help="Levels (block+tract), or table names (P1,P12).")
 @click.option("--levels", help="Only these levels, separated by commas.")
+@click.option("--decimals", type=int, help="Decimals of printed statistics.  [default: 1]")
 @force_option
 def command(
     options: RunOptions,
@@ -38,9 +39,10 @@ def command(
     release: str | None,
     tables: str | None,
     levels: str | None,
+    decimals: int | None,
     force: bool,
 ) -> None:
-    r"""Count records in every published cell.
+    r"""Count records in every published cell, and print the release's statistics.
 
     RECORDS is a Parquet or CSV file, or a folder of them by partition such as hdf/, with the
     unit's geoid (geoid_block, …) and a column for each feature; without it the run's microdata/
@@ -59,6 +61,7 @@ def command(
         tabulate__format=form,
         tabulate__tables=tables_value(tables),
         tabulate__levels=None if levels is None else tuple(levels.split(",")),
+        tabulate__decimals=decimals,
     )
 
     if options.load().top.work is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from recon_cli.config.model import ConfigPath, Names, Section, TableChoice, check_levels
 from recon_cli.config.records_file import Records
@@ -21,6 +23,8 @@ class Tabulate(Section):
         format: Format of the file, where its name does not tell.
         tables: As in ``reconstruct``; default every table.
         levels: Names of levels; default all that a table has.
+        decimals: Decimals of percentages, means, medians and other rounded statistics, which are
+            printed where every table is written.
     """
 
     records: Records | None = None
@@ -28,6 +32,7 @@ class Tabulate(Section):
     format: Literal["tidy", "legacy"] | None = None
     tables: TableChoice | None = None
     levels: Names | None = None
+    decimals: Annotated[int, Field(ge=0, le=12)] = 1
 
     def check(self, release: Release) -> None:
         """Refuse unknown tables and levels."""

@@ -16,9 +16,10 @@ from recon_cli import sources, tabulation
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.tabulate import TABULATE
 from recon_cli.capabilities.tabulate.options import Tabulate
+from recon_cli.capabilities.tabulate.statistics import print_statistics
 from recon_cli.config.records_file import RecordsFile
 from recon_cli.errors import ConfigError, SourceError, VerificationError
-from recon_cli.frames import UNREADABLE
+from recon_cli.frames import STATISTICS, UNREADABLE
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.progress import Task
@@ -100,12 +101,14 @@ class _Request:
         config: The section.
         to: The file.
         format: ``tidy`` or ``legacy``.
+        prints: Whether statistics are printed beside the counts.
     """
 
     config: Tabulate
     to: Path
     format: str
     tables: tuple[Table, ...]
+    prints: bool
 
 
 def _request(run: Run) -> _Request:
@@ -122,7 +125,13 @@ def _request(run: Run) -> _Request:
         raise ConfigError(f"tabulate.to: {target}: a .csv, .parquet or .zip file is expected")
     if is_for_study(given or run.work / "microdata"):
         require_study_name("tabulate.to", target)
-    return _Request(config, target, form, release.select_tables(config.tables))
+    prints = bool(release.statistics) and config.tables is None
+    if prints and form == "legacy":
+        raise ConfigError(
+            f"tabulate.format: a legacy file has no statistics ({release.statistics[0].name}); "
+            "write a tidy file, or name tables of counts"
+        )
+    return _Request(config, target, form, release.select_tables(config.tables), prints)
 
 
 def _recipe(run: Run, request: _Request) -> Recipe:
@@ -144,6 +153,7 @@ def _recipe(run: Run, request: _Request) -> Recipe:
         "tables": [table.name for table in request.tables],
         "levels": None if request.config.levels is None else list(request.config.levels),
         "terms": None if given is None else given.terms,
+        **({"decimals": request.config.decimals} if request.prints else {}),
     }
     recipe = run.recipe(TABULATE, settings, files=files, shared=shared)
     return replace(recipe, outside={request.to.name: request.to})
@@ -152,7 +162,7 @@ def _recipe(run: Run, request: _Request) -> Recipe:
 def _write(run: Run, request: _Request) -> Tabulated:
     """Count, and write the file atomically."""
     started, release = time.perf_counter(), run.release
-    people, parts, units = 0, [], []
+    people, parts, units, texts = 0, [], [], [STATISTICS.to_frame()]
     violations = [0] * len(release.structural_zeros)
     with run.reporter.bar(
         Task("tabulate", release.geography.unit.name, record=release.record)
@@ -167,6 +177,9 @@ def _write(run: Run, request: _Request) -> Tabulated:
                 found = tabulation.count_violations(release, records, place)
             except VerificationError as error:
                 raise SourceError(str(error)) from error
+            if request.prints:
+                levels, decimals = request.config.levels, request.config.decimals
+                texts.append(print_statistics(release, records, levels, decimals))
             violations = [a + b for a, b in zip(violations, found, strict=True)]
             units.append(records.select(release.geoid_column).unique())
             bar.advance(units[-1].height, records.height)
@@ -179,10 +192,10 @@ def _write(run: Run, request: _Request) -> Tabulated:
         geounits = _geounits(run, request.config, pl.concat(units))
         sources.write_legacy(release, geounits, counts, request.to)
     else:
-        levels = request.config.levels or release.geography.by_name
-        published = sources.with_zeros(release, request.tables, levels, counts)
+        named = request.config.levels or release.geography.by_name
+        published = sources.with_zeros(release, request.tables, named, counts)
         with written_whole(request.to) as aside:
-            sources.write_tidy(published, aside)
+            sources.write_tidy(published, aside, pl.concat(texts))
     seconds = time.perf_counter() - started
     return Tabulated(request.to, request.format, people, counts.height, seconds)
 

@@ -7,7 +7,10 @@ import pytest
 
 import recon_cli as recon
 from recon_cli import Protection, Release, Statement
-from recon_cli.errors import SolverError, SourceError, VerificationError
+from recon_cli.errors import ConfigError, SolverError, SourceError, VerificationError
+from recon_cli.model.counts import arrange_counts
+from recon_cli.model.planning import make_interval_plan
+from recon_cli.pipeline.run_stages import refuse_statistics
 from recon_cli.publication import Publication
 from recon_cli.statement import parse_law
 
@@ -109,12 +112,12 @@ def test_sums_that_do_not_fit_are_refused() -> None:
 
 
 def test_what_does_not_use_statistics_refuses_them() -> None:
-    exact = Statement(parse_law("exact"), ("COUNT",))
-    counts = [("W5", "COUNT", number, "10") for number in (1, 2, 3, 4)]
-    rows = [*ward(("PCT", 1, "50"))[:3], *counts, ("W5", "PCT", 1, "50")]
-    given = published(RELEASE, rows, exact)
+    given = published(RELEASE, ward(("PCT", 1, "15")))
+    plan = make_interval_plan(RELEASE, RELEASE.tables, given.coverage)
     with pytest.raises(SourceError, match=r"does not use printed statistics yet.*\(PCT\)"):
-        recon.measure_confidence(RELEASE, given, recon.reconstruct(RELEASE, given).microdata)
+        arrange_counts(plan, given)
+    with pytest.raises(ConfigError, match=r"recon x does not use printed statistics yet"):
+        refuse_statistics(RELEASE, "recon x")
 
 
 def test_witnesses_print_the_same_and_differ() -> None:
