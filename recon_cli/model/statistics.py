@@ -21,14 +21,15 @@ from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
-from recon_cli.model.program import LinearConstraints
+from recon_cli.model.program import LinearConstraints, connected_parts
+from recon_cli.model.statistic_rows import Row
 from recon_cli.model.statistic_texts import CellVectors, StatisticRows, measured_cells, statistic_of
 from recon_cli.model.summed_columns import SummedColumns, ValueRows, sum_columns
 from recon_cli.schema import Release
 from recon_cli.schema.statistics import Statistic
 from recon_cli.statement.statistics import Printed
 
-#: Pairs of middle values in a region among which a solver chooses in seconds.
+#: Connected pairs of middle values among which a solver chooses in seconds.
 _MOST_CHOICES: Final = 250
 
 
@@ -55,8 +56,12 @@ class JoinedRows:
 
     @property
     def has_many_choices(self) -> bool:
-        """Report whether more pairs of middle values are possible than are worth a search."""
-        return len(self.columns.people) - self.cells > _MOST_CHOICES
+        """Report whether more pairs of middle values hang together than are worth a search."""
+        choices = self.columns.people[self.cells :]
+        if len(choices) <= _MOST_CHOICES:
+            return False
+        _, part = connected_parts(self.columns.rows.A)
+        return int(np.bincount(part[choices]).max()) > _MOST_CHOICES
 
     @property
     def people(self) -> IntArray:
@@ -66,6 +71,31 @@ class JoinedRows:
     def placed(self, values: IntArray) -> IntArray:
         """Return people in single histogram cells, from values of the columns."""
         return self.columns.placed(values)[: self.cells]
+
+    def encoded(self, people: IntArray) -> IntArray:
+        """Return values of the columns from people in single histogram cells.
+
+        Of each choice the first case that holds for them is chosen; none where none holds.
+        """
+        columns = self.columns
+        found = np.zeros(columns.rows.A.shape[1], dtype=np.int64)
+        np.add.at(found, self.people, people)
+        excess = columns.excess[: self.cells]
+        has = excess >= 0
+        np.add.at(found, excess[has], (columns.offset[: self.cells] * people)[has])
+        rows, is_taken = columns.rows, set[int]()
+        made, by_column = rows.A @ found, sparse.csc_array(rows.A)
+        for column in columns.people[self.cells :].tolist():
+            entries = slice(*by_column.indptr[column : column + 2].tolist())
+            at, weight = by_column.indices[entries], by_column.data[entries]
+            of_choice = int(at[weight > 0][0])
+            if (
+                of_choice not in is_taken
+                and (made[at] + weight >= rows.least[at])[weight < 0].all()
+            ):
+                is_taken.add(of_choice)
+                found[column] = 1
+        return found
 
     def functionals(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return functionals over the columns from functionals over histogram cells."""
@@ -286,7 +316,7 @@ def _chosen(
 ) -> Iterator[tuple[IntArray, IntArray, int]]:
     """Yield columns, coefficients and least of the rows of a choice: 1 where its case holds.
 
-    A row of a case that does not hold is loosened by as much as its people can miss it.
+    A row that no case that holds implies is loosened by as much as its people can miss it.
 
     Args:
         first: Column of the first case.
@@ -298,12 +328,31 @@ def _chosen(
     yield columns, ones, 1
     yield columns, -ones, -1
     most = people.among(each.cells)
-    for column, rows in zip(columns, each.read.choices, strict=True):
-        for row in rows:
-            loose = row.least - min(int(row.plain.min()), 0) * most
-            if loose > 0:
-                cells = np.append(each.cells, column)
-                yield cells, np.append(row.plain, -loose), row.least - loose
+    for plain, least, cases in _shared_rows(each.read.choices):
+        loose = least - min(int(plain.min()), 0) * most
+        if loose > 0:
+            cells = np.append(each.cells, columns[cases])
+            yield cells, np.append(plain, np.full(len(cases), -loose)), least - loose
+
+
+def _shared_rows(choices: Sequence[Sequence[Row]]) -> Iterator[tuple[IntArray, int, IntArray]]:
+    """Yield coefficients and least of each distinct row of some cases, and the cases that imply it.
+
+    A row is implied by another of no greater coefficients and no lower least: of middle values
+    that lie closer together, or farther apart.
+    """
+    rows = list(
+        dict.fromkeys((tuple(row.plain.tolist()), row.least) for of in choices for row in of)
+    )
+    number = {row: at for at, row in enumerate(rows)}
+    plain = np.array([row for row, _ in rows], dtype=np.int64)
+    least = np.array([side for _, side in rows], dtype=np.int64)
+    has = np.zeros((len(choices), len(rows)), dtype=bool)
+    for case, of in enumerate(choices):
+        has[case, [number[tuple(row.plain.tolist()), row.least] for row in of]] = True
+    for at in range(len(rows)):
+        implies = (plain <= plain[at]).all(axis=1) & (least >= least[at])
+        yield plain[at], int(least[at]), np.flatnonzero(has[:, implies].any(axis=1))
 
 
 def _summed_values(

@@ -44,7 +44,7 @@ _NOISE = 1e-3
 
 
 #: Seconds for the second engine to confirm one end; after that the end stays open.
-_CONFIRMATION = 60.0
+_CONFIRMATION = 240.0
 
 
 class Ends(Flag):

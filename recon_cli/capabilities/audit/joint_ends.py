@@ -37,8 +37,16 @@ def joint_ends(
     *,
     among: pl.DataFrame | None,
     follow: Follow,
+    is_whole: bool | None = None,
 ) -> tuple[pl.DataFrame, CountEnds]:
-    """Return the counts of the regions that are not excluded, and their bounds."""
+    """Return the counts of the regions that are not excluded, and their bounds.
+
+    Args:
+        among: Columns ``geoid, table, cell``: only these; None for all.
+        is_whole: Whether all ends are wanted; default of all counts alone. Else only which
+            counts are settled.
+    """
+    is_whole = among is None if is_whole is None else is_whole
     solved = solutions[0]
     system = solved.system
     cells = _asked(plan, counts, system, among)
@@ -65,8 +73,9 @@ def joint_ends(
             effort = Effort(digest_seed(options.fixed_seed, "audit", region), left)
             known = solved.columns[component.columns]
             whole = find_ends if system.joined is None else find_all_ends
-            search = whole if among is None else find_settled
-            find = partial(search, component.program, known=known, effort=effort)
+            find = partial(
+                whole if is_whole else find_settled, component.program, known=known, effort=effort
+            )
             is_large = len(component.columns) > _PACK
             if is_large and on_ends is None:
                 names, free = cells.names(plan, counts, system), solved.bounds.free

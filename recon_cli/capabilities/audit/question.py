@@ -43,7 +43,7 @@ from recon_cli.capabilities.audit.statuses import (
     statuses,
 )
 from recon_cli.capabilities.reconstruct.question import plan_for
-from recon_cli.capabilities.reconstruct.solution import solve_system
+from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_system
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ContradictionError
 from recon_cli.frames import OPEN, is_place
@@ -271,32 +271,58 @@ class _Partition:
             return
         # Candidates that are not listed leave nothing but solutions and margins.
         kinds = (False,) if system.is_listed.all() else (False, True)
-        names, ends = self.ends_of(system, progress, kinds)
+        names, ends = self.ends_of(self.solved(system, kinds), progress)
         if self.units_alone is not None and not system.is_listed.all():
             ends = self.units_alone.narrowed(batch, names, ends, progress)
         yield self._rated(names, ends)
 
-    def ends_of(
-        self, system: System, progress: AuditProgress, kinds: Sequence[bool]
-    ) -> tuple[pl.DataFrame, CountEnds]:
-        """Return counts and bounds from one solution of each kind: likely or any."""
-        plan, counts, options = self.plan, self.counts, self.options
-        solved = [
+    def solved(
+        self, system: System, kinds: Sequence[bool], people: IntArray | None = None
+    ) -> list[BatchSolution]:
+        """Return one solution of each kind: likely or any.
+
+        Args:
+            people: People of each candidate who may be a solution.
+        """
+        known = None if people is None or system.joined is None else system.joined.encoded(people)
+        return [
             solve_system(
-                plan,
+                self.plan,
                 self.published,
-                counts,
+                self.counts,
                 system,
-                seed=options.fixed_seed,
+                seed=self.options.fixed_seed,
                 quarantine=self.quarantine,
                 is_likely=is_likely,
+                known=known,
             )
             for is_likely in kinds
         ]
-        watched = self.quarantine.of_batch(counts, system)
+
+    def ends_of(
+        self,
+        solved: Sequence[BatchSolution],
+        progress: AuditProgress,
+        left: pl.DataFrame | None = None,
+    ) -> tuple[pl.DataFrame, CountEnds]:
+        """Return counts and bounds, from some solutions.
+
+        Args:
+            left: The counts whose ends are wanted; default all that are asked about.
+        """
+        plan, counts, options = self.plan, self.counts, self.options
+        watched = self.quarantine.of_batch(counts, solved[0].system)
         follow = partial(self._follow, progress)
+        among = self.asked.among if left is None else left
         return joint_ends(
-            plan, counts, solved, options, watched, among=self.asked.among, follow=follow
+            plan,
+            counts,
+            solved,
+            options,
+            watched,
+            among=among,
+            follow=follow,
+            is_whole=left is not None or among is None,
         )
 
     def _between(
@@ -306,13 +332,14 @@ class _Partition:
 
         These rows prove bounds; solutions are those of rows that are enough for every text.
         """
-        names, ends = self.ends_of(system, progress, (False,))
+        names, ends = self.ends_of(self.solved(system, (False,)), progress)
         ends = replace(ends, least=ends.upper, greatest=ends.lower)
+        people: IntArray | None = None
         for chosen in self.counts.attempts():
             is_open = (ends.least > ends.lower) | (ends.greatest < ends.upper)
             if not is_open.any():
                 break
-            ends = self._seen(batch, chosen, names, ends, progress)
+            ends, people = self._seen(batch, chosen, (names, ends), progress, people)
         # A count of which no solution is known may be any.
         is_seen = ends.least <= ends.greatest
         least = np.where(is_seen, ends.least, ends.lower)
@@ -322,32 +349,45 @@ class _Partition:
         self,
         batch: slice,
         chosen: PartitionCounts,
-        names: pl.DataFrame,
-        ends: CountEnds,
+        so_far: tuple[pl.DataFrame, CountEnds],
         progress: AuditProgress,
-    ) -> CountEnds:
-        """Widen what is seen by solutions of rows that are enough for every text."""
+        people: IntArray | None,
+    ) -> tuple[CountEnds, IntArray | None]:
+        """Widen what is seen by solutions of rows that are enough for every text.
+
+        Args:
+            people: A solution of such rows, if one is known.
+
+        Returns:
+            The bounds, and a solution.
+        """
+        names, ends = so_far
+        left = np.flatnonzero((ends.least > ends.lower) | (ends.greatest < ends.upper))
         try:
             within = build_system(self.plan, chosen, batch, must_list=False)
             if within.joined is None or within.joined.has_many_choices:
-                return ends
+                return ends, people
             budget = {"region_seconds": self.options.region_seconds * _SHARE}
             less = self.options.model_copy(update=budget)
             own = replace(self, counts=chosen, options=less)
-            found, seen = own.ends_of(within, progress, (False,))
+            solved = own.solved(within, (False,), people)
+            found, seen = own.ends_of(solved, progress, names[left].select(_KEY))
         except ContradictionError:
-            return ends
-        if found.height < names.height:
-            return ends
-        least, greatest = (
-            np.minimum(ends.least, seen.least),
-            np.maximum(ends.greatest, seen.greatest),
-        )
+            return ends, people
+        if found.height < len(left):
+            return ends, people
+        if not solved[0].unsolved.any():
+            people = solved[0].people
+        least, greatest = ends.least.copy(), ends.greatest.copy()
+        least[left] = np.minimum(least[left], seen.least)
+        greatest[left] = np.maximum(greatest[left], seen.greatest)
         ends = replace(ends, least=least, greatest=greatest)
         if not within.joined.is_exact:
-            return ends
-        lower, upper = np.maximum(ends.lower, seen.lower), np.minimum(ends.upper, seen.upper)
-        return replace(ends, lower=lower, upper=upper)
+            return ends, people
+        lower, upper = ends.lower.copy(), ends.upper.copy()
+        lower[left] = np.maximum(lower[left], seen.lower)
+        upper[left] = np.minimum(upper[left], seen.upper)
+        return replace(ends, lower=lower, upper=upper), people
 
     @cached_property
     def units_alone(self) -> _Partition | None:
@@ -368,7 +408,7 @@ class _Partition:
         system = build_system(self.plan, self.counts, batch, must_list=False)
         if not system.is_listed.any():
             return ends
-        known, own = self.ends_of(system, progress, (False,))
+        known, own = self.ends_of(self.solved(system, (False,)), progress)
         proven = names.select(_KEY).join(
             known.select(_KEY).with_columns(lower=pl.Series(own.lower), upper=pl.Series(own.upper)),
             on=_KEY,

@@ -114,9 +114,12 @@ def solve_system(
     quarantine: Quarantine,
     is_likely: bool = False,
     study: StudyProgram | None = None,
+    known: IntArray | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> BatchSolution:
     """Solve a batch: bounds first, then the solver on the residue.
+
+    Where ``known`` values of the program's columns are a solution of a part, no solver is asked.
 
     If candidates are not listed, columns are priced; with ``is_likely`` for least cost.
     ``on_progress`` receives their progress, see `solve_priced`. With ``study`` its engine finds the
@@ -126,7 +129,7 @@ def solve_system(
         ContradictionError: The batch has no solution; names the cells.
     """
     watched = quarantine.of_batch(counts, system)
-    batch = _Batch(plan, published, counts, system, seed, watched)
+    batch = _Batch(plan, published, counts, system, seed, watched, known)
     batch.require_solution(system.suspects)
     bounds = system.bounds()
     batch.require_solution(system.geounits_of(bounds.conflict))
@@ -200,6 +203,7 @@ class _Batch:
     system: System
     seed: int
     watched: BatchQuarantine
+    known: IntArray | None = None
 
     def require_solution(self, suspects: IntArray) -> None:
         """Refuse geounits that are known to have no solution.
@@ -242,6 +246,11 @@ def _solve_listed(batch: _Batch, bounds: Bounds) -> BatchSolution:
         if not batch.watched.admits(units):
             found.unsolved[units] = True
             continue
+        if batch.known is not None:
+            values = batch.known[component.columns]
+            if component.program.is_feasible(values):
+                found.columns[component.columns] = values
+                continue
         with batch.region_of(int(units[0])) as seed:
             solution = _solve(batch, component, seed)
         if solution.outcome is Feasibility.INFEASIBLE:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
 import recon_cli as recon
+from benchmarks.wards import RELEASE as WARDS
+from benchmarks.wards import draw_ward
+from benchmarks.wards import published as published_wards
 from recon_cli import Protection, Release, Statement
 from recon_cli.errors import ConfigError, SolverError, SourceError, VerificationError
 from recon_cli.model.counts import arrange_counts
@@ -195,3 +199,13 @@ def test_a_mean_alone_leaves_one_set_of_records(
     for number, wanted in enumerate(by_records, start=1):
         told = found["BY_RECORDS", number]
         assert (told["least"], told["greatest"]) == wanted, number
+
+
+def test_medians_of_many_middle_values_leave_nothing_undecided() -> None:
+    """Of its four medians 100 pairs of middle values print the same."""
+    random = np.random.default_rng(11)
+    _, ward = (draw_ward(random) for _ in range(2))
+    given = published_wards([ward], ("MEDIAN",), 1)
+    audited = recon.audit_counts(WARDS, given)
+    assert audited.height == 14
+    assert not audited.filter(status="undecided").height
