@@ -55,6 +55,7 @@ class Office:
         in_district: Units of one district; 0: there are no districts.
         seed: Of its people.
         law: Of its counts.
+        is_national: Whether sums of all districts are published.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Office:
     in_district: int
     seed: int
     law: Law
+    is_national: bool = True
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -75,7 +77,18 @@ class Office:
         """Level → digits of its geoids, finest first."""
         if not self.in_district:
             return {"unit": 4, "all": 1}
-        return {"unit": 6, "district": 3, "all": 1}
+        first = 1 + self._district_digits
+        return {"unit": first + 3, "district": first, "all": 1}
+
+    @property
+    def _district_digits(self) -> int:
+        return 4 if self.units > 100 * self.in_district else 2
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The levels with tables, finest first."""
+        levels = tuple(self.levels)
+        return levels if self.is_national else levels[:-1]
 
     @property
     def geoids(self) -> tuple[str, ...]:
@@ -83,7 +96,8 @@ class Office:
         if not self.in_district:
             return tuple(f"W{unit:03}" for unit in range(self.units))
         places = (divmod(unit, self.in_district) for unit in range(self.units))
-        return tuple(f"W{district:02}{unit:03}" for district, unit in places)
+        digits = self._district_digits
+        return tuple(f"W{district:0{digits}}{unit:03}" for district, unit in places)
 
     def schema(self) -> str:
         """The schema as YAML."""
@@ -94,13 +108,14 @@ class Office:
         levels = ", ".join(f"{{level: {n}, digits: {d}}}" for n, d in self.levels.items())
         names = ", ".join(self.features)
         tables = "".join(
-            f"  - levels: [{', '.join(self.levels)}]\n    cells: {table.cells}\n"
+            f"  - levels: [{', '.join(self.published)}]\n    cells: {table.cells}\n"
             f"    tables: {{{table.name}: {{}}}}\n"
             for table in self.tables
         )
         return (
             f"release: {self.name}\nrecord: person\ntitle: A made-up office\n"
-            f"features:\n{features}geography:\n  levels: [{levels}]\n  partition: all\n"
+            f"features:\n{features}geography:\n  levels: [{levels}]\n"
+            f"  partition: {self.published[-1]}\n"
             f"microdata: [{names}]\nhistogram: [{names}]\nfamilies:\n{tables}"
         )
 
@@ -217,7 +232,7 @@ def exact_counts(office: Office, people: IntArray) -> pl.DataFrame:
         for cell in release.table_by_name[table.name].cells
     ]
     frames = []
-    for digits in office.levels.values():
+    for digits in (office.levels[level] for level in office.published):
         places, at = np.unique([geoid[:digits] for geoid in office.geoids], return_inverse=True)
         sums = np.zeros((len(places), people.shape[1]), dtype=np.int64)
         np.add.at(sums, at, people)

@@ -32,6 +32,8 @@ _OVERHEAD = 15_000
 _SETTING_UP = 200
 #: Strategies of the simplex, as HiGHS numbers them.
 _DUAL, _PRIMAL = 1, 4
+#: A weight of edges in the dual simplex, likewise.
+_DEVEX = 1
 _CORE = "scipy.optimize._highspy._core"
 #: A matrix given column by column, and the least cost, likewise.
 _BY_COLUMN, _MINIMISE = 1, 1
@@ -119,6 +121,27 @@ class LinearRelaxation:
         self._has_vertex = False
         if self._engine is not None:
             self._engine.setBasis()
+
+    def begin_with(self, rows: IntArray, columns: IntArray) -> None:
+        """Start the next solve from a basis with a variable in place of each of some rows' slacks.
+
+        Args:
+            rows: The rows, whose ends are equal.
+            columns: The variable of each; all others begin at their least.
+        """
+        core = highs_core()
+        if self._engine is None:
+            self._engine = highs_engine(core, self._program)
+        status, (height, width) = core.HighsBasisStatus, self._program.constraints.A.shape
+        ends = np.array([status.kLower, status.kBasic], dtype=object)
+        of_columns, of_rows = np.zeros(width, dtype=np.int8), np.ones(height, dtype=np.int8)
+        of_columns[columns], of_rows[rows] = 1, 0
+        basis = core.HighsBasis()
+        basis.col_status, basis.row_status = ends[of_columns].tolist(), ends[of_rows].tolist()
+        basis.valid, self._has_vertex = True, False
+        # The weights of steepest edges would take longer to compute than the pivots.
+        self._engine.setOptionValue("simplex_dual_edge_weight_strategy", _DEVEX)
+        self._engine.setBasis(basis)
 
     def bound_row(self, row: int, least: int, most: int) -> None:
         """Replace the bounds of a row; the next solve starts from scratch.

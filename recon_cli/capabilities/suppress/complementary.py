@@ -13,60 +13,39 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
-from recon_cli.capabilities.suppress.least_change import ChangeProgram, SensitiveCells
+from recon_cli.capabilities.suppress.least_change import Change, ChangeProgram, SensitiveCells
 from recon_cli.capabilities.suppress.linked_cells import Neighbourhoods
 from recon_cli.errors import SolverError
 
-#: Units beside the cell's own that may change with them, and how often more are tried.
-_SIZES: Final = (6, 24, 96, 10_000_000)
-#: A region of so few units can afford the second size where a cell is to be published again.
-_FEW_UNITS: Final = 48
+#: Units beside the cell's own that may change with them: mostly all of a district. Fewer are tried
+#: where no whole change of so many is found, then more.
+_SIZES: Final = (12, 6, 2, 96, 10_000_000)
 #: Changes that may be looked for to spare one cell.
 _RETRIES: Final = 6
+#: Primary cells that may lose their protection if one cell is published: where more do, changes
+#: without the cell have hardly ever been found.
+_EXPOSED: Final = 4
 #: Attempts where there are few cells, and the cells of all of them.
 _STARTS: Final = 48
-_CELLS: Final = 1_500
+_CELLS: Final = 750
 #: Cells that are spared in all attempts, where there are no more; where there are, in the best.
 #: That takes most of the time.
 _FEW: Final = 40
 #: Work of sparing cells, in attempts.
-_SPARING: Final = 4
+_SPARING: Final = 1
 #: Cells of the programs that are kept.
-_KEPT: Final = 200_000
-#: Columns of a region that all programs have; where there are more, a program has those with people
+_KEPT: Final = 60_000
+#: Neighbourhoods whose columns are kept.
+_KNOWN: Final = 1_000
+#: Columns that all programs have; where a neighbourhood has more, a program has those with people
 #: and this many others, once of the cell's own and once of all.
 _COLUMNS: Final = 3_000
 _SAMPLE: Final = 400
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change to other records with the same counts except in some cells.
-
-    Attributes:
-        touched: The cells that have another count then, rising.
-        protected: The primary cells among them whose count is the safety range away, rising.
-    """
-
-    touched: IntArray
-    protected: IntArray
-
-    @classmethod
-    def of(cls, cells: SensitiveCells, people: IntArray) -> Change:
-        """Apply a change of each column's people to the cells.
-
-        Raises:
-            ValueError: There are no such records, or a flag would not be true of them.
-        """
-        difference = cells.difference(people)
-        protected = cells.is_primary & (np.abs(difference) >= cells.safety)
-        return cls(np.flatnonzero(difference), np.flatnonzero(protected))
 
 
 class KnownChanges:
@@ -100,15 +79,24 @@ class KnownChanges:
             self.touching[change.touched] -= 1
             self.protecting[change.protected] -= 1
 
-    def without(self, cell: int) -> tuple[BoolArray, BoolArray]:
-        """Return the cells that changes without a cell touch, and those that lose protection."""
-        gone = [self._changes[number] for number in sorted(self._at[cell])]
-        touching = self.touching - self._times(change.touched for change in gone)
-        lost = self._times(change.protected for change in gone)
-        return touching > 0, (lost > 0) & (lost == self.protecting)
+    def without(self, cell: int) -> tuple[IntArray, IntArray]:
+        """Return the cells that only changes of a cell touch, and those that only they protect.
 
-    def _times(self, cells: Iterable[IntArray]) -> IntArray:
-        return np.bincount(np.concatenate(list(cells)), minlength=len(self.touching))
+        The first are sorted. Of the second, those that the earliest change protects come first.
+        """
+        gone = [self._changes[number] for number in sorted(self._at[cell])]
+        freed = _all_of(self.touching, [change.touched for change in gone])
+        protected = [change.protected for change in gone]
+        exposed = _all_of(self.protecting, protected)
+        cells, first = np.unique(np.concatenate(protected), return_index=True)
+        return freed, exposed[np.argsort(first[np.isin(cells, exposed)])]
+
+
+def _all_of(number: IntArray, found: Sequence[IntArray]) -> IntArray:
+    """Return the sorted cells that are found as often as there are changes of them."""
+    cells, times = np.unique(np.concatenate(found), return_counts=True)
+    every: IntArray = cells[times == number[cells]]
+    return every
 
 
 def choose_complementary(
@@ -142,8 +130,15 @@ def choose_complementary(
     def price(search: _Search) -> float:
         return float(cost @ search.hidden)
 
+    blocks = units.blocks(cells.rows)
+
+    def by_block(some: IntArray) -> IntArray:
+        return some[np.argsort(blocks[some], kind="stable")]
+
     primary = np.flatnonzero(cells.is_primary)
-    order = primary[np.argsort(-cells.values[primary], kind="stable")]
+    order = by_block(primary[np.argsort(-cells.values[primary], kind="stable")])
+    spared_first = by_block(np.argsort(-cells.values, kind="stable"))
+    spared_first = spared_first[~cells.is_primary[spared_first]]
     best: list[_Search] = []
     for start in range(starts):
         if best and programs.left <= 0:
@@ -153,11 +148,11 @@ def choose_complementary(
         for share in search.protect_all(order):
             on_share((start + share) / work)
         best = sorted([*best, search], key=price)[:spared]
-        order = random.permutation(primary)
+        order = by_block(random.permutation(primary))
     for at, search in enumerate(best):
         if spared == 1:
             search.cost = cost
-        for share in search.spare_all():
+        for share in search.spare_all(spared_first):
             on_share((starts + _SPARING * (at + share)) / work)
     on_share(1.0)
     hidden = min(best, key=price).hidden
@@ -170,28 +165,34 @@ class _Programs:
 
     def __init__(self, cells: SensitiveCells, units: Neighbourhoods, effort: float) -> None:
         self.cells, self.units, self.left = cells, units, effort
-        self.kept: OrderedDict[tuple[int, bytes, int], ChangeProgram] = OrderedDict()
+        self._height = 0
+        self._kept: OrderedDict[bytes, ChangeProgram] = OrderedDict()
+        self._around: dict[tuple[bytes, int, int], IntArray] = {}
 
-    def least_change(
-        self, target: int, size: int, cost: FloatArray, ceiling: float = np.inf
-    ) -> Change | None:
-        """Find the change of least cost in a cell's own units and some similar ones."""
+    def of(self, target: int, size: int) -> ChangeProgram:
+        """Return the program of a cell's own units and some similar ones."""
         rows = self.cells.rows
         own = rows.indices[rows.indptr[target] : rows.indptr[target + 1]].astype(np.int64)
+        columns = self._columns(own, size, int(self.units.level[target]))
+        if len(columns) > _COLUMNS:
+            columns = self._some(columns, own, target)
+        key = columns.tobytes()
+        if key not in self._kept:
+            self._kept[key] = ChangeProgram(self.cells, columns)
+            self._height += self._kept[key].height
+            while self._height > _KEPT and len(self._kept) > 1:
+                self._height -= self._kept.popitem(last=False)[1].height
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def _columns(self, own: IntArray, size: int, level: int) -> IntArray:
         units = self.units.of_columns(own)
-        has_many = len(self.units.unit) > _COLUMNS
-        key = (target if has_many else -1, units.tobytes(), size)
-        if key not in self.kept:
-            columns = self.units.around(units, size)
-            if has_many:
-                columns = self._some(columns, own, target)
-            self.kept[key] = ChangeProgram(self.cells, columns)
-            while sum(each.height for each in self.kept.values()) > _KEPT and len(self.kept) > 1:
-                self.kept.popitem(last=False)
-        self.kept.move_to_end(key)
-        people, elapsed = self.kept[key].least(target, cost, ceiling)
-        self.left -= elapsed
-        return None if people is None else Change.of(self.cells, people)
+        key = (units.tobytes(), size, level)
+        if key not in self._around:
+            if len(self._around) == _KNOWN:
+                self._around.clear()
+            self._around[key] = self.units.around(units, size, level)
+        return self._around[key]
 
     def _some(self, columns: IntArray, own: IntArray, target: int) -> IntArray:
         """Sample columns with people, and others; for an empty cell, its own among them."""
@@ -224,19 +225,25 @@ class _Search:
 
     def protect(self, target: int) -> None:
         """Suppress the cells that the cheapest change of a cell touches."""
-        cost = np.where(self.hidden, 0.0, self.cost)
-        change = self._least_change(target, _SIZES, cost)
+        change = self._least_change(target, _SIZES)
         if change is None:  # one more person like those in the cell is always possible
             change = Change.of(self.cells, self._one_more(target))
         self.hidden[change.touched] = True
         self.changes.add(change)
 
     def _least_change(
-        self, target: int, sizes: Sequence[int], cost: FloatArray, ceiling: float = np.inf
+        self, target: int, sizes: Sequence[int], barred: int = -1, ceiling: float = np.inf
     ) -> Change | None:
-        """Find the change in the first neighbourhood that has one."""
-        found = (self.programs.least_change(target, size, cost, ceiling) for size in sizes)
-        return next((change for change in found if change is not None), None)
+        """Find the change in the first neighbourhood that has one without a barred cell."""
+        for size in sizes:
+            program = self.programs.of(target, size)
+            cost = np.where(self.hidden[program.at], 0.0, self.cost[program.at])
+            cost[program.at == barred] = np.inf
+            change, elapsed = program.least(target, cost, ceiling)
+            self.programs.left -= elapsed
+            if change is not None:
+                return change
+        return None
 
     def _one_more(self, target: int) -> IntArray:
         """Add as many equal people to a cell as the safety range requires.
@@ -264,13 +271,8 @@ class _Search:
             people[other[np.argmax(cells.known[other])]] += abs(amount)
         return people
 
-    def spare_all(self) -> Iterator[float]:
-        """Publish complementary cells again where possible, those of the greatest count first.
-
-        Yields the finished share.
-        """
-        order = np.argsort(-self.cells.values, kind="stable")
-        order = order[~self.cells.is_primary[order]]
+    def spare_all(self, order: IntArray) -> Iterator[float]:
+        """Publish complementary cells again where possible; yield the finished share."""
         for done, cell in enumerate(order.tolist()):
             if self.programs.left <= 0:
                 return
@@ -278,27 +280,38 @@ class _Search:
                 self.spare(cell)
                 yield done / len(order)
 
+    def _price(self, change: Change) -> float:
+        """Return the cost of the published cells that a change touches."""
+        return float(self.cost[change.touched[~self.hidden[change.touched]]].sum())
+
     def spare(self, cell: int) -> None:
         """Publish a complementary cell, if changes without it cost less in total."""
-        sizes = _SIZES[:2] if self.programs.units.inhabited.shape[0] <= _FEW_UNITS else _SIZES[:1]
-        hidden, exposed = self.changes.without(cell)
-        hidden |= self.cells.is_primary
+        freed, exposed = self.changes.without(cell)
+        if len(exposed) > _EXPOSED:
+            return
+        freed = freed[~self.cells.is_primary[freed]]
+        left = float(self.cost[freed].sum())
+        self.hidden[freed] = False
         found: list[Change] = []
-        before = float(self.cost @ self.hidden)
-        while exposed.any():
-            cost = np.where(hidden, 0.0, self.cost)
-            cost[cell] = np.inf
-            target = int(self.random.choice(np.flatnonzero(exposed)))
-            ceiling = before - float(self.cost @ hidden)
-            change = self._least_change(target, sizes, cost, ceiling)
-            if change is None:
+        while len(exposed):
+            target = int(exposed[0])
+            change = self._least_change(target, _SIZES[:1], cell, left)
+            if change is not None:
+                left -= self._price(change)
+            if change is None or len(found) == _RETRIES or left <= 0:
+                self._hide_again(freed, found)
                 return
-            hidden[change.touched] = True
-            if len(found) == _RETRIES or self.cost @ hidden >= before:
-                return
+            self.hidden[change.touched] = True
             found.append(change)
-            exposed[change.protected] = False
-        self.hidden = hidden
+            exposed = exposed[~np.isin(exposed, change.protected)]
         self.changes.remove_touching(cell)
         for change in found:
             self.changes.add(change)
+
+    def _hide_again(self, freed: IntArray, found: Iterable[Change]) -> None:
+        """Undo an attempt to publish cells."""
+        for change in found:
+            self.hidden[change.touched] = self.cells.is_primary[change.touched] | (
+                self.changes.touching[change.touched] > 0
+            )
+        self.hidden[freed] = True

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.arrays import IntArray
 from recon_cli.capabilities.audit.cells import IntervalCells
 from recon_cli.capabilities.audit.clique_ends import AskedCounts
 from recon_cli.frames import STATEMENTS
@@ -31,7 +32,7 @@ from recon_cli.statement import Protection, Statement
 from recon_cli.statement.suppression import Suppressed
 
 #: Histogram cells of a batch's units, up to which they are listed.
-_FEW = 10_000
+_FEW = 1_000
 #: Wider than any interval of a count, and finite, so that no cell goes without a row.
 _WIDE = 10_000_000
 
@@ -198,55 +199,121 @@ def _alike(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
 
 
 @dataclass(frozen=True)
+class Likeness:
+    """The columns of each unit by kinds; those of a kind lie in the same cells of coarser levels.
+
+    Attributes:
+        present: Sparse (units × kinds): whether a unit has columns of a kind.
+        inhabited: The same for columns with people.
+    """
+
+    present: sparse.csr_array
+    inhabited: sparse.csr_array
+
+    @classmethod
+    def of(cls, coarser: sparse.csr_array, unit: IntArray, known: IntArray) -> Likeness:
+        """Find the kinds.
+
+        Args:
+            coarser: Sparse (cells × columns) coefficients of the coarser levels.
+            unit: Unit of each column.
+            known: People in each column.
+        """
+        weights = np.random.default_rng(0).integers(1, 2**40, size=(coarser.shape[0], 2))
+        found = np.unique(sparse.csr_array(coarser.T) @ weights, axis=0, return_inverse=True)
+        kind = found[1].ravel()
+        shape = (int(unit.max(initial=-1)) + 1, int(kind.max(initial=-1)) + 1)
+
+        def among(some: IntArray) -> sparse.csr_array:
+            ones = np.ones(len(some), dtype=np.int64)
+            counted = sparse.csr_array((ones, (unit[some], kind[some])), shape=shape)
+            return sparse.csr_array(counted.minimum(1))
+
+        return cls(among(np.arange(len(unit))), among(np.flatnonzero(known > 0)))
+
+    def most_alike(self, units: IntArray, size: int) -> IntArray:
+        """Return up to ``size`` other units that have most kinds in common with some units."""
+        shared = self.present[units] @ self._inhabited_in + self.inhabited[units] @ self._present_in
+        entries = sparse.coo_array(shared)
+        other, place = np.unique(entries.col, return_inverse=True)
+        alike = np.bincount(place.ravel(), entries.data)
+        order = np.lexsort((other, -alike))
+        found: IntArray = other[order].astype(np.int64)
+        return found[~np.isin(found, units)][:size]
+
+    @cached_property
+    def _present_in(self) -> sparse.csr_array:
+        return sparse.csr_array(self.present.T)
+
+    @cached_property
+    def _inhabited_in(self) -> sparse.csr_array:
+        return sparse.csr_array(self.inhabited.T)
+
+
+@dataclass(frozen=True)
 class Neighbourhoods:
     """The units of a region, and which of them could compensate a change of another one.
 
     A change of the records of one unit shows in the cells of coarser geounits, unless other units
     change the other way round. Units that have records in the same coarse cells can do so. A
-    program over a few such units is small, and nearly always enough.
+    program over a few such units is small, and nearly always enough. Where the cell that is to
+    change is one of a coarser geounit, such units have records in the same cells that are coarser
+    still.
 
     Attributes:
         unit: Unit of each column; units share no fine cell.
-        present: Sparse (units × kinds): whether a unit has columns of a kind, which are those that
-            lie in the same coarse cells.
-        inhabited: The same for columns with people.
+        level: Level of each cell, 0 for the finest.
+        likeness: Of the units, for a change of a cell of each level.
     """
 
     unit: IntArray
-    present: sparse.csr_array
-    inhabited: sparse.csr_array
+    level: IntArray
+    likeness: tuple[Likeness, ...]
 
     @classmethod
-    def of(cls, rows: sparse.csr_array, is_fine: BoolArray, known: IntArray) -> Neighbourhoods:
+    def of(cls, rows: sparse.csr_array, level: IntArray, known: IntArray) -> Neighbourhoods:
         """Find the neighbourhoods of a region.
 
         Args:
             rows: Sparse (cells × columns) coefficients.
-            is_fine: Mask of the cells of the finest level.
+            level: Level of each cell, 0 for the finest.
             known: People in each column.
         """
-        _, unit = connected_parts(sparse.csr_array(rows[is_fine]))
-        coarse = sparse.csr_array(rows[~is_fine].T)
-        weights = np.random.default_rng(0).integers(1, 2**40, size=(coarse.shape[1], 2))
-        _, kind = np.unique(coarse @ weights, axis=0, return_inverse=True)
-        shape = (int(unit.max(initial=-1)) + 1, int(kind.max(initial=-1)) + 1)
-
-        def among(some: IntArray) -> sparse.csr_array:
-            ones = np.ones(len(some), dtype=np.int64)
-            counted = sparse.csr_array((ones, (unit[some], kind.ravel()[some])), shape=shape)
-            return sparse.csr_array(counted.minimum(1))
-
-        return cls(unit, among(np.arange(len(unit))), among(np.flatnonzero(known > 0)))
+        _, unit = connected_parts(sparse.csr_array(rows[level == 0]))
+        levels = range(int(level.max(initial=0)) + 1)
+        found = (Likeness.of(sparse.csr_array(rows[level > at]), unit, known) for at in levels)
+        return cls(unit, level, tuple(found))
 
     def of_columns(self, columns: IntArray) -> IntArray:
         """Return the sorted units that some columns belong to."""
         return np.unique(self.unit[columns])
 
-    def around(self, units: IntArray, size: int) -> IntArray:
-        """Return the sorted columns of some units, and of the ``size`` most similar units."""
-        shared = self.present[units] @ self.inhabited.T + self.inhabited[units] @ self.present.T
-        alike = np.asarray(shared.sum(axis=0)).ravel()
-        alike[units] = -1
-        others = np.argsort(-alike, kind="stable")[: min(size, len(alike) - len(units))]
-        inside: BoolArray = np.isin(self.unit, np.concatenate([units, others]))
-        return np.flatnonzero(inside)
+    def around(self, units: IntArray, size: int, level: int = 0) -> IntArray:
+        """Return the sorted columns of some units, and of the ``size`` most similar units.
+
+        Args:
+            level: Level of the cell that is to change.
+        """
+        columns, first = self._columns_of
+        if size >= len(first) - 1 - len(units):
+            return np.arange(len(self.unit))
+        chosen = np.concatenate([units, self.likeness[level].most_alike(units, size)])
+        return np.sort(np.concatenate([columns[first[at] : first[at + 1]] for at in chosen]))
+
+    def blocks(self, rows: sparse.csr_array) -> IntArray:
+        """Return the block of each cell, such as its district; the last for those in several.
+
+        Units of two blocks are not similar, if a cell of the finest level is to change.
+        """
+        _, block = connected_parts(sparse.csr_array(self.likeness[0].present.T))
+        of_column = block[self.unit]
+        first = of_column[rows.indices[rows.indptr[:-1]]]
+        differs = of_column[rows.indices] != np.repeat(first, np.diff(rows.indptr))
+        several = np.add.reduceat(differs, rows.indptr[:-1]) > 0
+        return np.where(several, int(block.max(initial=0)) + 1, first)
+
+    @cached_property
+    def _columns_of(self) -> tuple[IntArray, IntArray]:
+        """Return the columns of one unit after the other, and where those of each begin."""
+        units = np.arange(int(self.unit.max(initial=-1)) + 2)
+        return np.argsort(self.unit, kind="stable"), np.searchsorted(np.sort(self.unit), units)

@@ -211,9 +211,9 @@ def _suppressed(
         options.safety_range,
         linked.agreement if linked.agreement.shape[0] else None,
     )
-    is_fine = (distinct["rank"] == distinct["rank"].max()).to_numpy()
-    is_fine = np.append(is_fine, np.ones(linked.agreement.shape[0], dtype=bool))
-    units = Neighbourhoods.of(linked.rows, is_fine, known)
+    _, level = np.unique(-distinct["rank"].cast(pl.Int64).to_numpy(), return_inverse=True)
+    level = np.append(level.ravel(), np.zeros(linked.agreement.shape[0], dtype=np.int64))
+    units = Neighbourhoods.of(linked.rows, level, known)
     cost = (values * distinct["copies"].to_numpy()).astype(np.float64)
     random = generator(options.seed, "suppress", linked.region)
     hidden: BoolArray = primary | choose_complementary(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.capabilities.suppress.complementary import choose_complementary
+from recon_cli.capabilities.suppress.complementary import _Programs, choose_complementary
 from recon_cli.capabilities.suppress.least_change import ChangeProgram, NestedCells, SensitiveCells
 from recon_cli.capabilities.suppress.linked_cells import Neighbourhoods
 
@@ -39,8 +39,8 @@ def of(
 
 
 def chosen(cells: SensitiveCells) -> BoolArray:
-    is_fine = np.ones(len(cells.values), dtype=bool)
-    units = Neighbourhoods.of(cells.rows, is_fine, cells.known)
+    level = np.zeros(len(cells.values), dtype=np.int64)
+    units = Neighbourhoods.of(cells.rows, level, cells.known)
     cost = cells.values.astype(np.float64)
     return choose_complementary(cells, units, cost, np.random.default_rng(1))
 
@@ -129,8 +129,7 @@ def test_a_change_of_another_unit_makes_up_for_one() -> None:
     matrix = np.vstack([np.kron(np.eye(2, dtype=np.int64), unit), both])
     known = np.array([1, 9, 20, 30])
     cells = of(matrix, known, 2)
-    is_fine = np.arange(9) < 6
-    units = Neighbourhoods.of(cells.rows, is_fine, known)
+    units = Neighbourhoods.of(cells.rows, (np.arange(9) >= 6).astype(np.int64), known)
     assert len(np.unique(units.unit)) == 2
     mine = units.of_columns(np.array([0]))
     assert units.around(mine, 0).tolist() == [0, 1]
@@ -140,14 +139,53 @@ def test_a_change_of_another_unit_makes_up_for_one() -> None:
     change, elapsed = program.least(0, cost)
     assert change is not None
     assert elapsed > 0
-    assert np.abs(change).tolist() == [1, 1, 1, 1]
-    assert np.flatnonzero(cells.difference(change)).tolist() == [0, 1, 3, 4]
-    cheapest = float(cost[cells.difference(change) != 0].sum())
+    assert change.touched.tolist() == [0, 1, 3, 4]
+    assert change.protected.tolist() == [0]
+    cheapest = float(cost[change.touched].sum())
     assert program.least(0, cost, cheapest / 2)[0] is None
     cost[1] = np.inf
     other, _ = program.least(0, cost)
     assert other is not None
-    assert not cells.difference(other)[1]
+    assert 1 not in other.touched
+
+
+def districts(number: int, *, is_national: bool) -> tuple[SensitiveCells, Neighbourhoods]:
+    """Districts of two units each, with two columns: the first has one person, or three in all."""
+    unit = np.array([[1, 0], [0, 1], [1, 1]])
+    units = np.kron(np.eye(2 * number, dtype=np.int64), unit)
+    both = np.kron(np.eye(number, dtype=np.int64), np.hstack([unit, unit]))
+    nation = np.hstack([unit] * 2 * number)
+    matrix = np.vstack([units, both, nation] if is_national else [units, both])
+    known = np.tile([1, 9, 2, 30], number)
+    level = np.repeat([0, 1, 2], [6 * number, 3 * number, 3])[: len(matrix)]
+    cells = of(matrix, known, 4)
+    return cells, Neighbourhoods.of(cells.rows, level, known)
+
+
+def test_programs_do_not_grow_with_the_region() -> None:
+    heights = []
+    for number in (3, 30):
+        cells, units = districts(number, is_national=True)
+        programs = _Programs(cells, units, np.inf)
+        heights.append([programs.of(target, 1).height for target in (0, 7)])
+        blocks = units.blocks(cells.rows)
+        districts_of = blocks[: 6 * number].reshape(number, 6)
+        assert (districts_of == districts_of[:, :1]).all()
+        assert sorted(districts_of[:, 0].tolist()) == list(range(number))
+        assert blocks[-3:].tolist() == [number] * 3
+    assert heights[0] == heights[1] == [12, 12]
+
+
+def test_a_count_of_a_district_is_made_up_for_by_another_district() -> None:
+    """Three people of a kind in each: sums of two districts go, national ones stay."""
+    cells, units = districts(4, is_national=True)
+    first = 24
+    assert cells.values[first] == 3
+    assert units.around(np.array([0, 1]), 1).tolist() == [0, 1, 2, 3]
+    assert units.around(np.array([0, 1]), 1, level=1).tolist() == [0, 1, 2, 3, 4, 5]
+    random = np.random.default_rng(1)
+    hidden = choose_complementary(cells, units, cells.values.astype(np.float64), random)
+    assert not (hidden | cells.is_primary)[-3:].any()
 
 
 @settings(max_examples=25, deadline=None)
@@ -177,7 +215,7 @@ def test_without_effort_more_is_suppressed_and_all_protected() -> None:
     matrix, _ = two_way(rng.integers(0, 6, (6, 7)))
     known = np.array(rng.integers(1, 6, matrix.shape[1]))
     cells = of(matrix, known, 3)
-    units = Neighbourhoods.of(cells.rows, np.ones(len(cells.values), dtype=bool), known)
+    units = Neighbourhoods.of(cells.rows, np.zeros(len(cells.values), dtype=np.int64), known)
     cost, shares = cells.values.astype(np.float64), list[float]()
 
     def hidden(effort: float) -> BoolArray:

@@ -1,0 +1,92 @@
+"""Suppression of many schools: ``python -m benchmarks.schools 60 600 24000``.
+
+Made-up schools, ten to a district (`benchmarks.office.publication`), are suppressed below 5 by
+`recon protect suppress`, and the audit decides every suppressed count from what is published.
+Districts' sums are published; with ``--national`` those of all districts, too, which make one
+region of the country. CPU seconds are of whole commands with all workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks.machine import (
+    REFERENCE,
+    RESULTS,
+    Record,
+    circumstances,
+    keep,
+    loop_seconds,
+    recon,
+    say,
+)
+from benchmarks.office.publication import BELOW, SCHOOLS, write
+
+
+def measure(schools: int, folder: Path, *, is_national: bool) -> Record:
+    """Suppress and audit some schools: what it takes, and how many counts are safe."""
+    office = replace(SCHOOLS, units=schools, is_national=is_national)
+    made = write(office, folder)
+    config = folder / "suppress.yaml"
+    config.write_text(
+        "release: schema.yaml\nwork: work\n"
+        f"suppress: {{records: records.csv, below: {BELOW}}}\n"
+        "ingest: {source: tidy, paths: [work/suppressed]}\naudit:\n"
+    )
+    costs = {
+        name: recon(*words, "-c", config, "--workers", "2")
+        for name, words in (
+            ("suppress", ("protect", "suppress")),
+            ("ingest", ("ingest",)),
+            ("audit", ("audit",)),
+        )
+    }
+    published = pl.read_parquet(folder / "work" / "suppressed" / "**" / "*.parquet")
+    found = pl.read_parquet(folder / "work" / "audit" / "**" / "*.parquet")
+    record: Record = {
+        "people": made["people"],
+        "counts": made["counts"],
+        "suppressed": published["count"].null_count(),
+        "statuses": dict(found["status"].value_counts().sort("status").iter_rows()),
+    }
+    for name, cost in costs.items():
+        say(f"{schools}: {name}", cost.cpu_seconds, cost.peak_mb)
+        record |= {
+            f"{name}_seconds": round(cost.wall_seconds, 1),
+            f"{name}_cpu_seconds": round(cost.cpu_seconds, 1),
+            f"{name}_mb": round(cost.peak_mb),
+        }
+    return record
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and keep the figures.
+
+    Raises:
+        SystemExit: A suppressed count is recovered.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("schools", type=int, nargs="+")
+    parser.add_argument("--national", action="store_true", help="publish national sums, too")
+    parser.add_argument("--reference", action="store_true", help="keep the figures in git")
+    options = parser.parse_args(arguments)
+    facts = {**circumstances(), "loop_seconds": loop_seconds()}
+    figures: Record = {}
+    for schools in options.schools:
+        with tempfile.TemporaryDirectory() as scratch:
+            record = measure(schools, Path(scratch), is_national=options.national)
+        figures[str(schools)] = record
+        if "recovered" in str(record["statuses"]):
+            raise SystemExit(f"{schools} schools: {record['statuses']}")
+    name = "schools" + "-national" * options.national
+    keep(name, facts, figures, folder=REFERENCE if options.reference else RESULTS)
+
+
+if __name__ == "__main__":
+    main()
