@@ -204,3 +204,23 @@ def test_a_place_of_one_group_is_no_sum_of_some_of_another(tmp_path: Path) -> No
     geoids = found.mapping["geoids"]
     assert isinstance(geoids, dict)
     assert {geoids["Birch / Yew"][:-1], geoids["Birch / Fir"][:-1]} == {geoids["Birch / Ivy"][:-1]}
+
+
+def test_the_total_of_all_groups_may_stand_behind_that_of_the_last(tmp_path: Path) -> None:
+    # Stars leave no sum shown: that 'Total' is of its heading's schools is read off its word.
+    table = tmp_path / "schools.csv"
+    table.write_text(
+        "School,All,Girls,Boys\n"
+        "North,,,\nAsh,30,c,c\nBirch,14,c,c\nTotal,44,21,23\n"
+        "South,,,\nCedar,17,c,c\nElm,26,c,c\nTotal,43,20,23\nCounty,87,41,46\n"
+    )
+    found = recognise([table])
+    assert found.mapping["geoids"] == {
+        "North / Total": "A1",
+        "North / Ash": "A11",
+        "North / Birch": "A12",
+        "South / Total": "A2",
+        "South / Cedar": "A21",
+        "South / Elm": "A22",
+        "South / County": "A",
+    }

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.schema import load_release
+from recon_cli.sources.read.choices import Choices
 from tests.support.command_line import recon
 
 SEX = "Place,Total,Male,Female\nAshby,12,7,5\nElm,9,4,5\nOak,20,9,11\n"
@@ -41,3 +43,23 @@ def test_files_with_the_same_headers_are_one_table() -> None:
     recon("init", "sex.csv", "south.csv")
     assert list(load_release("sex.yaml").table_by_name) == ["TABLE1"]
     assert "18 cells, all equal" in recon("run", "--until", "reconstruct").stdout
+
+
+def test_a_column_that_two_files_print_counts_the_same_in_both(tmp_path: Path) -> None:
+    """It is no part of a sum, and no second count of everybody."""
+    meals = [14, 9, 17, 4]
+    everybody = [60, 44, 71, 39]
+    for name, some in {"sex": [31, 20, 40, 21], "need": [12, 8, 15, 11]}.items():
+        rows = [
+            f"School {i},{all_},{own},{all_ - own},{eats}"
+            for i, (all_, own, eats) in enumerate(zip(everybody, some, meals, strict=True))
+        ]
+        header = f"School,All,{name} one,{name} two,Meals"
+        (tmp_path / f"{name}.csv").write_text("\n".join([header, *rows, ""]))
+    found = recognise(
+        [tmp_path / "need.csv", tmp_path / "sex.csv"], choices=Choices(count=("Meals",))
+    )
+    labels = found.mapping["labels"]
+    assert isinstance(labels, dict)
+    assert labels["columns"]["Meals"] == {"meals": "meals"}
+    assert not any("counts the same" in doubt for doubt in found.doubts)

@@ -17,6 +17,7 @@ from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
 from recon_cli.capabilities.init.structure import DraftedFeature, Structure
 from recon_cli.capabilities.init.survey import counted_rows, texts_of
 from recon_cli.capabilities.init.tables import TableFile
+from recon_cli.capabilities.init.titles import Titled, named_by_titles
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats.count_sheet import COLUMNS, CountSheet, cell_text
@@ -350,7 +351,7 @@ class _Drafter:
     def _wide(self, group: Sequence[Part]) -> None:
         """Draft tables with a row a place."""
         lines = Lines(group, [self._rows_of(part) for part in group])
-        structure = lines.structure()
+        structure = named_by_titles(lines.structure(), self._titles(lines))
         self._ask_unplaced(structure, lines.headers)
         conditions = self._conditions(structure)
         of_sheet: dict[str, list[tuple[Part, list[tuple[str, int]]]]] = {}
@@ -374,6 +375,13 @@ class _Drafter:
                     self._say(COLUMNS, header, condition, part.name)
             rows = [row for part, _ in parts for row in self._rows_of(part)]
             self._table(_distinct(kept), parts[0][0], rows)
+
+    def _titles(self, lines: Lines) -> Iterator[Titled]:
+        """Yield what stands over the columns of each table."""
+        sheets = {part.document.sheet for part in self.parts}
+        for part, own in lines.of_parts():
+            sheet = part.document.sheet if len(sheets) > 1 else None
+            yield Titled(sheet or "", part.title, [number for _, number in own])
 
     def _add_places(self, part: Part) -> None:
         """Add the places of a table with a row a place."""
@@ -676,9 +684,9 @@ def _with_total(structure: Structure, values: Sequence[str]) -> Structure:
 
 
 def _named(structure: Structure, header: str) -> Structure:
-    """With the header of a dimension as the name of a feature that has none."""
+    """With the header of a dimension as the name of its feature."""
     features = tuple(
-        each if each.name or i else replace(each, name=header)
+        each if i or not header else replace(each, name=header)
         for i, each in enumerate(structure.features)
     )
     return replace(structure, features=features)

@@ -287,18 +287,21 @@ def _by_words(
 ) -> None:
     by_path = {path: i for i, path in enumerate(paths)}
     for outer, members in groups.items():
-        own = by_path.get(outer) if outer else None
+        own, parts = by_path.get(outer) if outer else None, members
         if own is None:
-            for i in members:
+            for at, i in enumerate(members):
                 is_whole, is_twice = _is_whole(paths[i]), paths[i][-2:-1] == paths[i][-1:]
                 if not (is_whole or is_twice):
                     continue
                 others = [each for each in members if each != i]
+                if is_whole and not _may_be(numbers, i, others) and outer:
+                    # Behind the total of the last group stands that of all groups.
+                    others = list(members[:at])
                 is_named = is_whole and _may_be(numbers, i, others)
                 if is_named or (is_twice and _fits(numbers, i, others, base)):
-                    own = i
+                    own, parts = i, others
                     break
-        for i in members:
+        for i in parts:
             if own is not None and i != own and i not in above and not _is_below(own, i, above):
                 above[i] = own
 

@@ -139,6 +139,7 @@ class _Builder:
         self.doubts: list[str] = []
         self.features: list[DraftedFeature] = []
         self.values: dict[int, dict[int, frozenset[int]]] = {}
+        self.equals: dict[int, int] = {}
 
     def structure(self) -> Structure:
         for top in self._tops():
@@ -146,6 +147,8 @@ class _Builder:
         for line in self.lines:
             self.values.setdefault(line, {})
         unplaced = self._relate()
+        for line, same in self.equals.items():
+            self.values[line] = {**self.values[same], **self.values[line]}
         return Structure(tuple(self.features), self.values, tuple(self.doubts), tuple(unplaced))
 
     # --- features of the sums ---------------------------------------------------------------
@@ -334,12 +337,14 @@ class _Builder:
         return is_said and line not in self.said.apart
 
     def _without_equals(self, heads: list[int]) -> list[int]:
-        """Give a line that has the numbers of another its values; it is no part of its own."""
+        """Leave lines out that have the numbers of another: they have its values, too."""
         kept: list[int] = []
         for line in heads:
             same = next((each for each in kept if self._are_equal(each, line)), None)
             if same is None:
                 kept.append(line)
+            else:
+                self.equals[line] = same
         return kept
 
     def _are_equal(self, one: int, other: int) -> bool:
@@ -394,7 +399,8 @@ class _Builder:
             label = " ".join(self.labels.get(line, ())[-1:]) or str(line)
             others = self.labels.get(whole, ())
             own = [word for word in self.labels.get(line, ()) if word not in others]
-            label = " ".join(own) or label
+            told = [word for word in own if not is_total(word)] or own
+            label = " ".join(told) or label
             self.features.append(DraftedFeature("", (label,), f"not {label}"))
             for each in self._below(line):
                 self.values[each] = {
@@ -477,13 +483,16 @@ def shared(paths: Sequence[Path], whole: Path) -> tuple[str, list[str]]:
     while all(len(words) > 1 for words in own) and len({words[-1] for words in own}) == 1:
         own = [words[:-1] for words in own]
     joined = [" ".join(words) for words in own]
+    name = common[-1] if common else ""
     if len(whole) and len(joined) > 1:
-        joined = without_ends(joined)
+        usual, joined = usual_name(joined), without_ends(joined)
+        # "Year 7" says what 7 is.
+        name = name or (usual if usual_name(joined) != usual else "")
     if len(set(joined)) < len(joined):
         joined = [" ".join(path) for path in paths]
     if len(set(joined)) < len(joined):
         joined = [f"{label} {i}" for i, label in enumerate(joined, start=1)]
-    return (common[-1] if common else ""), joined
+    return name, joined
 
 
 def without_ends(labels: list[str]) -> list[str]:

@@ -289,9 +289,8 @@ def _labels(grid: Grid, table: TableReading) -> pl.DataFrame:
     if twice is not None:
         first, again = (int(rows[i]) for i in twice)
         raise SourceError(
-            f"{grid.label}: row {again}: {words[twice[1]]!r} is in row {first} already; if two "
-            "places have one name, say what they are part of: mapping.parent "
-            "(`recon init --parent HEADER`)"
+            f"{grid.label}: row {again}: {words[twice[1]]!r} is in row {first} already; add a "
+            "column with a code for each place, or with what it is part of, or leave one row out"
         )
     frame = {ROW: rows.astype(np.uint32), "0": words}
     if table.are_kinds:

@@ -27,6 +27,8 @@ class Sense(StrEnum):
     KIND = "kind"
     MALE = "male"
     FEMALE = "female"
+    BY = "by"
+    AND = "and"
 
 
 class Entry(BaseModel):

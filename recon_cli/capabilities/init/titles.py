@@ -1,0 +1,85 @@
+"""Names of features from the titles of sheets, where no header has one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from recon_cli.capabilities.init.names import usual_name
+from recon_cli.capabilities.init.structure import DraftedFeature, Structure
+from recon_cli.sources.formats.vocabulary import in_latin
+from recon_cli.sources.read.words import Sense, is_word, says
+
+_ENDS = re.compile(r"[:;,()\[\]|\u2013\u2014/]|\s-\s|\.\s")
+#: A longer phrase tells what is counted, not what it is counted by.
+_MOST_WORDS = 4
+
+
+@dataclass(frozen=True)
+class Titled:
+    """The columns of a table, and what stands over them.
+
+    Attributes:
+        sheet: The name of its sheet, where the workbook has several.
+        title: The words above its headers.
+        lines: Its columns, by their numbers in a structure.
+    """
+
+    sheet: str
+    title: str
+    lines: Sequence[int]
+
+
+def named_by_titles(structure: Structure, tables: Iterable[Titled]) -> Structure:
+    """Name the features that have no name as the one thing that a title says beside the others."""
+    features = list(structure.features)
+    for table in tables:
+        inside = {number for line in table.lines for number in structure.values.get(line, {})}
+        unnamed = [number for number in sorted(inside) if not _name(features[number])]
+        if len(unnamed) != 1:
+            continue
+        beside = {
+            word
+            for number in inside - {*unnamed}
+            for text in (_name(features[number]), *features[number].labels)
+            for word in in_latin(text).replace("_", " ").split()
+        }
+        for told in ([table.sheet] if table.sheet else [], phrases(table.title)):
+            able = [each for each in told if beside.isdisjoint(in_latin(each).split())]
+            if len(able) == 1 and not any(map(str.isdigit, able[0])):
+                features[unnamed[0]] = replace(features[unnamed[0]], name=able[0])
+                break
+    return replace(structure, features=tuple(features))
+
+
+def _name(feature: DraftedFeature) -> str:
+    is_alone = bool(feature.rest) and len(feature.labels) == 1
+    return feature.name or usual_name(feature.labels) or (feature.labels[0] if is_alone else "")
+
+
+def phrases(title: str) -> list[str]:
+    """Return what a title says that people are counted by.
+
+    >>> phrases("Table 2: Pupils by ethnic group and sex, January 2024")
+    ['ethnic group', 'sex']
+    >>> phrases("Bevölkerung nach Familienstand"), phrases("Pupils of Northshire")
+    (['Familienstand'], [])
+    """
+    found: list[str] = []
+    is_by = False
+    for stretch in _ENDS.split(title):
+        words: list[str] = []
+        for word in [*stretch.split(), ""]:
+            begins, goes_on = is_word(word, Sense.BY), is_word(word, Sense.AND)
+            if word and not (begins or goes_on):
+                words.append(word)
+                continue
+            if words and is_by:
+                found.append(" ".join(words))
+            is_by, words = is_by or begins, []
+    return [each for each in found if len(each.split()) <= _MOST_WORDS and not _is_place(each)]
+
+
+def _is_place(phrase: str) -> bool:
+    return any(map(str.isdigit, phrase)) or says(phrase, Sense.PLACE) or says(phrase, Sense.TOTAL)
