@@ -6,11 +6,12 @@ distinguishes the two. See *coverage pattern* in docs/glossary.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from recon_cli.errors import ConfigError, SourceError
+from recon_cli.plurals import counted
 from recon_cli.schema import Cell, Release, Table
 
 #: The file beside published tables that says by which law each count was published.
@@ -121,6 +122,16 @@ def enumerate_left_out(left_out: Iterable[LeftOut]) -> str:
     named = [each.called for each in left_out]
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     return ", ".join(named[:_NAMED]) + more
+
+
+def count_left_out(left_out: Sequence[LeftOut]) -> str:
+    """Count numbers that are not used, and list their columns.
+
+    >>> count_left_out([LeftOut("pct.csv", "Well %", 3)])
+    "3 numbers: 'Well %' of pct.csv"
+    """
+    cells = sum(each.cells for each in left_out)
+    return f"{counted(cells, 'number')}: {enumerate_left_out(left_out)}"
 
 
 @dataclass(frozen=True)

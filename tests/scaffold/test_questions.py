@@ -69,7 +69,7 @@ def test_a_column_of_means_is_left_out_and_named() -> None:
     rows = [f"{row},{mean}" for row, mean in zip(ROWS, ("11.2", "12", "11.9", "10.4"), strict=True)]
     office(*rows, header="School,All pupils,Boys,Girls,Mean age")
     shown = " ".join(recon("init", "office.csv").stdout.split())
-    assert "whether 'Mean age' are counts: they are left out" in shown
+    assert "not used 4 numbers: 'Mean age' of office.csv" in shown
 
 
 def test_a_total_that_differs_in_one_row_is_a_question() -> None:

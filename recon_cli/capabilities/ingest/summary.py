@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.console.output import Fact, Line, seconds, unlisted_facts
-from recon_cli.coverage import enumerate_left_out
+from recon_cli.coverage import count_left_out
 from recon_cli.pipeline.run import Run, StageOutcome
 from recon_cli.plurals import counted, plural
 from recon_cli.schema import AreaGeography, Release
@@ -50,8 +50,7 @@ def _left_out_facts(run: Run) -> list[Fact]:
     left_out = read_left_out(WorkFolder(run.work).open(INGEST))
     if not left_out:
         return []
-    cells = sum(each.cells for each in left_out)
-    return [("not used", f"{counted(cells, 'number')}: {enumerate_left_out(left_out)}")]
+    return [("not used", count_left_out(left_out))]
 
 
 def _percentage_facts(run: Run) -> list[Fact]:

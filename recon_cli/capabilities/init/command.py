@@ -24,12 +24,11 @@ from recon_cli.capabilities.init.questions import Said, choose, is_terminal, lis
 from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
 from recon_cli.console.options import OUTPUT_FILE, GivenPath
 from recon_cli.console.output import Fact, show
+from recon_cli.coverage import count_left_out
 from recon_cli.errors import ConfigError
 from recon_cli.page.html import reading_page
 from recon_cli.plurals import counted
-from recon_cli.sources import FileMapping
 from recon_cli.sources.read.choices import Question
-from recon_cli.sources.tables import sheets_left_out
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import write_named
 
@@ -233,10 +232,8 @@ class _Drafts:
 
 def _page(found: RecognisedFiles) -> bytes:
     """Render the sheets as they were read."""
-    chosen = FileMapping(sheet=tuple(found.mapping.get("sheet", ())))  # type: ignore[arg-type]
-    unread = tuple(sheets_left_out(found.paths, chosen))
     title = found.schema.title if found.draft is None else found.paths[0].name
-    return reading_page(found.readings, title, found.questions, unread).encode()
+    return reading_page(found.readings, title, found.questions, found.unread).encode()
 
 
 def _write_page(path: Path, page: bytes) -> None:
@@ -265,7 +262,9 @@ def _facts(found: RecognisedFiles, to: Path) -> list[Fact]:
     grid = list(grid_lines(drafted))
     if len(found.about) > 3:
         about.append(f"and {len(found.about) - 3} more")
+    unused = [*found.left_out, *found.unread]
     return [
+        *([("not used", count_left_out(unused))] if unused else []),
         ("source", f"{found.source}, {len(found.paths)} path{'s' * (len(found.paths) > 1)}"),
         ("release", f"{found.release} ({found.schema.title})"),
         *(("about" if not i else "", line) for i, line in enumerate(about)),

@@ -19,7 +19,7 @@ from recon_cli.capabilities.init.schema_draft import flow
 from recon_cli.config import SECTIONS
 from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
-from recon_cli.coverage import PROTECTION
+from recon_cli.coverage import PROTECTION, count_left_out
 from recon_cli.errors import ConfigError
 from recon_cli.statement.suppression import is_marker
 from recon_cli.statement.texts import interval_said, threshold_of
@@ -172,6 +172,8 @@ def _opening(found: RecognisedFiles) -> Iterator[str]:
     yield from _comment(f"{found.schema.title}.")
     for about in found.about:
         yield from _comment(f"{about}.")
+    if unused := [*found.left_out, *found.unread]:
+        yield from _comment(f"Not used: {count_left_out(unused)}.")
     for doubt in found.doubts:
         yield from _comment(f"Could not be told: {doubt}.")
     yield from _comment(

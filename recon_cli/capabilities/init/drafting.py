@@ -239,15 +239,9 @@ class _Drafter:
         """Read the places, features and cells of all tables."""
         for part in self.parts:
             self.questions += part.table.questions
-            unused = [part.table.header(at) for at in part.table.statistics]
-            if part.is_sheet and unused:
-                shown = ", ".join(map(repr, unused[:4])) + ", …" * (len(unused) > 4)
-                self.doubts.append(f"whether {shown} are counts: they are left out")
             self.doubts += _sums_alike(part)
             if rows := list(dict.fromkeys(label for label, _ in part.table.left_rows)):
                 self.leave_out |= dict.fromkeys(rows, "")
-                shown = ", ".join(map(repr, rows[:4])) + ", …" * (len(rows) > 4)
-                self.doubts.append(f"whether the rows {shown} have counts: they are left out")
             if part.table.are_kinds:
                 self.places.add_one(ONE_PLACE, "A1")
             elif part.table.names.is_long:

@@ -21,7 +21,7 @@ from recon_cli.capabilities.init.tables import (
     product_of,
     rest_of_mapping,
 )
-from recon_cli.coverage import PROTECTION
+from recon_cli.coverage import PROTECTION, LeftOut
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.frames import OPEN
 from recon_cli.schema import Release, load_release, packaged_releases
@@ -34,6 +34,7 @@ from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.geography import summarise
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
 from recon_cli.sources.read.reading import Reading
+from recon_cli.sources.tables import sheets_left_out
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 from recon_cli.statement.suppression import is_marker
 from recon_cli.statement.texts import interval_said
@@ -74,6 +75,8 @@ class RecognisedFiles:
         names: Geoid → what people call the place, where files have both.
         questions: What has to be answered before the draft is worth anything.
         readings: Sheets as they were read, with their names.
+        left_out: Numbers of what is read that are not used.
+        unread: And those of sheets that are not read.
     """
 
     source: str
@@ -90,6 +93,8 @@ class RecognisedFiles:
     names: Mapping[str, str] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     readings: tuple[tuple[str, Reading], ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    unread: tuple[LeftOut, ...] = ()
 
     @property
     def is_protected(self) -> bool:
@@ -294,6 +299,8 @@ def _tables(
         found,
         mapping=mapping,
         doubts=(*opened.notes, *found.doubts),
+        left_out=tuple(each for file in opened.files for each in file.sheet.left_out),
+        unread=tuple(sheets_left_out(paths, FileMapping(sheet=opened.sheets))),
         readings=opened.readings,
     )
 

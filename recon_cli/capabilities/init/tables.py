@@ -23,7 +23,12 @@ from recon_cli.sources.formats import (
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
 from recon_cli.sources.formats.reading import THOUSANDS, SheetReader
-from recon_cli.sources.formats.sheet import SHEET, count_sheet, require_certain
+from recon_cli.sources.formats.sheet import (
+    SHEET,
+    count_sheet,
+    numbers_beside,
+    require_certain,
+)
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.reading import Reading
@@ -141,7 +146,6 @@ def open_table_files(
                     ]
                 if not own:
                     passed.append(each.sheet or each.name)
-                    notes.append(f"{each.label}{_called(each)}: has no counts, and is not read")
                 files += own
     _require_known([reading for _, reading in readings], choices)
     forms = list(dict.fromkeys(file.form.name for file in files))
@@ -152,7 +156,9 @@ def open_table_files(
         )
         raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
     if not files:
-        raise SourceError(notes[0] if notes else f"{paths[0]}: expected files with counts")
+        raise SourceError(
+            f"{paths[0]}: has no counts" + (f" in {', '.join(map(repr, passed))}" * bool(passed))
+        )
     sheets = tuple(dict.fromkeys(each.document.sheet for each in files if each.document.sheet))
     if unknown := [name for name in said.sheet if sheets and name not in sheets]:
         raise SourceError(f"{paths[0]}: no sheet {unknown[0]!r} with cells")
@@ -240,6 +246,10 @@ def _sheet_tables(
             asked = (*table.questions, *_odd_words(roles, told))
             tables[number] = replace(table, questions=asked)
             found.append(TableFile(path, document, SHEET, roles, told, tables[number]))
+    if found:
+        beside = numbers_beside(reading, Path(sheet.label).name)
+        first = replace(found[0].sheet, left_out=(*found[0].sheet.left_out, *beside))
+        found[0] = replace(found[0], sheet=first)
     return found, replace(reading, tables=tuple(tables))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +33,9 @@ from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import nameless
+from recon_cli.sources.read.numbers import is_year
 from recon_cli.sources.read.reading import Reading
+from recon_cli.sources.read.roles import Role
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.shares import UNROUNDED
@@ -102,13 +105,34 @@ def _read(
     sheet = read_sheet(document)
     reading = _replayed(sheet, choices_of(mapping))
     require_certain(reading)
-    found = tuple(count_sheet(sheet, table) for table in reading.tables if table.counts)
+    found = [count_sheet(sheet, table) for table in reading.tables if table.counts]
     if not found:
         raise SourceError(
             f"{sheet.label}: has no counts; name the sheets to read: mapping.sheet "
             "(`recon init --sheet`)"
         )
-    return found
+    beside = tuple(numbers_beside(reading, Path(sheet.label).name))
+    return replace(found[0], left_out=(*found[0].left_out, *beside)), *found[1:]
+
+
+def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
+    """Yield the numbers of a sheet that are in no table of counts, by their headers or rows.
+
+    Years are none, and neither is what numbers a note.
+
+    Args:
+        name: How the manifest calls the sheet.
+    """
+    for table in reading.tables:
+        if not table.counts:
+            yield from _left_out(table.grid, table, name)
+    grid = reading.grid
+    is_beside = grid.is_number & np.isin(reading.roles, (Role.TITLE, Role.NOTE))
+    is_beside &= ~grid.of_words(lambda word: (n := grid.number(word)) is None or is_year(n), bool)
+    has_words_before = np.cumsum(grid.filled & ~grid.is_number, axis=1) > 0
+    for row in np.flatnonzero((is_beside & has_words_before).any(axis=1)).tolist():
+        words = next(text for text in grid.texts[row] if grid.number(text) is None and text)
+        yield LeftOut(name, words, int((is_beside & has_words_before)[row].sum()))
 
 
 def _replayed(sheet: Sheet, choices: Choices) -> Reading:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from recon_cli.arrays import BoolArray, numbered
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.numbers import ENGLISH, is_year
+
+#: Of rows with fewer numbers, one that has half as many may lack just one.
+_FEWEST_OF_A_ROW: Final = 3
 
 
 @dataclass(frozen=True)
@@ -124,14 +128,27 @@ class _Finder:
                 break
             kept[row] = False
         if said:
-            return kept
+            return self._without_sparse_end(kept, full)
         if not kept.any():
             return found
         wide = full >= 2
         alone = found & ~wide & (np.arange(len(found)) < int(np.argmax(kept & (wide | ~found))))
         if len(columns) > 3 and (kept & wide).any():
             kept &= ~alone | (np.arange(len(found)) >= int(np.argmax(kept & wide)))
-        return kept
+        return self._without_sparse_end(kept, full)
+
+    def _without_sparse_end(self, found: BoolArray, full: NDArray[np.int64]) -> BoolArray:
+        """Return rows of numbers without those below a blank row that have half as many at most."""
+        gaps = np.flatnonzero(np.diff(self.grid.rows) > 1) + 1
+        if not len(gaps) or not found.any():
+            return found
+        most = np.maximum.reduceat(np.where(found, full, 0), np.array([0, *gaps]))
+        usual = int(most[np.flatnonzero(most)[0]])
+        if usual < _FEWEST_OF_A_ROW:
+            return found
+        last = int(np.flatnonzero(2 * most > usual)[-1])
+        end = int(gaps[last]) if last < len(gaps) else len(found)
+        return found & (np.arange(len(found)) < end)
 
     def _fill_between(self, found: BoolArray, columns: NDArray[np.intp]) -> None:
         """Add rows of words in place of numbers, which are filled as the rows of numbers are."""

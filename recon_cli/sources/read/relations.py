@@ -150,6 +150,20 @@ def _has_more(sums: Sequence[Sum], others: Sequence[Sum]) -> bool:
     return False
 
 
+def has_only_percentages(grid: Grid, region: Region, columns: Sequence[int]) -> bool:
+    """Test whether columns are percentages, and what is a hundred beside them.
+
+    Args:
+        columns: Places of columns of numbers.
+    """
+    inner = replace(region, numeric=np.array(columns, dtype=np.intp))
+    table = _Table(grid, inner, None)
+    told = np.maximum(table.known.sum(axis=0), 1)
+    are_parts = 2 * table.fractional.sum(axis=0) > told
+    others = np.flatnonzero(~are_parts).tolist()
+    return bool(are_parts.any()) and all(map(table.is_hundred, others))
+
+
 def intervals_of(grid: Grid, region: Region) -> Intervals:
     """Return the numbers of a table as intervals, rows by columns."""
     return _Table(grid, region, None).block
@@ -220,11 +234,12 @@ class _Table:
         if left.any():
             told = np.maximum(self.known[left].sum(axis=0), 1)
             columns = self.fractional[left].sum(axis=0) / told > _FRACTIONAL
-        if rows.all() or columns.all():
+        wholes = np.flatnonzero(~columns).tolist()
+        if rows.all() or (columns.any() and all(map(self.is_hundred, wholes))):
             return np.zeros(len(rows), dtype=bool), np.ones(len(columns), dtype=bool)
         return rows, columns
 
-    def _is_hundred(self, column: int) -> bool:
+    def is_hundred(self, column: int) -> bool:
         """Test whether all numbers of a column are 100, and there are several."""
         own = self.numbers[:, column][self.known[:, column]]
         return len(own) > 1 and bool((own == _HUNDRED).all())
@@ -266,7 +281,7 @@ class _Table:
             taken = {each.line for each in whole if each.support.is_strong}
             if any(each.per == 100.0 for each in found):  # the hundred per cent beside them
                 taken |= {
-                    int(self.region.numeric[j]) for j in columns.tolist() if self._is_hundred(j)
+                    int(self.region.numeric[j]) for j in columns.tolist() if self.is_hundred(j)
                 }
             shares = np.array(
                 [j for j in columns.tolist() if int(self.region.numeric[j]) in taken], dtype=np.intp

@@ -24,7 +24,14 @@ from recon_cli.sources.read.lattice import Lattice
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.parallels import with_nobody, with_parallels
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations, intervals_of
+from recon_cli.sources.read.relations import (
+    Axis,
+    Kind,
+    Relation,
+    Relations,
+    has_only_percentages,
+    intervals_of,
+)
 from recon_cli.sources.read.row_labels import PART_OF, row_labels
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.sums import Support, possible_whole, slips
@@ -104,13 +111,15 @@ class TableDraft:
         said = set(self._said(self.choices.count))
         numeric = [int(at) for at in self.region.numeric]
         counts = tuple(at for at in numeric if at in said)
+        if len(counts) > 1 and has_only_percentages(self.grid, self.region, counts):
+            counts = ()  # of a table below that of the counts, under the same headers
         left_out = {
             at: reason
             for header, reason in self.choices.leave_out.items()
             for at in self._said((header,))
         }
         shares = self._said_shares()
-        used = {*said, *left_out, *names.keys, *(each.line for each in shares)}
+        used = {*counts, *left_out, *names.keys, *(each.line for each in shares)}
         others = tuple(at for at in numeric if at not in used)
         return TableReading(
             self.grid,
