@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 
@@ -64,3 +65,65 @@ def test_a_reason_settles_a_number_beside_a_table() -> None:
     config["ingest"]["mapping"]["leave_out"] = {"Girls with free meals": "published before"}
     Path("recon.yaml").write_text(yaml.safe_dump(config))
     assert "published before" in recon("check").stdout
+
+
+@pytest.mark.parametrize("inside", ["({:.1f}%)", "({low}\u2013{high})", "[{low} to {high}]"])
+def test_what_stands_in_parentheses_behind_a_count_is_told(inside: str) -> None:
+    """The column was read as words, and its counts were lost."""
+    rows = [
+        f"{name},{all_},{ill} "
+        + inside.format(100 * ill / all_, low=ill - 5, high=ill + 7)
+        + f",{all_ - ill}"
+        for name, all_, ill in (("Ash", 130, 14), ("Elm", 125, 12), ("Fir", 141, 20))
+    ]
+    Path("office.csv").write_text("\n".join(["Area,Tested,Ill,Well", *rows, ""]))
+    said = " ".join(recon("init", "office.csv").stdout.split())
+    assert "not used 3 numbers: 'Ill (in parentheses)' of office.csv source" in said
+    assert "'Tested' is everybody, 'Ill' is" in said
+    recon("ingest", "-q")
+    counts = pl.read_parquet("work/**/tables/**/*.parquet", hive_partitioning=False)["count"]
+    assert sorted(counts.to_list()) == [12, 14, 20, 113, 116, 121, 125, 130, 141]
+
+
+def test_a_column_that_is_left_out_is_not_said_to_be_equal() -> None:
+    Path("office.csv").write_text(
+        "Area,Population,Births,Deaths\nAsh,13000,114,96\nElm,12500,112,103\nFir,14100,120,121\n"
+    )
+    said = " ".join(recon("init", "office.csv", "--yes").stdout.split())
+    assert "not used 6 numbers: 'Births' of office.csv, 'Deaths' of office.csv" in said
+    assert "their numbers are equal" not in said
+
+
+def test_a_row_of_blanks_among_places_is_no_heading() -> None:
+    Path("office.csv").write_text(
+        "Area,All,Girls,Boys\nAsh,30,14,16\nElm,25,9,16\nFir,,,\nOak,12,5,7\nYew,9,4,5\n"
+    )
+    recon("init", "office.csv")
+    geoids = yaml.safe_load(Path("recon.yaml").read_text())["ingest"]["mapping"]["geoids"]
+    assert {*geoids} == {"Ash", "Elm", "Fir", "Oak", "Yew"}
+
+
+def test_a_row_of_words_below_the_total_of_all_is_a_heading() -> None:
+    Path("office.csv").write_text(
+        "Area,All,Girls,Boys\nCounty,76,32,44\nNorth,,,\nAsh,30,14,16\nElm,25,9,16\n"
+        "South,,,\nOak,12,5,7\nYew,9,4,5\n"
+    )
+    recon("init", "office.csv")
+    geoids = yaml.safe_load(Path("recon.yaml").read_text())["ingest"]["mapping"]["geoids"]
+    assert {"North / Ash", "South / Yew", "County"} <= {*geoids}
+
+
+def test_rows_of_sexes_are_no_places() -> None:
+    Path("office.csv").write_text(
+        ",Ash,Elm,Fir,All areas\nAll pupils,30,25,41,96\nGirls,14,12,20,46\nBoys,16,13,21,50\n"
+    )
+    said = " ".join(recon("init", "office.csv").stdout.split())
+    assert "'Girls' is sex girls, 'Boys' is sex boys" in said
+
+
+def test_years_are_no_ages() -> None:
+    Path("office.csv").write_text(
+        "Area,Girls 2022,Boys 2022,All 2022,Girls 2023,Boys 2023,All 2023\n"
+        "Ash,14,16,30,15,17,32\nElm,12,13,25,11,12,23\nFir,20,21,41,22,20,42\n"
+    )
+    assert "sex girls, year 2022" in " ".join(recon("init", "office.csv").stdout.split())

@@ -356,6 +356,13 @@ class _Drafter:
             kept: list[Condition] = []
             for part, own in parts:
                 for header, number in own:
+                    if number in structure.unplaced:
+                        self.leave_out[header] = ""
+                        self.doubts.append(
+                            f"whether {header!r} counts some of the same people: it is in no "
+                            "relation to the other counts, and is left out"
+                        )
+                        continue
                     condition = conditions[number]
                     first = cells.setdefault(_key(condition), header)
                     if first != header:

@@ -30,6 +30,8 @@ def usual_name(labels: Sequence[str]) -> str:
         return known[0].partition(" ")[0]
     if known and all(map(_sex, known)):
         return "sex"
+    if known and all(re.fullmatch(r"(1[6-9]|20)\d\d", each) for each in known):
+        return "year"
     return "age" if labels and all(map(interval, labels)) else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -299,10 +299,23 @@ def _tables(
         found,
         mapping=mapping,
         doubts=(*opened.notes, *found.doubts),
-        left_out=tuple(each for file in opened.files for each in file.sheet.left_out),
+        left_out=tuple(_left_out(opened.files, found.mapping)),
         unread=tuple(sheets_left_out(paths, FileMapping(sheet=opened.sheets))),
         readings=opened.readings,
     )
+
+
+def _left_out(files: Sequence[TableFile], mapping: Mapping[str, object]) -> Iterator[LeftOut]:
+    """Yield the numbers of what is read that are not used: by the reading, and by the draft."""
+    columns = mapping.get("columns", {})
+    unused = columns if isinstance(columns, Mapping) else {}
+    for file in files:
+        told = {each.column for each in file.sheet.left_out}
+        yield from file.sheet.left_out
+        for column in file.sheet.counts:
+            numbers = file.survey.numbers.get(column.at, 0)
+            if column.header in unused and column.header not in told and numbers:
+                yield LeftOut(Path(file.sheet.sheet.label).name, column.header, numbers)
 
 
 def _periods(mapping: Mapping[str, object]) -> Mapping[str, object]:

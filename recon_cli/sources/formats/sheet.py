@@ -33,7 +33,7 @@ from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import nameless
-from recon_cli.sources.read.numbers import is_year
+from recon_cli.sources.read.numbers import Number, is_year
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.roles import Role
 from recon_cli.sources.read.row_labels import PART_OF
@@ -274,12 +274,20 @@ def _left_out(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
         cells = int(grid.is_number[table.region.body, at].sum())
         if cells:
             yield LeftOut(name, table.header(at), cells, table.left_out.get(at, ""))
+    beside = grid.of_words(lambda word: _has_value_beside(grid.number(word)), bool)
+    for at in table.counts:
+        if cells := int(beside[table.region.body, at].sum()):
+            yield LeftOut(name, f"{table.header(at)} (in parentheses)", cells)
     for label, row in table.left_rows:
         cells = int(grid.is_number[row, table.region.numeric].sum())
         yield LeftOut(name, label, cells, table.row_reasons.get(label, ""))
     for at, rows in table.not_chosen.items():
         if cells := int(grid.is_number[np.ix_(rows, np.array(table.counts, np.intp))].sum()):
             yield LeftOut(name, table.header(at), cells)
+
+
+def _has_value_beside(number: Number | None) -> bool:
+    return number is not None and number.has_value_beside
 
 
 def place_paths(table: TableReading) -> list[tuple[str, ...]]:

@@ -18,6 +18,12 @@ _MARK: Final = re.compile(
     r"(?P<number>[-\u2212+]?[0-9][0-9.,'\s]*%?)\s*"
     r"(?P<mark>[A-Za-z]{1,2}|[*\u2020\u2021\u00b9\u00b2\u00b3\u2070-\u2079]+|\[\w{1,3}\]|\(\w{1,3}\)|\\\d{1,2}|\d\))"
 )
+#: A percentage or an interval behind a count: ``14 (10.8%)``, ``14 (9\u201321)``, ``14 [9 to 21]``.
+_VALUE: Final = re.compile(
+    r"(?P<number>[-\u2212+]?[0-9][0-9.,'\s]*%?)\s*"
+    r"(?P<mark>[\[(]\s*(?:95%\s*)?(?:CI:?\s*)?[-\u2212+]?\d[\d.,]*\s*"
+    r"(?:%|(?:[-\u2013\u2014,;]|to)\s*[-\u2212+]?\d[\d.,]*\s*%?)\s*[\])])"
+)
 _LONG_YEAR: Final = re.compile(r"(1[6-9]|20)\d\d")
 
 
@@ -36,6 +42,11 @@ class Number:
     decimals: int = 0
     is_percent: bool = False
     mark: str = ""
+
+    @property
+    def has_value_beside(self) -> bool:
+        """Test whether a percentage or an interval stands behind it, in parentheses."""
+        return _VALUE.fullmatch(f"0{self.mark}") is not None
 
     @property
     def is_whole(self) -> bool:
@@ -69,7 +80,7 @@ Number(value=1234.0, decimals=0, is_percent=False, mark=''))
             return None
         if (found := self._bare(bare)) is not None:
             return found
-        marked = _MARK.fullmatch(bare)
+        marked = _MARK.fullmatch(bare) or _VALUE.fullmatch(bare)
         if marked is None:
             return None
         number = self._bare(marked["number"].strip())

@@ -16,6 +16,8 @@ from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.numbers import ENGLISH, is_year
 
+#: Totals of rounded counts are less far from the sum of these, as a share.
+_ROUNDED: Final = 0.05
 #: Of rows with fewer numbers, one that has half as many may lack just one.
 _FEWEST_OF_A_ROW: Final = 3
 
@@ -294,6 +296,8 @@ class _Finder:
         headings = [
             row for row in range(first, last + 1) if not data[row] and self.grid.filled[row].any()
         ]
+        if headings and not self._may_head(body, numeric, headings[0]):
+            body, headings = np.union1d(body, headings).astype(np.intp), []
         header = list(said) or self._header(first, data, numeric)
         if not header and len(body) < 3:
             return None  # a list of contents, a date
@@ -303,6 +307,21 @@ class _Finder:
             else []
         )
         return Region(tuple(header), body, (*lead, *headings), numeric, stub)
+
+    def _may_head(self, body: NDArray[np.intp], numeric: NDArray[np.intp], heading: int) -> bool:
+        """Test whether a row of words is a heading: above it stand no rows, or those of totals.
+
+        Else it is one more row, without any number.
+        """
+        values = self.grid.values[np.ix_(body, numeric)]
+        above, below = values[body < heading], values[body > heading]
+        told = ~np.isnan(below).any(axis=0)
+        if not len(above) or not told.any():
+            return True
+        # Below it totals of groups may stand, and totals of these.
+        whole = np.multiply.outer(np.arange(1, 4), above[:, told])
+        off = np.abs(whole - below[:, told].sum(axis=0)) / np.maximum(whole, 1)
+        return bool((np.isnan(off) | (off <= _ROUNDED)).all(axis=2).any())
 
     def _is_code(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
         """Test whether the numbers of a column name its rows: with zeros before them, or years."""

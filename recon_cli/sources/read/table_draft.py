@@ -36,7 +36,7 @@ from recon_cli.sources.read.row_labels import PART_OF, row_labels
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.sums import Support, possible_whole, slips
 from recon_cli.sources.read.table_reading import TableReading
-from recon_cli.sources.read.words import Sense, says
+from recon_cli.sources.read.words import Sense, is_word, says
 
 #: Columns of which each has answers of its own, beside those for all together.
 _MOST_APART: Final = 4
@@ -230,6 +230,11 @@ class TableDraft:
             return True
         if says(words, Sense.PLACE) or names.parents:
             return False
+        last_words = [path[-1] for path in row_labels(self.grid, self.region, names.chain)]
+        if all(
+            any(is_word(word, sex) for word in last_words) for sex in (Sense.MALE, Sense.FEMALE)
+        ):
+            return True
         wholes = Counter(each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong)
         return any(times > 1 for times in wholes.values()) or says(words, Sense.KIND)
 
