@@ -129,6 +129,9 @@ def numbers_beside(reading: Reading, name: str) -> Iterator[LeftOut]:
     grid = reading.grid
     is_beside = grid.is_number & np.isin(reading.roles, (Role.TITLE, Role.NOTE))
     is_beside &= ~grid.of_words(lambda word: (n := grid.number(word)) is None or is_year(n), bool)
+    for table in reading.tables:
+        for rows in table.not_chosen.values():  # told by the column that they are chosen by
+            is_beside[rows] = False
     has_words_before = np.cumsum(grid.filled & ~grid.is_number, axis=1) > 0
     for row in np.flatnonzero((is_beside & has_words_before).any(axis=1)).tolist():
         words = next(text for text in grid.texts[row] if grid.number(text) is None and text)

@@ -296,8 +296,6 @@ class _Finder:
         headings = [
             row for row in range(first, last + 1) if not data[row] and self.grid.filled[row].any()
         ]
-        if headings and not self._may_head(body, numeric, headings[0]):
-            body, headings = np.union1d(body, headings).astype(np.intp), []
         header = list(said) or self._header(first, data, numeric)
         if not header and len(body) < 3:
             return None  # a list of contents, a date
@@ -306,6 +304,8 @@ class _Finder:
             if header
             else []
         )
+        if headings and not lead and not self._may_head(body, numeric, headings[0]):
+            body, headings = np.union1d(body, headings).astype(np.intp), []
         return Region(tuple(header), body, (*lead, *headings), numeric, stub)
 
     def _may_head(self, body: NDArray[np.intp], numeric: NDArray[np.intp], heading: int) -> bool:
