@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,11 +14,10 @@ from recon_cli.capabilities.init.lines import Lines, Part, moved
 from recon_cli.capabilities.init.names import canonical, levels_of, slug, usual_name
 from recon_cli.capabilities.init.place_tree import PlaceSum, PlaceTree
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
-from recon_cli.capabilities.init.structure import DraftedFeature, Structure
+from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
 from recon_cli.capabilities.init.survey import counted_rows, texts_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.capabilities.init.titles import Titled, named_by_titles
-from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources.formats.count_sheet import COLUMNS, CountSheet, cell_text
 from recon_cli.sources.formats.sheet import (
@@ -357,11 +356,6 @@ class _Drafter:
             for part, own in parts:
                 for header, number in own:
                     if number in structure.unplaced:
-                        self.leave_out[header] = ""
-                        self.doubts.append(
-                            f"whether {header!r} counts some of the same people: it is in no "
-                            "relation to the other counts, and is left out"
-                        )
                         continue
                     condition = conditions[number]
                     first = cells.setdefault(_key(condition), header)
@@ -412,22 +406,31 @@ class _Drafter:
         self.places.add(part.label, paths, sums, numbers, _codes(part))
 
     def _ask_unplaced(self, structure: Structure, headers: Sequence[str]) -> None:
+        """Ask what lines are that are no parts of others, and leave them out until it is said."""
         if not structure.unplaced:
             return
         names = [headers[i] for i in structure.unplaced]
         shown = ", ".join(map(repr, names))
+        self.leave_out |= dict.fromkeys(names, "")
+        self.doubts.append(f"what {shown} count: they are left out")
+        answers: dict[str, str] = {}
+        if structure.peers:
+            peers = [headers[i] for i in structure.peers]
+            own = "both" if len(peers) == 2 else f"all {len(peers)}"
+            answers[f"{own} are counted, and nobody in two of them"] = flag("apart", *peers)
+        answers |= {
+            f"{name!r} {what}": flag(option, name)
+            for name in names
+            for what, option in (
+                ("counts some of them", "count"),
+                ("is to be left out", "leave-out"),
+            )
+        }
         self.questions.append(
             Question(
                 f"{shown}: in no relation to the other counts; some of the same people, or to be "
                 "left out?",
-                {
-                    f"{name!r} {what}": flag(option, name)
-                    for name in names
-                    for what, option in (
-                        ("counts some of them", "count"),
-                        ("is to be left out", "leave-out"),
-                    )
-                },
+                answers,
             )
         )
 
@@ -451,25 +454,33 @@ class _Drafter:
             for i, path in enumerate(table.rows)
             if i not in related and path[:-1] in at_path
         }
-        down = Structure.of(dict(enumerate(table.rows)), sums, block, subsets=within)
-        self._ask_unplaced(down, [PART_OF.join(path) for path in table.rows])
+        said = Said(frozenset(table.counted_rows), frozenset(table.rows_apart))
+        down = Structure.of(dict(enumerate(table.rows)), sums, block, subsets=within, said=said)
+        labels = [PART_OF.join(path) for path in table.rows]
+        self._ask_unplaced(down, labels)
         rows = self._conditions(down)
         across = self._columns_of(part)
-        cells: list[Condition] = []
-        seen: set[_Key] = set()
-        for i, path in enumerate(table.rows):
-            self._say(ROWS, PART_OF.join(path), rows[i], part.name)
-            for condition in across:
-                both = {**rows[i], **condition}
-                if _key(both) in seen:
-                    raise SourceError(
-                        f"{part.label}: row {part.table.grid.rows[body[i]]}: "
-                        f"{PART_OF.join(path)!r} counts what another row counts, as far as sums "
-                        f"tell; leave it out (`recon init {flag('leave-out', PART_OF.join(path))}`)"
-                    )
-                seen.add(_key(both))
-                cells.append(both)
-        self._table(cells, part, [ONE_PLACE])
+        shown = [i for i in range(len(labels)) if i not in down.unplaced]
+        kept = self._each_once(shown, rows, labels)
+        for i in kept:
+            self._say(ROWS, labels[i], rows[i], part.name)
+        cells = [{**rows[i], **condition} for i in kept for condition in across]
+        self._table(_distinct(cells), part, [ONE_PLACE])
+
+    def _each_once(
+        self, lines: Iterable[int], conditions: Mapping[int, Condition], labels: Sequence[str]
+    ) -> list[int]:
+        """Return lines without those that count what an earlier one counts, which are left out."""
+        first: dict[_Key, int] = {}
+        for line in lines:
+            same = first.setdefault(_key(conditions[line]), line)
+            if same != line:
+                self.leave_out[labels[line]] = ""
+                self.doubts.append(
+                    f"whether {labels[line]!r} counts the same as {labels[same]!r}: so it reads, "
+                    "and it is left out"
+                )
+        return list(first.values())
 
     def _columns_of(self, part: Part) -> list[Condition]:
         """Say what each column of counts is of, beside what its rows are of."""
@@ -481,9 +492,11 @@ class _Drafter:
         structure = lines.structure()
         self._ask_unplaced(structure, lines.headers)
         found = self._conditions(structure)
-        for i, header in enumerate(lines.headers):
-            self._say(COLUMNS, header, found[i], part.name)
-        return [found[i] for i in range(len(lines.headers))]
+        shown = [i for i in range(len(lines.headers)) if i not in structure.unplaced]
+        kept = self._each_once(shown, found, lines.headers)
+        for i in kept:
+            self._say(COLUMNS, lines.headers[i], found[i], part.name)
+        return [found[i] for i in kept]
 
     # --- long -------------------------------------------------------------------------------
 
@@ -512,7 +525,7 @@ class _Drafter:
             structure = _named(structure, table.headers[at][-1] if table.headers[at] else "")
             self._ask_unplaced(structure, values)
             found = self._conditions(structure)
-            own = {value: found[place[value]] for value in values}
+            own = {v: found[i] for v, i in place.items() if i not in structure.unplaced}
             meanings.append(own)
             for value, condition in own.items():
                 self._say(table.header(at), value, condition, part.name)
@@ -523,6 +536,8 @@ class _Drafter:
         cells: dict[_Key, Condition] = {}
         for combination in itertools.product(sorted(seen), across):
             texts, column = combination
+            if any(value not in own for own, value in zip(meanings, texts, strict=True)):
+                continue
             both = dict(column)
             for own, value in zip(meanings, texts, strict=True):
                 both |= own[value]

@@ -301,6 +301,7 @@ def _tables(
         doubts=(*opened.notes, *found.doubts),
         left_out=tuple(_left_out(opened.files, found.mapping)),
         unread=tuple(sheets_left_out(paths, FileMapping(sheet=opened.sheets))),
+        questions=(*found.questions, *(opened.questions if found.draft is not None else ())),
         readings=opened.readings,
     )
 

@@ -76,12 +76,14 @@ class Structure:
             all.
         doubts: What was taken so without being shown, a sentence each.
         unplaced: Lines that are no parts of anything, and that nothing says more of.
+        peers: Those, and the line that is nowhere less: all of them may exclude each other.
     """
 
     features: tuple[DraftedFeature, ...]
     values: Mapping[int, Values]
     doubts: tuple[str, ...] = ()
     unplaced: tuple[int, ...] = ()
+    peers: tuple[int, ...] = ()
 
     @classmethod
     def of(
@@ -138,6 +140,7 @@ class _Builder:
         self.lattice = Lattice.of(sums, labels)
         self.doubts: list[str] = []
         self.features: list[DraftedFeature] = []
+        self.peers: list[int] = []
         self.values: dict[int, dict[int, frozenset[int]]] = {}
         self.equals: dict[int, int] = {}
 
@@ -149,7 +152,10 @@ class _Builder:
         unplaced = self._relate()
         for line, same in self.equals.items():
             self.values[line] = {**self.values[same], **self.values[line]}
-        return Structure(tuple(self.features), self.values, tuple(self.doubts), tuple(unplaced))
+        peers = tuple(self.peers) if unplaced else ()
+        return Structure(
+            tuple(self.features), self.values, tuple(self.doubts), tuple(unplaced), peers
+        )
 
     # --- features of the sums ---------------------------------------------------------------
 
@@ -254,6 +260,7 @@ class _Builder:
         if len(heads) < 2:
             return []
         heads = self._without_equals(heads)
+        self.subsets = {**self._wholes(heads), **self.subsets}
         of_others = [line for line in heads if self.subsets.get(line) in self.at]
         self._add_subsets(of_others)
         heads = [line for line in heads if line not in of_others]
@@ -266,9 +273,32 @@ class _Builder:
             self._add_yes_or_no(some, whole)
             heads = [line for line in heads if line not in some]
             single = [line for line in single if line not in some]
-        if len(related) == 1 and single:
+        if whole is not None and single and related == [whole]:
+            self._add_apart([line for line in single if line in self.said.apart], whole)
             return [line for line in single if line not in self.said.apart]
+        loose = [line for line in single if line not in self.said.apart]
+        if related and loose:
+            # What adds up is counted; what is in no relation to it may be anything.
+            return [*loose, *(self._peers(related) if len(related) > 1 else [])]
         return self._peers(heads) if len(heads) > 1 else []
+
+    def _wholes(self, heads: Sequence[int]) -> dict[int, int]:
+        """Map lines that are said to count some people to those that count them all.
+
+        Where no sum tells the whole, it is the line of most of their words that is nowhere less.
+        """
+        some = [line for line in heads if self._is_some(line)]
+        others = [line for line in heads if line not in some]
+        totals = {each.line for f in self.lattice.features for each in f.sums}
+        if totals & {*others}:
+            return {}
+        found: dict[int, int] = {}
+        for line in some:
+            own = {*self.labels.get(line, ())}
+            able = [each for each in others if self._exceeds(each, [line])]
+            if able:
+                found[line] = max(able, key=lambda at: len(own & {*self.labels.get(at, ())}))
+        return found
 
     def _peers(self, heads: list[int]) -> list[int]:
         """Say what lines are that no sum joins; return those of which it is not known.
@@ -281,6 +311,7 @@ class _Builder:
         is_apart = set(heads) <= self.said.apart or are_apart(words)
         if not is_apart and self._exceeds(largest, others):
             if not says(words[heads.index(largest)], Sense.TOTAL):
+                self.peers = heads
                 return others
             shown = ", ".join(repr(" ".join(self.labels[line])) for line in others[:4])
             self.doubts.append(
@@ -289,10 +320,18 @@ class _Builder:
             )
             self._add_yes_or_no(others, largest)
             return []
+        if not is_apart and (inside := self._inside_totals(heads)):
+            return inside
         groups = self._groups_of_one_sum(heads)
         for group in groups:
             self._add_peers(group)
         return []
+
+    def _inside_totals(self, heads: Sequence[int]) -> list[int]:
+        """Return lines that may be some of others beside them, which a word says are totals."""
+        totals = [line for line in heads if says(" ".join(self.labels[line]), Sense.TOTAL)]
+        others = [line for line in heads if line not in totals]
+        return [line for line in others if any(self._exceeds(each, [line]) for each in totals)]
 
     def _groups_of_one_sum(self, heads: list[int]) -> list[list[int]]:
         """Lines beside each other whose sums are the same in all positions; all of them if none.
@@ -409,6 +448,16 @@ class _Builder:
                     number: frozenset((0,)),
                 }
 
+    def _add_apart(self, lines: Sequence[int], whole: int) -> None:
+        """Add a feature whose values are lines that exclude each other, among a whole."""
+        if not lines:
+            return
+        name, short = shared([self.labels.get(line, ()) for line in lines], ())
+        number = len(self.features)
+        self.features.append(DraftedFeature(name, tuple(without_ends(short)), "other"))
+        for place, line in enumerate(lines):
+            self.values[line] = {**self.values.get(whole, {}), number: frozenset((place,))}
+
     def _add_peers(self, lines: Sequence[int]) -> None:
         """Add a feature whose values are lines of which no total is printed."""
         name, short = shared([self.labels.get(line, ()) for line in lines], ())
@@ -440,7 +489,8 @@ def are_apart(labels: Sequence[str]) -> bool:
     """
     if len(set(labels)) < len(labels):
         return False
-    return bool(usual_name(labels)) or all(_DATE.search(label) for label in labels)
+    dates = [found[0] for label in labels if (found := _DATE.search(label))]
+    return bool(usual_name(labels)) or len(set(dates)) == len(labels)
 
 
 def crossing(paths: Sequence[Path], whole: Path) -> list[tuple[str, ...]] | None:

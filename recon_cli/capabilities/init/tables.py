@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import shlex
@@ -9,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+import numpy as np
 
 from recon_cli.capabilities.init.survey import Survey, survey
 from recon_cli.errors import ConfigError, ReconError, SourceError
@@ -22,6 +25,7 @@ from recon_cli.sources.formats import (
 )
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
+from recon_cli.sources.formats.header import numbers_in
 from recon_cli.sources.formats.reading import THOUSANDS, SheetReader
 from recon_cli.sources.formats.sheet import (
     SHEET,
@@ -32,9 +36,16 @@ from recon_cli.sources.formats.sheet import (
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.reading import Reading
+from recon_cli.sources.read.row_labels import rows_named
 from recon_cli.sources.read.table_reading import TableReading
+from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.tables import documents_with_counts
-from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet
+from recon_cli.sources.tabular import (
+    documents_of_sheets,
+    hidden_sheets,
+    read_sheet,
+    unread_sheets,
+)
 
 #: Dimensions of which a publication has one value: the last, if there are several.
 PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)
@@ -42,6 +53,8 @@ PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.
 
 #: Columns that a refusal names.
 _MOST_NAMED: Final = 20
+#: Letters of a note that a question shows.
+_LONGEST: Final = 60
 #: A number that is no count: negative, or of parts.
 _NO_COUNT: Final = re.compile(r"[-\u2212]\s?[0-9]+([.,][0-9]+)*%?|[0-9]*[.,][0-9]+%?|[0-9]+%")
 
@@ -80,12 +93,14 @@ class TableFiles:
         sheets: The sheets that are read, where a workbook has others.
         notes: What was passed over, a sentence each.
         readings: Sheets that are read by their numbers, with their names.
+        questions: What is asked of all of them.
     """
 
     files: tuple[TableFile, ...]
     sheets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     readings: tuple[tuple[str, Reading], ...] = ()
+    questions: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,7 +148,8 @@ def open_table_files(
             for each in documents_of_sheets(document, said.sheet):
                 form = recognise_format(each)
                 if form is SHEET:
-                    own, reading = _sheet_tables(path, each, choices)
+                    with _naming_others(each, said):
+                        own, reading = _sheet_tables(path, each, choices)
                     readings.append((each.sheet or each.name, reading))
                 else:
                     sheets_of = [
@@ -167,6 +183,7 @@ def open_table_files(
         sheets if passed or said.sheet else (),
         (*notes, *(note for file in files for note in file.sheet.notes)),
         tuple(readings),
+        tuple(_in_thousands(readings, (text for path in paths for text in _notes_of(path, said)))),
     )
 
 
@@ -214,6 +231,8 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
                 continue
             if name == "leave-out" and any(word in dict(table.left_rows) for table in tables):
                 continue
+            if name in {"count", "apart"} and any(rows_named(t.rows, [word]) for t in tables):
+                continue
             columns = dict.fromkeys(table.header(at) for table in tables for at in table.headers)
             known = ", ".join(map(repr, list(columns)[:_MOST_NAMED]))
             more = f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else ""
@@ -223,6 +242,47 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
     for number in choices.header:
         if not any((reading.grid.rows == number).any() for reading in readings):
             raise ConfigError(f"--header {number}: there is nothing in this row")
+
+
+@contextlib.contextmanager
+def _naming_others(document: Document, said: FileMapping) -> Iterator[None]:
+    """Add to what is wrong with a sheet that others may be read without it."""
+    try:
+        yield
+    except SourceError as error:
+        if document.sheet is None or said.sheet:
+            raise
+        raise SourceError(f"{error}; or name the sheets to read: `recon init --sheet`") from error
+
+
+def _notes_of(path: Path, said: FileMapping) -> Iterator[str]:
+    """Yield the texts of a workbook's sheets that are not read and have notes."""
+    for document in documents_with_counts(path)[0]:
+        for rows in unread_sheets(document, said.sheet).values():
+            if sum(map(numbers_in, rows)) <= len(rows):
+                yield from (cell for row in rows for cell in row)
+
+
+def _in_thousands(
+    readings: Sequence[tuple[str, Reading]], notes: Iterable[str]
+) -> Iterator[Question]:
+    """Yield a question where words beside numbers say that they are in thousands or millions."""
+    texts: dict[str, None] = {}
+    for _, reading in readings:
+        inside = np.zeros(reading.grid.shape, dtype=bool)
+        for table in reading.tables:
+            inside[table.region.body] = True
+        texts |= dict.fromkeys(reading.grid.texts[~inside].tolist())
+    for text in (*texts, *notes):
+        if text and says(text, Sense.SCALE):
+            shown = " ".join(text.split())
+            shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+            yield Question(
+                f"{shown!r}: numbers in thousands or millions are no counts: write them out, and "
+                "declare by a law that they are rounded; or are they as they are?",
+                {"as they are": "--yes"},
+            )
+            return
 
 
 def _called(document: Document) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from recon_cli.sources.read.relations import Relation
 
@@ -54,7 +54,7 @@ class Lattice:
 
 class _Builder:
     def __init__(self, sums: Sequence[Relation], labels: Mapping[int, tuple[str, ...]]) -> None:
-        self.sums = _independent(sums)
+        self.sums = _nested(_independent(sums))
         self.labels = labels
         self.group = list(range(len(self.sums)))
         self.whole_of: dict[int, list[Relation]] = {}
@@ -184,6 +184,30 @@ def _independent(sums: Sequence[Relation]) -> list[Relation]:
         )
 
     return [each for each in sums if not is_implied(each)]
+
+
+def _nested(sums: Sequence[Relation]) -> list[Relation]:
+    """Return sums with a subtotal in place of its parts, where a sum skips it.
+
+    So are ages "under 15" and "under 18" beside each year of age: the second is the first and
+    three years.
+    """
+    found: list[Relation] = []
+    for each in sums:
+        inner = [
+            other
+            for other in sums
+            if other.line not in {each.line, *each.of} and {*other.of} < {*each.of}
+        ]
+        own = each
+        for other in sorted(inner, key=lambda other: -len(other.of)):
+            if {*other.of} <= {*own.of}:
+                first = own.of.index(other.of[0])
+                rest = [part for part in own.of if part not in other.of]
+                first -= sum(part in other.of for part in own.of[:first])
+                own = replace(own, of=(*rest[:first], other.line, *rest[first:]))
+        found.append(own)
+    return found
 
 
 def _words(label: Sequence[str]) -> list[str]:

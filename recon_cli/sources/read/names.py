@@ -110,7 +110,7 @@ class _Columns:
         constants = tuple(at for at in stub if self._count((at,)) == 1 and rows > 1)
         rest = [at for at in stub if at not in constants]
         flags = tuple(at for at in rest if self._is_flag(at))
-        rest = [at for at in rest if at not in flags]
+        rest = [at for at in rest if at not in flags and not self._has_notes(at)]
         single = [at for at in rest if self._count((at,)) == rows]
         numeric = [int(at) for at in self.region.numeric]
         if not stub and len(numeric) > 1 and self._count((numeric[0],)) == rows:
@@ -258,6 +258,11 @@ class _Columns:
             if missing[filled].all() and (~missing).any():
                 return True
         return False
+
+    def _has_notes(self, at: int) -> bool:
+        """Test whether a column among those of numbers is mostly blank: marks of footnotes."""
+        is_inside = len(self.region.numeric) > 0 and at > int(self.region.numeric[0])
+        return is_inside and 2 * self._filled(at) < 1
 
     def _crosses(self, keys: list[int]) -> bool:
         """Test whether values of each key occur with several values of every other.

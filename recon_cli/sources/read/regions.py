@@ -345,7 +345,12 @@ class _Finder:
         told = own[~np.isnan(own)]
         if not len(told) or (told != np.floor(told)).any() or not numeric[-1] > at:
             return False
-        behind = [each for each in words if at < each < int(numeric[-1])]
+        filled = self.grid.filled[body]
+        behind = [
+            each
+            for each in words
+            if at < each < int(numeric[-1]) and 2 * int(filled[:, each].sum()) >= len(body)
+        ]
         if not behind:
             return False
         if not any(each < at for each in words):

@@ -108,3 +108,14 @@ def _headings(grid: Grid, region: Region) -> dict[int, Path]:
         stack = [each for each in stack if each[0] < depth]
         stack.append((depth, _words(grid.texts[row, filled[0]])))
     return found
+
+
+def rows_named(rows: Sequence[Path], words: Sequence[str]) -> tuple[int, ...]:
+    """Return the places of rows whose label is one of some words.
+
+    Example:
+        >>> rows_named([("All",), ("Age", "Under 18")], ["Age / Under 18"])
+        (1,)
+    """
+    chosen = {*words}
+    return tuple(i for i, path in enumerate(rows) if PART_OF.join(path) in chosen)

@@ -32,7 +32,7 @@ from recon_cli.sources.read.relations import (
     has_only_percentages,
     intervals_of,
 )
-from recon_cli.sources.read.row_labels import PART_OF, row_labels
+from recon_cli.sources.read.row_labels import PART_OF, row_labels, rows_named
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.sums import Support, possible_whole, slips
 from recon_cli.sources.read.table_reading import TableReading
@@ -40,6 +40,8 @@ from recon_cli.sources.read.words import Sense, is_word, says
 
 #: Columns of which each has answers of its own, beside those for all together.
 _MOST_APART: Final = 4
+#: Rows of one kind of which a larger share of numbers is not whole have statistics.
+_BROKEN: Final = 0.5
 
 
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4}|(19|20)\d\d")
@@ -76,6 +78,9 @@ class TableDraft:
         """Return the table as it is said to be, or as its numbers propose."""
         if self.choices.leave_out:
             self._leave_rows(lambda label, _: label in self.choices.leave_out)
+            self._leave_values(self.choices.leave_out.__contains__)
+        if not self.choices.is_whole:
+            self._leave_values(self._values_of_statistics().__contains__)
         table = self._settled() if self.choices.is_whole else self._proposed()
         rates = {row for row, kind in table.relations.rows.items() if kind is Kind.STATISTIC}
         if rates and self._leave_rows(lambda _, row: row in rates):
@@ -83,7 +88,13 @@ class TableDraft:
             table = self._proposed()
         reasons = {label: self.choices.leave_out.get(label, "") for label, _ in self.left_rows}
         said = {label: why for label, why in reasons.items() if label in self.choices.leave_out}
-        return replace(table, left_rows=tuple(self.left_rows), row_reasons=said)
+        return replace(
+            table,
+            left_rows=tuple(self.left_rows),
+            row_reasons=said,
+            counted_rows=rows_named(table.rows, self.choices.count),
+            rows_apart=rows_named(table.rows, self.choices.apart),
+        )
 
     def _leave_rows(self, is_left: Callable[[str, int], bool]) -> bool:
         """Take rows out of the body, by their words and number; report whether there were some.
@@ -104,6 +115,44 @@ class TableDraft:
         is_kept = ~np.isin(body, [row for _, row in left])
         self.region = replace(self.region, body=body[is_kept])
         return True
+
+    def _leave_values(self, is_left: Callable[[str], bool]) -> None:
+        """Take rows out of the body of a long table, by their value in a column that names rows."""
+        names = Names.of(self.grid, self.region)
+        for at in names.keys if names.is_long else ():
+            body = self.region.body
+            values, number = self.grid.coded((body, at))
+            is_out = np.array([is_left(value) for value in values], dtype=bool)[number]
+            if is_out.any() and not is_out.all():
+                out = zip((values[i] for i in number[is_out]), body[is_out].tolist(), strict=True)
+                self.left_rows += out
+                self.region = replace(self.region, body=body[~is_out])
+
+    def _values_of_statistics(self) -> frozenset[str]:
+        """Return values of a long table whose rows have percentages, rates and the like.
+
+        Beside them are values all of whose numbers are whole: counts.
+        """
+        names = Names.of(self.grid, self.region)
+        if not names.is_long:
+            return frozenset()
+        columns = np.array([at for at in self.region.numeric if at not in names.keys], np.intp)
+        inside = np.ix_(self.region.body, columns)
+        is_told = self.grid.is_number[inside]
+        is_broken = self.grid.decimals[inside] > 0
+        found: set[str] = set()
+        for at in names.keys:
+            values, number = self.grid.coded((self.region.body, at))
+            told, broken = (np.zeros((len(values), len(columns)), dtype=np.int64) for _ in range(2))
+            np.add.at(told, number, is_told)
+            np.add.at(broken, number, is_broken)
+            # Beside rates in columns of their own, others are whole in the rows of some value.
+            is_whole = ((told > 1) & (broken == 0)).any(axis=0)
+            told, broken = told[:, is_whole].sum(axis=1), broken[:, is_whole].sum(axis=1)
+            if ((broken == 0) & (told > 1)).any():
+                rates = np.flatnonzero((broken > _BROKEN * told) & (told > 1))
+                found |= {values[i] for i in rates.tolist()}
+        return frozenset(found)
 
     def _settled(self) -> TableReading:
         """Return the table as it is said to be."""
@@ -182,6 +231,7 @@ class TableDraft:
             counts, statistics = self._wide_counts(relations)
             relations = replace(relations, found=(*relations.found, *self.told))
         counts = tuple(at for at in counts if at not in left_out)
+        self._ask_measures(counts)
         statistics = tuple(at for at in statistics if at not in left_out)
         shares: list[Share] = []
         if not names.is_long:
@@ -554,6 +604,31 @@ class TableDraft:
                 "count of something else, or to be left out?",
                 answers,
                 tuple(run),
+            )
+        )
+
+    def _ask_measures(self, counts: Sequence[int]) -> None:
+        """Ask about columns that words say to be of money, weight or time, though they add up."""
+        said = {*self._said(self.choices.count), *self._said(self.choices.apart)}
+        measured = [
+            at
+            for at in counts
+            if at not in said and says(" ".join(self.headers[at]), Sense.MEASURE)
+        ]
+        asked = {at for each in self.questions for at in each.columns}
+        if self.choices.are_known or {*measured} <= asked:
+            return
+        headers = [self._header(at) for at in measured]
+        shown = ", ".join(map(repr, headers[:4])) + ", …" * (len(headers) > 4)
+        self.questions.append(
+            Question(
+                f"{shown}: of money, or another measure, by these words: counts, or to be left "
+                "out?",
+                {
+                    "to be left out": flag("leave-out", *headers),
+                    "counts of these people": flag("count", *headers),
+                },
+                tuple(measured),
             )
         )
 

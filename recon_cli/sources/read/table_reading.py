@@ -38,6 +38,8 @@ class TableReading:
         said_counts: Columns of which somebody says that they count some of the others' people.
         said_totals: Columns that others are taken to add up to.
         said_apart: Columns of which somebody says that they exclude each other.
+        counted_rows: Of a table of kinds the rows, from 0, of which somebody says the same.
+        rows_apart: Those of which somebody says that they exclude each other.
         not_chosen: Column → the rows that are not read for what stands in it.
         shares: Columns that are shares of counts.
         left_rows: Rows that are not used, by their words: percentages, or as somebody says.
@@ -66,6 +68,8 @@ class TableReading:
     shares: tuple[Share, ...] = ()
     left_rows: tuple[tuple[str, int], ...] = ()
     row_reasons: Mapping[str, str] = field(default_factory=dict)
+    counted_rows: tuple[int, ...] = ()
+    rows_apart: tuple[int, ...] = ()
 
     @property
     def parents(self) -> list[int]:

@@ -22,6 +22,8 @@ class Sense(StrEnum):
     UNIT = "unit"
     PERCENTAGE = "percentage"
     STATISTIC = "statistic"
+    MEASURE = "measure"
+    SCALE = "scale"
     PLACE = "place"
     OF_WHICH = "of_which"
     KIND = "kind"
@@ -62,7 +64,8 @@ def _patterns() -> Mapping[Sense, re.Pattern[str]]:
     for sense, entries in dictionary().items():
         words = sorted((in_latin(each.word) for each in entries), key=len, reverse=True)
         either = "|".join(map(re.escape, words))
-        found[sense] = re.compile(rf"(?<![^\W_])(?:{either})(?![^\W_])")
+        note = r"\d?" if sense is Sense.TOTAL else ""  # a raised number, of which the sheet is
+        found[sense] = re.compile(rf"(?<![^\W_])(?:{either}){note}(?![^\W_])")
     return found
 
 
@@ -72,6 +75,8 @@ def says(text: str, sense: Sense) -> bool:
     Example:
         >>> says("Kreise insgesamt", Sense.TOTAL), says("Girls", Sense.TOTAL)
         (True, False)
+        >>> says("TOTAL1", Sense.TOTAL)  # with a footnote
+        True
     """
     return _patterns()[sense].search(in_latin(text).replace("_", " ")) is not None
 
