@@ -2,8 +2,7 @@
 
 ``python -m benchmarks.labelled FILE.jl.gz`` takes a JSON line a sheet: ``table_array``, the texts
 of its cells, and ``annotations``, the label of each: header, attributes, data, derived, notes,
-metadata. ``python -m benchmarks.labelled --workbooks ZIP`` (or a folder) runs ``recon init`` on
-workbooks and says how each ends: drafted, asked, refused or crashed.
+metadata.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ import argparse
 import gzip
 import json
 import sys
-import tempfile
 import time
-import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +20,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.publications.tool import Recon
 from recon_cli.errors import SourceError
 from recon_cli.sources.read.numbers import ENGLISH
 from recon_cli.sources.read.reading import Reading
@@ -117,42 +113,13 @@ def _report(found: dict[str, float]) -> str:
     )
 
 
-def workbooks(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield each workbook, how ``recon init`` ends on it, and its last line."""
-    tool = Recon()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if path.is_dir():
-            files = sorted(each for each in path.iterdir() if each.is_file())
-        else:
-            with zipfile.ZipFile(path) as archive:
-                archive.extractall(folder)
-            files = sorted(each for each in folder.rglob("*") if each.is_file())
-        for number, file in enumerate(files):
-            own = folder / f"run {number}"
-            own.mkdir()
-            told = tool(own, "init", str(file))
-            lines = told.text.strip().splitlines() or [""]
-            yield file.name, told.ending, next((one for one in lines if one[:1] == "?"), lines[-1])
-    tool.close()
-
-
 def main() -> int:
-    """Print what was measured; fail if a command crashes or a note is read as a number in use."""
+    """Print what was measured; fail if a note is read as a number in use."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.labelled", description=__doc__)
     parser.add_argument("path", type=Path)
-    parser.add_argument("--workbooks", action="store_true")
-    args = parser.parse_args()
-    if not args.workbooks:
-        found = measure(args.path)
-        sys.stdout.write(f"{_report(found)}\n")
-        return int(found["words in use"] > 0)
-    endings: Counter[str] = Counter()
-    for name, ending, line in workbooks(args.path):
-        endings[ending] += 1
-        sys.stdout.write(f"{name}: {ending}: {line[:160]}\n")
-    sys.stdout.write(", ".join(f"{ending} {number}" for ending, number in endings.items()) + "\n")
-    return int(endings["crashed"] > 0)
+    found = measure(parser.parse_args().path)
+    sys.stdout.write(f"{_report(found)}\n")
+    return int(found["words in use"] > 0)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from recon_cli.schema import load_release
 
 LIST: Final = Path(__file__).with_suffix(".yaml")
 #: Words of labels that say no more than that all are counted, and what sheets print beside them.
-_SILENT: Final = frozenset("total all agencies and of the number over".split())
+_SILENT: Final = frozenset(["total", "all", "agencies", "and", "of", "the", "number", "over"])
 
 
 class Workbook(BaseModel):
@@ -86,22 +86,20 @@ def files_of(paths: Sequence[Path], folder: Path) -> Iterator[Path]:
 def judge(tool: Recon, file: Path, folder: Path, said: Workbook) -> tuple[str, str]:
     """Return how a workbook was read, and a word on it."""
     ending, faults, line = _run(tool, file, folder / "plain", said, "")
+    has_counts = said.of != "none" and bool(said.cells)
     if ending == "done":
-        if said.of == "none" or said.unit != "ones":
-            return "wrong", "read without a question"
-        return ("right", "") if not faults else ("wrong", "; ".join(faults))
-    if ending in {"crashed", "refused"}:
-        is_right = ending == "refused" and (said.of == "none" or not said.cells)
-        return ("refused rightly" if is_right else ending), line
-    if said.of == "none" or not said.cells:
-        return "asked, and has no counts", line
+        if not has_counts or said.unit != "ones":
+            faults = ["read without a question", *faults]
+        return ("wrong" if faults else "right"), "; ".join(faults)
+    if ending != "asked" or not has_counts:
+        return (ending if has_counts else f"{ending}, and has no counts"), line
     yes, faults, _ = _run(tool, file, folder / "yes", said, "--yes")
-    if yes == "crashed" or any("is read as" in each or " is '" in each for each in faults):
-        return "wrong with --yes", "; ".join(faults)
+    if yes == "crashed" or any("is not read" not in each for each in faults):
+        return "wrong with --yes", "; ".join(faults) or yes
     ending, faults, line = _run(tool, file, folder / "answered", said, said.answers)
     if ending != "done":
         return f"asked, answered, {ending}", line
-    return ("asked, answered, right", "") if not faults else ("wrong, answered", "; ".join(faults))
+    return f"asked, answered, {'wrong' if faults else 'right'}", "; ".join(faults)
 
 
 def _run(
