@@ -24,6 +24,8 @@ def usual_name(labels: Sequence[str]) -> str:
 
     >>> usual_name(["Girls", "Boys"]), usual_name(["0-4", "5+"]), usual_name(["Muslim", "Hindu"])
     ('sex', 'age', '')
+    >>> usual_name(["2016", "2017"])
+    'year'
     """
     known = [plain(label) for label in labels]
     if known and all(re.fullmatch(r"(year|grade|class) \d+", each) for each in known):

@@ -18,7 +18,7 @@ from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.ratios import find_ratios
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.sums import Sum, Support, find_sums, support_of
+from recon_cli.sources.read.sums import MARGIN_BITS, Sum, Support, find_sums, support_of
 
 #: A column with a larger share of numbers that are not whole has statistics.
 _FRACTIONAL: Final = 1 / 3
@@ -296,6 +296,7 @@ class _Table:
         if with_rows:
             down = self._down(inner if len(inner) else columns, columns, rows, base)
             down += self._by_depth(inner if len(inner) else columns, rows, base, depths, down)
+            down = [each for each in down if self._is_told_without(each, across, inner, base)]
         found += [*across, *down]
         kinds = self._column_kinds(statistic_columns, shares, found, is_counted=is_counted)
         row_kinds = dict.fromkeys(self.region.body.tolist(), Kind.COUNT)
@@ -429,6 +430,28 @@ class _Table:
             for each in self._sums(own, rows, Axis.ROWS, 1, beside_only=True):
                 votes.setdefault((each.line, each.of), []).append(each)
         return [self._joined(each) for each in votes.values() if len(each) > 1]
+
+    def _is_told_without(
+        self, each: Relation, across: Sequence[Relation], columns: NDArray[np.intp], base: int
+    ) -> bool:
+        """Test whether columns that are no sums of others tell a sum of rows, too.
+
+        Where rows add up in two columns they do so in their sum: that one is no third witness.
+        """
+        totals = {
+            every.line for every in across if every.support.is_strong and not every.is_rounded
+        }
+        own = np.array(
+            [j for j in columns.tolist() if int(self.region.numeric[j]) not in totals],
+            dtype=np.intp,
+        )
+        lines = np.searchsorted(self.region.body, np.array([each.line, *each.of]))
+        told = self.known[np.ix_(lines, own)]
+        if base > 1 or each.is_rounded or len(own) == len(columns) or not told.all():
+            return True
+        block = self.block.take(lines, own)
+        alone = support_of(block, np.zeros(len(own)))
+        return alone.bits - each.support.tried >= MARGIN_BITS
 
     def _by_depth(
         self,
