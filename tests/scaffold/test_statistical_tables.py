@@ -217,3 +217,53 @@ def test_a_sum_of_places_by_chance_is_not_shown_again_by_a_sum_of_columns() -> N
     book(Data=rows)
     _, counts, _ = read("--leave-out", "Population")
     assert len({len(each) for each in counts["geoid"].unique()}) == 1
+
+
+def test_rows_keep_their_words_when_one_above_them_is_left_out() -> None:
+    rng = np.random.default_rng(12)
+    rows: Rows = [["Level", "All", "Men", "Women"]]
+
+    def add(label: str, of: list[int]) -> None:
+        men = int(rng.integers(1, of[0]))
+        rows.append([label, of[0], men, of[0] - men])
+
+    for label, size in (("All pupils", 900), ("  Nursery", 300), ("  School", 600)):
+        add(label, [size])
+    for label, size in (("  Pupils in town", 500), ("    Nursery", 120), ("    School", 380)):
+        add(label, [size])
+    book(Data=rows)
+    _, counts, _ = read("--leave-out", "All pupils / Pupils in town", "--yes")
+    assert {900, 300, 600} <= set(counts["count"].to_list())
+    assert 500 not in counts["count"].to_list()
+
+
+def test_a_header_of_kinds_and_places_is_of_kinds() -> None:
+    rows, lines = ages()
+    del rows[2]
+    north = [each // 3 for each in lines[0]]
+    south = [each - own for each, own in zip(lines[0], north, strict=True)]
+    rows += [["North", sum(north), *north], ["South", sum(south), *south]]
+    rows[0][0] = "Age, region"
+    book(Data=rows)
+    schema, counts, _ = read()
+    assert counts["geoid"].n_unique() == 1
+    assert max(counts["count"].to_list()) == rows[1][1]
+    assert sorted(len(each.values) for each in schema.features) == [2, 4, 5]
+
+
+def test_percentages_within_groups_are_of_the_group() -> None:
+    rng = np.random.default_rng(13)
+    head = ["All", "Blue", "Green", "Poor: All", "Poor: Blue", "Poor: Green"]
+    rows: Rows = [["Town", *head, "Percent poor: All", "Percent poor: Blue", "Percent poor: Green"]]
+    for at in range(9):
+        blue, green = rng.integers(300, 900, 2).tolist()
+        both = [blue + green + 40 + at, blue, green]
+        poor = [int(rng.integers(90, 300)) for _ in both]
+        poor[0] = poor[1] + poor[2] + 5
+        shares = [round(100 * p / n, 1) for p, n in zip(poor, both, strict=True)]
+        rows.append([f"Town {at}", *both, *poor, *shares])
+    book(Data=rows)
+    _, counts, told = read("--count", "Blue", "--count", "Green", "--yes")
+    assert "counts the same" not in told
+    numbers = {n for row in rows[1:] for n in row[1:7]}
+    assert set(counts["count"].to_list()) == numbers

@@ -19,6 +19,7 @@ from recon_cli.capabilities.init.survey import counted_rows, texts_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.capabilities.init.titles import Titled, named_by_titles
 from recon_cli.schema import Release, parse_release
+from recon_cli.schema.geography import RESERVED_COLUMNS
 from recon_cli.sources.formats.count_sheet import COLUMNS, CountSheet, cell_text
 from recon_cli.sources.formats.sheet import (
     NAMELESS,
@@ -584,7 +585,7 @@ class _Drafter:
         name = slug(feature.name) or usual_name(feature.labels)
         if not name and feature.rest and len(feature.labels) == 1:
             name = slug(feature.labels[0])
-        taken = {each for _, each, _ in self.known}
+        taken = {*(each for _, each, _ in self.known), *RESERVED_COLUMNS}
         if not name or name in taken:
             stem = name or "feature"
             name = next(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from recon_cli.schema.geography import RESERVED_COLUMNS
 from recon_cli.sources.formats.vocabulary import in_latin, interval, plain
 from recon_cli.sources.read.words import Sense, is_word
 
@@ -67,6 +68,6 @@ def levels_of(lengths: Sequence[int], said: Sequence[str], *, has_whole: bool) -
         names[len(finest) - 1] = "region" if "region" not in names[: len(finest) - 1] else "whole"
     found: dict[int, str] = {}
     for length, name in zip(finest, names, strict=False):
-        taken = set(found.values())
+        taken = {*found.values(), *RESERVED_COLUMNS}
         found[length] = name if name and name not in taken else f"level_{length}"
     return found

@@ -277,7 +277,8 @@ class _Builder:
             self._add_apart([line for line in single if line in self.said.apart], whole)
             return [line for line in single if line not in self.said.apart]
         loose = [line for line in single if line not in self.said.apart]
-        if related and loose:
+        is_whole = any(says(" ".join(self.labels.get(line, ())), Sense.TOTAL) for line in loose)
+        if related and loose and not is_whole:
             # What adds up is counted; what is in no relation to it may be anything.
             return [*loose, *(self._peers(related) if len(related) > 1 else [])]
         return self._peers(heads) if len(heads) > 1 else []
@@ -441,7 +442,9 @@ class _Builder:
             told = [word for word in own if not is_total(word)] or own
             label = " ".join(told) or label
             self.features.append(DraftedFeature("", (label,), f"not {label}"))
-            for each in self._below(line):
+            below = set(self._below(line))
+            below |= {each for each in self.subsets if self.subsets[each] in below}
+            for each in below:
                 self.values[each] = {
                     **self.values.get(whole, {}),
                     **self.values.get(each, {}),

@@ -32,7 +32,7 @@ from recon_cli.sources.read.relations import (
     has_only_percentages,
     intervals_of,
 )
-from recon_cli.sources.read.row_labels import PART_OF, row_labels, rows_named
+from recon_cli.sources.read.row_labels import PART_OF, Path, row_labels, rows_named
 from recon_cli.sources.read.shares import Share, find_shares
 from recon_cli.sources.read.sums import Support, possible_whole, slips
 from recon_cli.sources.read.table_reading import TableReading
@@ -60,6 +60,7 @@ class TableDraft:
         self.told: list[Relation] = []
         self.not_chosen: dict[int, NDArray[np.intp]] = {}
         self.left_rows: list[tuple[str, int]] = []
+        self.beside = np.zeros(0, dtype=np.intp)
         for header, values in choices.where.items():
             for at in self._said((header,)):
                 body = self.region.body
@@ -105,7 +106,7 @@ class TableDraft:
         body = self.region.body
         if names.is_long:
             return False
-        words = [PART_OF.join(path) for path in row_labels(self.grid, self.region, names.chain)]
+        words = [PART_OF.join(path) for path in self._paths(names)]
         rows = list(zip(words, body.tolist(), strict=True))
         kept = {label for label, row in rows if not is_left(label, row)}
         left = [(label, row) for label, row in rows if is_left(label, row) and label not in kept]
@@ -113,8 +114,15 @@ class TableDraft:
             return False
         self.left_rows += left
         is_kept = ~np.isin(body, [row for _, row in left])
+        self.beside = np.union1d(self.beside, body[~is_kept])
         self.region = replace(self.region, body=body[is_kept])
         return True
+
+    def _paths(self, names: Names) -> tuple[Path, ...]:
+        """Return the words that name each row, those that are left out standing where they do."""
+        every = np.union1d(self.region.body, self.beside).astype(np.intp)
+        paths = row_labels(self.grid, replace(self.region, body=every), names.chain)
+        return tuple(paths[i] for i in np.searchsorted(every, self.region.body).tolist())
 
     def _leave_values(self, is_left: Callable[[str], bool]) -> None:
         """Take rows out of the body of a long table, by their value in a column that names rows."""
@@ -184,7 +192,7 @@ class TableDraft:
             (),
             self._withheld(names),
             (),
-            tuple(row_labels(self.grid, self.region, names.chain)),
+            self._paths(names),
             bool(self.choices.are_kinds),
             not_chosen=self.not_chosen,
             shares=shares,
@@ -255,7 +263,7 @@ class TableDraft:
             values,
             withheld,
             tuple(self.questions),
-            tuple(row_labels(self.grid, self.region, names.chain)),
+            self._paths(names),
             not names.is_long and self._are_kinds(names, relations),
             () if self.choices.are_known else self._said(self.choices.count),
             tuple(e.line for e in relations.sums(Axis.COLUMNS) if self._is_taken(e)),
@@ -278,7 +286,7 @@ class TableDraft:
         last = words.split()[-1] if words else ""
         if says(last, Sense.KIND):
             return True
-        if says(words, Sense.PLACE) or names.parents:
+        if (says(words, Sense.PLACE) and not says(words, Sense.KIND)) or names.parents:
             return False
         last_words = [path[-1] for path in row_labels(self.grid, self.region, names.chain)]
         if all(
