@@ -267,3 +267,11 @@ def test_percentages_within_groups_are_of_the_group() -> None:
     assert "counts the same" not in told
     numbers = {n for row in rows[1:] for n in row[1:7]}
     assert set(counts["count"].to_list()) == numbers
+
+
+def test_a_row_without_numbers_is_left_out() -> None:
+    rows, lines = ages()
+    rows[2][1:] = ["-"] * len(rows[2][1:])
+    book(Data=rows)
+    _, counts, _ = read("--leave-out", "Under 22", "--yes")
+    assert sum(lines[0]) in counts["count"].to_list()

@@ -321,12 +321,12 @@ class _Builder:
             )
             self._add_yes_or_no(others, largest)
             return []
-        if not is_apart and (inside := self._inside_totals(heads)):
-            return inside
+        inside = [] if is_apart else self._inside_totals(heads)
+        heads = [line for line in heads if line not in inside]
         groups = self._groups_of_one_sum(heads)
         for group in groups:
             self._add_peers(group)
-        return []
+        return inside
 
     def _inside_totals(self, heads: Sequence[int]) -> list[int]:
         """Return lines that may be some of others beside them, which a word says are totals."""

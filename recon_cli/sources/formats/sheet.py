@@ -282,8 +282,8 @@ def _left_out(grid: Grid, table: TableReading, name: str) -> Iterator[LeftOut]:
         if cells := int(beside[table.region.body, at].sum()):
             yield LeftOut(name, f"{table.header(at)} (in parentheses)", cells)
     for label, row in table.left_rows:
-        cells = int(grid.is_number[row, table.region.numeric].sum())
-        yield LeftOut(name, label, cells, table.row_reasons.get(label, ""))
+        if cells := int(grid.is_number[row, table.region.numeric].sum()):
+            yield LeftOut(name, label, cells, table.row_reasons.get(label, ""))
     for at, rows in table.not_chosen.items():
         if cells := int(grid.is_number[np.ix_(rows, np.array(table.counts, np.intp))].sum()):
             yield LeftOut(name, table.header(at), cells)
