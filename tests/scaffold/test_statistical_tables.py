@@ -62,7 +62,7 @@ def test_rows_of_changes_between_rows_of_counts_are_left_out() -> None:
         rows.append([None, "Percent change", 1.5, -2.1, -0.5, 3])
     book(Data=rows)
     _, counts_read, told = read()
-    assert "whether the rows 'Percent change' have counts: they are left out" in told
+    assert "not used 12 numbers: 'Percent change' of book.xlsx" in told
     numbers = {n for row in rows[1:] if row[1] != "Percent change" for n in row[2:]}
     assert set(counts_read["count"].to_list()) == numbers
     assert counts_read["geoid"].n_unique() == 3
@@ -76,7 +76,7 @@ def test_rates_below_each_row_of_counts_are_left_out() -> None:
         rows.append([None, "Rate per 1,000", *(each / 7 for each in counts)])
     book(Data=rows)
     _, counts_read, told = read()
-    assert "whether the rows 'Rate per 1,000' have counts: they are left out" in told
+    assert "not used 12 numbers: 'Rate per 1,000' of book.xlsx" in told
     assert set(counts_read["count"].to_list()) == {n for row in rows[1::2] for n in row[2:]}
 
 
