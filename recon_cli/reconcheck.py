@@ -123,6 +123,10 @@ class Statistic:
         demand(kind in ("mean", "minimum", "maximum", "mode", "median", "quantile"), "what is it?")
         known = ("any", "middle", "low", "high") if kind == "median" else ("-",)
         self.order = ratio(detail) if kind == "quantile" else Fraction(1, 2)
+        tables.spend(len(self.values) ** 2)  # memory of the masks, and pairs of values, too
+        self.having = {}
+        for at, value in enumerate(self.values):
+            self.having[value] = self.having.get(value, 0) | 1 << at
         demand(kind == "quantile" or detail in known, "what statistic?")
 
     def meaning(self, masks, said):
@@ -139,34 +143,38 @@ class Statistic:
             return [part, everybody], quotient(self.times, 0, said)
         if self.kind == "mean":  # what values have over the least, in units in which it is whole
             first, unit = min(self.values), lcm(*(value.denominator for value in self.values))
-            over = {value: int((value - first) * unit) for value in self.values}
-            each = [(n, self.having(base, value.__eq__)) for value, n in over.items() if n]
+            over = {value: int((value - first) * unit) for value in self.having}
+            each = [(n, self.within(base, self.having[value])) for value, n in over.items() if n]
             return [each, everybody], quotient(Fraction(1, unit), first, said)
-        tests, rows = self.places(said)
-        return [*([(1, self.having(base, test))] for test in tests), everybody], rows
+        chosen, rows = self.places(said)
+        return [*([(1, self.within(base, some))] for some in chosen), everybody], rows
 
-    def having(self, masks, test):
-        """Select values by a test."""
-        has = sum(1 << at for at, value in enumerate(self.values) if test(value))
-        return (*masks[: self.at], masks[self.at] & has, *masks[self.at + 1 :])
+    def within(self, masks, some):
+        """Restrict masks to some of the values."""
+        return (*masks[: self.at], masks[self.at] & some, *masks[self.at + 1 :])
+
+    def that(self, test):
+        """Return the values that pass a test."""
+        return reduce(or_, (bits for value, bits in self.having.items() if test(value)), 0)
 
     def places(self, said):
-        """Return tests of values and rows over those that pass each, and, last, over all."""
+        """Return sets of values, and rows over those who have one of each, and, last, over all."""
         low, high, above, below = said
         if self.kind in ("minimum", "maximum"):
             beyond = low.__gt__ if self.kind == "minimum" else low.__lt__
-            return [beyond, low.__eq__], [({0: -1}, 0), ({1: 1}, 1)]
+            return [self.that(beyond), self.having.get(low, 0)], [({0: -1}, 0), ({1: 1}, 1)]
         if self.kind == "mode":
-            others = [value.__eq__ for value in sorted({*self.values} - {low})]
+            others = [self.having[value] for value in sorted({*self.having} - {low})]
             rows = [({0: 1, at: -1}, 0) for at in range(1, 1 + len(others))]
-            return [low.__eq__, *others], [*rows, ({0: 1}, 1)]
+            return [self.having.get(low, 0), *others], [*rows, ({0: 1}, 1)]
         pairs = self.pairs(said) if self.detail in ("middle", "low", "high") else ()
         if len(pairs) == 1:
             ((a, b),) = pairs
             lower = [({4: 1, 0: -2}, 1), ({1: 2, 4: -1}, 0)]  # half of all or more are up to a
             upper = [({4: 1, 2: -2}, 0), ({3: 2, 4: -1}, 1)]  # more than half are up to b
             rows = lower * (self.detail != "high") + upper * (self.detail != "low")
-            return [a.__gt__, a.__ge__, b.__gt__, b.__ge__], [*rows, ({4: 1}, 1)]
+            tests = a.__gt__, a.__ge__, b.__gt__, b.__ge__
+            return [*map(self.that, tests)], [*rows, ({4: 1}, 1)]
         slack = int(self.kind == "quantile")  # for all definitions of one
         if slack or self.detail == "any":
             above = below = False
@@ -174,11 +182,13 @@ class Statistic:
             low, high = Fraction(floor(low)), Fraction(ceil(high))
         r, s = self.order.as_integer_ratio()
         rows = [({2: r, 0: -s}, -s * slack), ({2: s - r, 1: -s}, -s * slack), ({2: 1}, 1)]
-        return [low.__ge__ if above else low.__gt__, high.__le__ if below else high.__lt__], rows
+        tests = low.__ge__ if above else low.__gt__, high.__le__ if below else high.__lt__
+        return [*map(self.that, tests)], rows
 
+    @lru_cache(10_000)
     def pairs(self, said):
         """List the pairs of middle values whose median prints so."""
-        values = {*self.values}
+        values = self.having
         others = values if self.detail == "middle" else ()
         found = ((a, b) for a in values for b in others or [a] if a <= b)
         return [(a, b) for a, b in found if within((a + b) / 2, said)]
@@ -290,11 +300,11 @@ class Tables:
             case _:
                 raise Refused(f"not understood: {words[0][:40]}")
 
-    @lru_cache(100)
+    @lru_cache(1000)
     def meaning(self, place, cell):
         """Return sums and rows of a printed text; see `Statistic.meaning`."""
         found = self.statistics[cell[0]].meaning(self.cells[cell][0], self.printed[place][cell][1])
-        self.spend(100 * sum(map(len, found[0])))
+        self.spend(300 * sum(map(len, found[0])))  # memory, too
         return found
 
     def masks(self, words):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain, combinations_with_replacement, product
@@ -134,7 +135,7 @@ def test_a_mutant_of_ends_disagrees(old: str, new: str) -> None:
         ("rows = [({1: 1}, 1)]", "rows = []", "MEAN", "unknown"),
         ("({0: 1, at: -1}, 0)", "({0: 1, at: -1}, 1)", "MODE", "unknown"),
         ("2 * n > total", "2 * n >= total", "MEDIAN", "half_up"),
-        ("[({0: -1}, 0), ({1: 1}, 1)]", "[({0: -1}, 0)]", "MOST", "half_up"),
+        ("(low, 0)], [({0: -1}, 0), ({1: 1}, 1)]", "(low, 0)], [({0: -1}, 0)]", "MOST", "half_up"),
     ],
 )
 def test_a_mutant_disagrees(old: str, new: str, name: str, rule: str) -> None:
@@ -181,7 +182,7 @@ def test_rows_of_orders_exclude_nobody(kind: str, detail: str) -> None:
     [
         ("slack = int(", "slack = 0 * int(", "quantile", "1/4"),
         ("low, high = Fraction(floor(low)), Fraction(ceil(high))", "pass", "median", "any"),
-        ("else high.__lt__], rows", "else low.__lt__], rows", "median", "middle"),
+        ("below else high.__lt__", "below else low.__lt__", "median", "middle"),
     ],
 )
 def test_a_mutant_of_orders_excludes_somebody(old: str, new: str, kind: str, detail: str) -> None:
@@ -342,3 +343,18 @@ def test_texts_are_compared_with_the_publishers_file() -> None:
 def test_lines_of_statistics_are_refused(line: str, why: str) -> None:
     with pytest.raises(reconcheck.Refused, match=why):
         check(AREA.replace("printed 0 1 0 exact 1\n", "") + line, "")
+
+
+@pytest.mark.parametrize("old", ["tables.spend(len(self.values) ** 2)", "self.spend(300 * sum("])
+def test_many_values_are_counted_as_work(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = " ".join(map(str, range(2000)))
+    lines = ["feature kind 2000", "table MEAN", "cell 0 0 *", f"statistic 0 mean - 0 {values}"]
+    lines += ["pattern", "unit U 0", "printed 0 0 0 unknown 7.5"]
+    lax: Any = patched(old, old.replace("spend(", "spend(0 * "))
+    started = time.process_time()
+    spent = [checker.Tables(lines).work for checker in (reconcheck, lax)]
+    assert time.process_time() - started < 5
+    assert spent[0] - spent[1] >= 500_000
+    monkeypatch.setattr(reconcheck, "MOST_WORK", spent[1])
+    with pytest.raises(reconcheck.Refused, match="this takes too long"):
+        check("\n".join(lines), "")
