@@ -37,16 +37,13 @@ _CAPABILITIES: Final = tuple(
     f"capabilities/{name}"
     for name in (
         *("audit", "claims", "confidence", "contributions", "joint", "leave_one_out"),
-        *("link", "prove", "reconstruct", "score", "slivers", "solvar"),
+        *("link", "prove", "reconstruct", "score", "show", "slivers", "solvar"),
     )
 )
-CORE: Final = (
-    *("model", "solve", "statement", "ask", "explain", "verification"),
-    *_CAPABILITIES,
-)
+CORE: Final = ("model", "solve", "statement", "ask", "verification", *_CAPABILITIES)
 #: Tests of the core, and copied files beside the package.
 _TESTS: Final = (
-    *("model", "solve", "statement", "ask", "explain", *_CAPABILITIES, "capabilities/check"),
+    *("model", "solve", "statement", "ask", *_CAPABILITIES, "capabilities/check"),
     *("test_verification.py", "test_tabulation.py"),
 )
 _HOMES: Final = ("tests/", "recon_cli/")

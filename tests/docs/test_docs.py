@@ -18,12 +18,12 @@ import polars as pl
 import pytest
 import yaml
 
+from recon_cli.capabilities.joint.release import load_joint
 from recon_cli.capabilities.measurements.strategy_file import load_strategy
 from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.config.load import run_model
 from recon_cli.schema import Release, load_release
-from recon_cli.schema.joint import load_joint
 from recon_cli.statement import load_protection
 from tests.support.command_line import recon
 from tests.support.pages import agrees, blocks, check, commands

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
+from recon_cli.capabilities.ingest.membership import read_membership
 from recon_cli.errors import ConfigError, ReconError, SchemaError, SourceError
 from recon_cli.schema import AreaGeography, Release, parse_release
-from recon_cli.sources.membership import read_membership
 
 SCHEMA = """
 release: people

@@ -14,13 +14,13 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.reconstruct.correction import min_l1_correction
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.program import IntegerProgram, LinearConstraints, fix_others, relax_others
 from recon_cli.solve import dual_bounds, feasibility
 from recon_cli.solve.certificates import confirm_infeasible
-from recon_cli.solve.correction import min_l1_correction
 from recon_cli.solve.cp_sat import Effort, Search, maximize
 from recon_cli.solve.dual_bounds import feasibility_cut
 from recon_cli.solve.feasibility import Attempt, Feasibility, min_l1_repair, pump, solve_program

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from recon_cli.capabilities.ingest.membership import read_membership
 from recon_cli.errors import SourceError
 from recon_cli.schema import parse_release
 from recon_cli.sources.formats.vocabulary import interval
-from recon_cli.sources.membership import read_membership
 
 RELEASE = parse_release(
     """

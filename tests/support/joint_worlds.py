@@ -20,9 +20,9 @@ from recon_cli.ask.question import Answer, RegionData
 from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.joint.part import PartInput
 from recon_cli.capabilities.joint.question import JointQuestion
+from recon_cli.capabilities.joint.release import JointRelease, parse_joint
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
-from recon_cli.schema.joint import JointRelease, parse_joint
 from tests.support.enumeration import Solution
 from tests.support.populations import publish
 

@@ -16,13 +16,7 @@ from recon_cli.capabilities.claims.groups import claim_columns, unasked_features
 from recon_cli.capabilities.findings.disclosing import attributed, labelled, possible_cells
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import known_columns
-from recon_cli.capabilities.reconstruct.reconstructed import Reconstructed, open_reconstructed
-from recon_cli.capabilities.show.geounit_page import masks_of
-from recon_cli.capabilities.solvar import SOLVAR
-from recon_cli.capabilities.solvar.histogram import propagated_intervals
-from recon_cli.errors import ConfigError, SourceError, StageError
-from recon_cli.explain.counterexamples import Claim
-from recon_cli.explain.facts import (
+from recon_cli.capabilities.reconstruct.facts import (
     EVERYWHERE,
     Facts,
     PublishedCell,
@@ -30,7 +24,17 @@ from recon_cli.explain.facts import (
     facts_around,
     record_counts_of,
 )
-from recon_cli.explain.minimal_explanation import SearchEffort, find_exclusion, find_explanation
+from recon_cli.capabilities.reconstruct.reconstructed import Reconstructed, open_reconstructed
+from recon_cli.capabilities.show.counterexamples import Claim
+from recon_cli.capabilities.show.geounit_page import masks_of
+from recon_cli.capabilities.show.minimal_explanation import (
+    SearchEffort,
+    find_exclusion,
+    find_explanation,
+)
+from recon_cli.capabilities.solvar import SOLVAR
+from recon_cli.capabilities.solvar.histogram import propagated_intervals
+from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.frames import OPEN
 from recon_cli.page.missing import Missing
 from recon_cli.pipeline.failure_log import log_disagreements

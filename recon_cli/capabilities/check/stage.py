@@ -11,6 +11,7 @@ from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.capabilities.check.finding import Finding, Grounds
+from recon_cli.capabilities.check.limited import results_until
 from recon_cli.capabilities.check.options import AnyRule, Check, Judged
 from recon_cli.capabilities.claims import CLAIMS
 from recon_cli.capabilities.findings.fresh import WorkFolder
@@ -21,7 +22,6 @@ from recon_cli.config import RunConfig, load_config
 from recon_cli.config.model import Section
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ContradictionError
-from recon_cli.execute.limited import results_until
 from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import run_stage

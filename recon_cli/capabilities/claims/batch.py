@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.ask.quarantine import BatchQuarantine
+from recon_cli.capabilities.claims.duplicate_columns import MergedProgram, merge_duplicate_columns
 from recon_cli.capabilities.claims.groups import (
     KINDS,
     Groups,
@@ -29,7 +30,6 @@ from recon_cli.capabilities.solvar.histogram import HistogramCells
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds, propagate_people
 from recon_cli.model.components import Component, split_components
-from recon_cli.model.duplicate_columns import MergedProgram, merge_duplicate_columns
 from recon_cli.model.program import LinearConstraints
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.linear_relaxation import LinearRelaxation

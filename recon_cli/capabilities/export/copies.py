@@ -10,6 +10,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.capabilities.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
+from recon_cli.capabilities.export.addresses import CountedFile, locate_counts
 from recon_cli.capabilities.export.findings import (
     ABSENCE,
     CERTAIN,
@@ -26,7 +27,6 @@ from recon_cli.capabilities.ingest.stage import input_files
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import stage_named
-from recon_cli.sources.addresses import CountedFile, locate_counts
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.tabular.workbook import open_workbook

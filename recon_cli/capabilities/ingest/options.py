@@ -306,7 +306,7 @@ class Ingest(Section):
                 f"{release.geography.unit.name} lies in"
             )
         with undisturbed():
-            from recon_cli.sources.membership import read_membership
+            from recon_cli.capabilities.ingest.membership import read_membership
 
         return release.with_membership(read_membership(release, self.lookups))
 

@@ -10,7 +10,7 @@ from recon_cli.schema import Release
 from recon_cli.stage import undisturbed
 
 if TYPE_CHECKING:
-    from recon_cli.sources.formats.sheet_words import SheetWords
+    from recon_cli.capabilities.ingest.sheet_words import SheetWords
 
 
 def sheet_words_of(config: RunConfig, release: Release) -> SheetWords | None:
@@ -20,6 +20,6 @@ def sheet_words_of(config: RunConfig, release: Release) -> SheetWords | None:
         return None
     with undisturbed():
         from recon_cli.capabilities.ingest.partitions import file_mapping
-        from recon_cli.sources.formats.sheet_words import SheetWords
+        from recon_cli.capabilities.ingest.sheet_words import SheetWords
 
     return SheetWords(release, file_mapping(found))

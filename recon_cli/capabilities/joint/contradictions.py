@@ -11,12 +11,12 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.joint.part import stacked
+from recon_cli.capabilities.joint.release import JointRelease, Link
 from recon_cli.errors import ContradictionError
 from recon_cli.markdown import markdown_table, markdown_text
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import IntegerProgram, LinearConstraints
-from recon_cli.schema.joint import JointRelease, Link
 from recon_cli.solve.feasibility import Feasibility, solve_program
 
 #: Question about possible causes.
@@ -33,7 +33,7 @@ class JointRows:
         own: Rows of both parts.
         linking: Rows of links.
         link: For each of these the number of its link.
-        label: And the places of its labels, see `recon_cli.model.links.LinkRows`.
+        label: And the places of its labels, see `recon_cli.capabilities.joint.links.LinkRows`.
         upper: The most of each variable.
     """
 

@@ -20,8 +20,10 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.joint.compositions import Listing, list_compositions
 from recon_cli.capabilities.joint.household_links import HouseholdLinks, PlaceRecords
 from recon_cli.capabilities.joint.least import Start, least_records
+from recon_cli.capabilities.joint.links import LinkCodes, link_codes
 from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.joint.part import Part, rows_within
+from recon_cli.capabilities.joint.release import JointRelease
 from recon_cli.capabilities.joint.units import (
     BOUNDED,
     PROVEN,
@@ -34,9 +36,7 @@ from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import Bounds, propagate_signed
 from recon_cli.model.components import split_components
 from recon_cli.model.ledger import Ledger
-from recon_cli.model.links import LinkCodes, link_codes
 from recon_cli.model.program import IntegerProgram, LinearConstraints
-from recon_cli.schema.joint import JointRelease
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.ends import Ends, EndSearch

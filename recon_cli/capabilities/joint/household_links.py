@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.joint.links import LinkCodes
+from recon_cli.capabilities.joint.release import JointRelease, Link, LinkKind
 from recon_cli.errors import ConfigError
-from recon_cli.model.links import LinkCodes
-from recon_cli.schema.joint import JointRelease, Link, LinkKind
 
 #: As many members as there are.
 MANY = np.iinfo(np.int32).max

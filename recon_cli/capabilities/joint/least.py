@@ -13,14 +13,14 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.capabilities.joint.cases import prove_by_cases
+from recon_cli.capabilities.joint.sifting import SiftedRelaxation, likely_variables, solution_among
 from recon_cli.model.ledger import Combination, Confirmation, Ledger
 from recon_cli.model.program import ConnectedParts, IntegerProgram, LinearConstraints, with_rows
-from recon_cli.solve.cases import prove_by_cases
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, find_feasible
 from recon_cli.solve.dual_bounds import SCALE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import Vertex
-from recon_cli.solve.sifting import SiftedRelaxation, likely_variables, solution_among
 
 #: Solutions in a row that refute nothing, after which records are asked for one at a time.
 _DRY = 2

@@ -11,6 +11,9 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.joint.links import LinkedPart, link_masks
+from recon_cli.capabilities.joint.release import JointRelease
+from recon_cli.capabilities.reconstruct.contradictions import contradiction
 from recon_cli.capabilities.solvar.histogram import (
     HistogramCells,
     histogram_columns,
@@ -18,18 +21,15 @@ from recon_cli.capabilities.solvar.histogram import (
     histogram_of,
 )
 from recon_cli.coverage import Coverage
-from recon_cli.explain.contradictions import contradiction
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.links import LinkedPart, link_masks
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_relaxed_plan
 from recon_cli.model.program import LinearConstraints, relax
 from recon_cli.model.system import System, build_system
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from recon_cli.schema.joint import JointRelease
 
 
 @dataclass(frozen=True)

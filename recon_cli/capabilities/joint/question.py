@@ -18,6 +18,7 @@ from recon_cli.capabilities.joint.divisions import (
 )
 from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.joint.part import Part, PartInput, PartPlan
+from recon_cli.capabilities.joint.release import JointRelease
 from recon_cli.capabilities.joint.units import (
     PROVEN,
     STATUSES,
@@ -27,7 +28,6 @@ from recon_cli.capabilities.joint.units import (
 )
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.schema import Release
-from recon_cli.schema.joint import JointRelease
 
 
 @dataclass(frozen=True)

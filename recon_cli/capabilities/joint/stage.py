@@ -9,6 +9,7 @@ from typing import Any
 
 from recon_cli.capabilities.joint import JOINT
 from recon_cli.capabilities.joint.options import Joint
+from recon_cli.capabilities.joint.release import load_joint
 from recon_cli.config import load_config
 from recon_cli.coverage import select
 from recon_cli.errors import StageError
@@ -16,7 +17,6 @@ from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.published_input import input_digests, shared_digests
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release, Table
-from recon_cli.schema.joint import load_joint
 from recon_cli.stage import undisturbed
 from recon_cli.store import Folder
 from recon_cli.store.published import open_published, read_coverage

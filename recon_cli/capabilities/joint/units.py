@@ -20,19 +20,19 @@ from recon_cli.arrays import IntArray
 from recon_cli.ask.quarantine import BatchQuarantine, Quarantine
 from recon_cli.capabilities.joint.contradictions import JointRows, joint_contradiction
 from recon_cli.capabilities.joint.least import Start, least_records
+from recon_cli.capabilities.joint.links import LinkRows, link_rows
 from recon_cli.capabilities.joint.options import Joint
 from recon_cli.capabilities.joint.part import Part, PlacesOfPart, over, rows_within, stacked
+from recon_cli.capabilities.joint.release import JointRelease
+from recon_cli.capabilities.joint.sifting import first_solution
 from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import Bounds, propagate_signed
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.ledger import Confirmation, Ledger
-from recon_cli.model.links import LinkRows, link_rows
 from recon_cli.model.program import LinearConstraints
-from recon_cli.schema.joint import JointRelease
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
-from recon_cli.solve.sifting import first_solution
 
 #: Candidates of places that are looked at together.
 _BATCH = 30_000

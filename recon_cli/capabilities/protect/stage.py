@@ -16,6 +16,7 @@ import polars as pl
 
 from recon_cli.capabilities.account.account import Spend
 from recon_cli.capabilities.account.options import Account
+from recon_cli.capabilities.protect.chance_key import KEY_FILE, kept_key
 from recon_cli.capabilities.protect.sections import ProtectingByChance
 from recon_cli.chance import KeyedChance
 from recon_cli.config.model import AnySection
@@ -27,7 +28,6 @@ from recon_cli.plurals import plural
 from recon_cli.schema import Release
 from recon_cli.stage import private_folder, undisturbed
 from recon_cli.store import InputFile, Manifest, Piece, Recipe, Stage, Staging, Transaction
-from recon_cli.store.chance_key import KEY_FILE, kept_key
 from recon_cli.store.manifest import MANIFEST, read_manifest
 
 Shared = TypeVar("Shared")

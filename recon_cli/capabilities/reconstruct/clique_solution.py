@@ -14,23 +14,23 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.reconstruct.least_cost import least_cost
 from recon_cli.capabilities.reconstruct.priced import PricedSolution
+from recon_cli.capabilities.reconstruct.priced_rows import kinds_of_nodes
+from recon_cli.capabilities.reconstruct.row_costs import RECORD, RowCosts, cost_program, row_costs
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import SignedBounds, propagate_signed
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, glue, nested_blocks
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.priced_rows import kinds_of_nodes
 from recon_cli.model.program import (
     IntegerProgram,
     LinearConstraints,
     connected_parts,
     connected_subset,
 )
-from recon_cli.model.row_costs import RECORD, RowCosts, cost_program, row_costs
 from recon_cli.seeding import generator
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility, solve_nested
-from recon_cli.solve.least_cost import least_cost
 
 #: Deterministic seconds for the relaxation, and for the first engine after it.
 _LIMIT = 10.0

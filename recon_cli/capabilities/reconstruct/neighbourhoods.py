@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from recon_cli.arrays import Int32Array, IntArray
-from recon_cli.model.priced_rows import PricedRows
-from recon_cli.model.row_costs import RECORD, SHORTAGE
+from recon_cli.capabilities.reconstruct.column_pricing import OpenUnits, price_columns
+from recon_cli.capabilities.reconstruct.priced_rows import PricedRows
+from recon_cli.capabilities.reconstruct.row_costs import RECORD, SHORTAGE
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.seeding import generator
-from recon_cli.solve.column_pricing import OpenUnits, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize
 
 #: Units that are solved again at a time, at most, and sweeps at most.

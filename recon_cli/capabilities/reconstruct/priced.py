@@ -18,14 +18,19 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from recon_cli.capabilities.reconstruct.column_pricing import (
+    CertifiedCosts,
+    OpenUnits,
+    PricedVertex,
+    price_columns,
+)
 from recon_cli.capabilities.reconstruct.neighbourhoods import meet_shared_rows
+from recon_cli.capabilities.reconstruct.priced_rows import PricedRows
+from recon_cli.capabilities.reconstruct.row_costs import RECORD
 from recon_cli.frames import OPEN
-from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram, LinearConstraints, with_rows
-from recon_cli.model.row_costs import RECORD
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.solve.certificates import confirm_infeasible
-from recon_cli.solve.column_pricing import CertifiedCosts, OpenUnits, PricedVertex, price_columns
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, find_feasible, maximize
 from recon_cli.solve.feasibility import Feasibility, solve_program
 from recon_cli.statement.costs import SCALE

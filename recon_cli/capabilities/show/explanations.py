@@ -6,11 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
 from recon_cli.ask.unit_status import MISSING
-from recon_cli.capabilities.show.geounit import Reconstructed, Why
-from recon_cli.capabilities.show.geounit_page import UnitKinds, kind_masks
-from recon_cli.errors import ConfigError
-from recon_cli.explain.counterexamples import Claim
-from recon_cli.explain.facts import (
+from recon_cli.capabilities.reconstruct.facts import (
     EVERYWHERE,
     Facts,
     PublishedCell,
@@ -18,7 +14,15 @@ from recon_cli.explain.facts import (
     facts_around,
     record_counts_of,
 )
-from recon_cli.explain.minimal_explanation import Explanation, SearchEffort, find_explanation
+from recon_cli.capabilities.show.counterexamples import Claim
+from recon_cli.capabilities.show.geounit import Reconstructed, Why
+from recon_cli.capabilities.show.geounit_page import UnitKinds, kind_masks
+from recon_cli.capabilities.show.minimal_explanation import (
+    Explanation,
+    SearchEffort,
+    find_explanation,
+)
+from recon_cli.errors import ConfigError
 from recon_cli.page.view import CellLine, GeounitName, Reason, ReasonLine, RecordKind
 from recon_cli.page.words import words_of
 from recon_cli.pipeline.failure_log import log_disagreements

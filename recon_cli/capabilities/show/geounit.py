@@ -40,8 +40,8 @@ from recon_cli.store.piece import EVERYWHERE
 from recon_cli.store.published import open_published, read_names
 
 if TYPE_CHECKING:
+    from recon_cli.capabilities.ingest.sheet_words import SheetWords
     from recon_cli.publication import Publication
-    from recon_cli.sources.formats.sheet_words import SheetWords
 
 _NEAR = 5
 #: After every geoid that begins with a prefix.

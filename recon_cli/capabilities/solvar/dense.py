@@ -16,6 +16,13 @@ from scipy import sparse
 
 from recon_cli.arrays import AtomArray, BoolArray, IntArray
 from recon_cli.ask.quarantine import BatchQuarantine
+from recon_cli.capabilities.reconstruct.column_pricing import (
+    OpenUnits,
+    certified_least,
+    price_columns,
+)
+from recon_cli.capabilities.reconstruct.dense_bounds import DenseBounds, propagate_dense
+from recon_cli.capabilities.reconstruct.priced_rows import PricedRows
 from recon_cli.capabilities.solvar.batch import BatchVariability, CellIntervals
 from recon_cli.capabilities.solvar.distance import Distances
 from recon_cli.capabilities.solvar.histogram import HistogramCells
@@ -24,15 +31,12 @@ from recon_cli.errors import StageError
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.candidates import Candidates
-from recon_cli.model.dense_bounds import DenseBounds, propagate_dense
 from recon_cli.model.dense_domain import DenseDomain, require_room
 from recon_cli.model.grain import unravel
 from recon_cli.model.ledger import Arrays, Ledger
 from recon_cli.model.plan import Plan
-from recon_cli.model.priced_rows import PricedRows
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.model.system import System
-from recon_cli.solve.column_pricing import OpenUnits, certified_least, price_columns
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.ends import Ends, tighten_bounds

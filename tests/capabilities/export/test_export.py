@@ -18,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.comments import Comment
 
+from recon_cli.capabilities.export.addresses import locate_counts
 from recon_cli.capabilities.export.copies import NOT_FOR_PUBLICATION
 from recon_cli.capabilities.export.findings import _EXACT
 from recon_cli.capabilities.export.records import records_workbook
 from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
 from recon_cli.capabilities.findings.checked import BY_ENGINES
 from recon_cli.capabilities.init.recognition import recognise
-from recon_cli.sources.addresses import locate_counts
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.tabular.workbook import Workbook, open_workbook
 from tests.support.command_line import recon

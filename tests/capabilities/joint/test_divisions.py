@@ -12,9 +12,9 @@ from recon_cli.ask.question import Answer, RegionData
 from recon_cli.capabilities.joint.household_links import HouseholdLinks
 from recon_cli.capabilities.joint.part import PartInput
 from recon_cli.capabilities.joint.question import JointQuestion
+from recon_cli.capabilities.joint.release import JointRelease, LinkKind, parse_joint
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release, parse_release
-from recon_cli.schema.joint import JointRelease, LinkKind, parse_joint
 from tests.support.joint_worlds import (
     HOMES,
     HOUSEHOLD,

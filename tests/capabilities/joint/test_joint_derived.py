@@ -9,8 +9,8 @@ import polars as pl
 from recon_cli.ask.question import RegionData
 from recon_cli.capabilities.joint.part import PartInput
 from recon_cli.capabilities.joint.question import JointQuestion
+from recon_cli.capabilities.joint.release import parse_joint
 from recon_cli.schema import parse_release
-from recon_cli.schema.joint import parse_joint
 from tests.support.joint_worlds import HOMES, LINKS, PEOPLE, compositions, records, section
 from tests.support.populations import publish
 

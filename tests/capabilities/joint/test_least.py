@@ -10,9 +10,9 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.joint import least
+from recon_cli.capabilities.joint.cases import CaseSearch
 from recon_cli.capabilities.joint.least import Start, least_records
 from recon_cli.model.program import IntegerProgram, LinearConstraints
-from recon_cli.solve.cases import CaseSearch
 from recon_cli.solve.cp_sat import Effort
 
 #: Of five kinds any two have somebody: four people at least, by the relaxation three.

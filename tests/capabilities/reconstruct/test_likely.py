@@ -18,23 +18,23 @@ from hypothesis import strategies as st
 import recon_cli as recon
 from benchmarks.soundness.releases import make_release
 from recon_cli.api.reconstruction import split
+from recon_cli.capabilities.reconstruct.column_pricing import (
+    CertifiedCosts,
+    OpenUnits,
+    PricedVertex,
+    price_columns,
+)
+from recon_cli.capabilities.reconstruct.dense_bounds import propagate_dense
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.model.bounds import propagate
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.dense_bounds import propagate_dense
 from recon_cli.model.dense_domain import DenseDomain
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.system import build_systems
 from recon_cli.progress import NO_STATUSES
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
-from recon_cli.solve.column_pricing import (
-    CertifiedCosts,
-    OpenUnits,
-    PricedVertex,
-    price_columns,
-)
 from recon_cli.statement.costs import SCALE
 from tests.capabilities.reconstruct.test_protected import (
     WARDS,

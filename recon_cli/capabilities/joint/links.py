@@ -12,12 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.joint.release import Link, LinkKind
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import LinearConstraints
 from recon_cli.schema import Release
-from recon_cli.schema.joint import Link, LinkKind
 
 
 @dataclass(frozen=True)

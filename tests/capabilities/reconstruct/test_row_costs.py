@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from recon_cli.capabilities.reconstruct.row_costs import RECORD, SHORTAGE, cost_program, row_costs
 from recon_cli.frames import OPEN
-from recon_cli.model.row_costs import RECORD, SHORTAGE, cost_program, row_costs
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.statement.costs import REACH, SCALE, CountCosts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recon_cli.model.priced_rows import kinds_of_nodes
+from recon_cli.capabilities.reconstruct.priced_rows import kinds_of_nodes
 
 
 def test_a_node_has_the_kind_of_its_first_cell_and_of_its_second() -> None:

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from recon_cli.capabilities.reconstruct import contradictions
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.errors import ContradictionError
-from recon_cli.explain import contradictions
 from recon_cli.frames import COUNTS
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release

@@ -9,15 +9,15 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.joint import sifting
+from recon_cli.capabilities.joint.cases import prove_by_cases
 from recon_cli.capabilities.joint.least import Start, least_records
+from recon_cli.capabilities.joint.sifting import SiftedRelaxation, first_solution
 from recon_cli.model.ledger import Cases, Combination, Ledger
 from recon_cli.model.program import IntegerProgram, LinearConstraints
-from recon_cli.solve import sifting
-from recon_cli.solve.cases import prove_by_cases
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility
 from recon_cli.solve.linear_relaxation import LinearRelaxation
-from recon_cli.solve.sifting import SiftedRelaxation, first_solution
 
 
 def random_program(random: np.random.Generator, width: int = 8) -> tuple[IntegerProgram, IntArray]:

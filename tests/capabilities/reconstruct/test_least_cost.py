@@ -10,11 +10,11 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.reconstruct import least_cost as module
+from recon_cli.capabilities.reconstruct.least_cost import _is_least, _Proven, least_cost
 from recon_cli.errors import DisagreementError
 from recon_cli.model.program import IntegerProgram, LinearConstraints
-from recon_cli.solve import least_cost as module
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.least_cost import _is_least, _Proven, least_cost
 from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
 
 

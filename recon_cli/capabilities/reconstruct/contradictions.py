@@ -20,10 +20,11 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import AtomArray, IntArray
+from recon_cli.capabilities.reconstruct.correction import min_l1_correction
+from recon_cli.capabilities.reconstruct.facts import PublishedCell
+from recon_cli.capabilities.reconstruct.statistic_contradictions import statistic_contradiction
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ContradictionError, SolverError
-from recon_cli.explain.facts import PublishedCell
-from recon_cli.explain.statistic_contradictions import statistic_contradiction
 from recon_cli.frames import OPEN
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import Grain, enumerate_domain, group_rows, refine
@@ -31,7 +32,6 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.program import LinearConstraints
 from recon_cli.plurals import plural
 from recon_cli.publication import Publication
-from recon_cli.solve.correction import min_l1_correction
 
 #: Geounits that are looked at one by one.
 _TRIED = 200

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recon_cli.solve import set_cover
+from recon_cli.capabilities.show import set_cover
+from recon_cli.capabilities.show.set_cover import minimum_set_cover
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.set_cover import minimum_set_cover
 
 SETS = st.lists(st.frozensets(st.integers(3, 12), min_size=1, max_size=5), max_size=9)
 COSTS = st.lists(st.integers(1, 4), min_size=13, max_size=13)

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.explain.facts import EVERYWHERE, Facts, RecordCounts
+from recon_cli.capabilities.reconstruct.facts import EVERYWHERE, Facts, RecordCounts
 from recon_cli.model.bounds import propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.grain import Grain, enumerate_domain, refine

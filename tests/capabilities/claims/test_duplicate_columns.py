@@ -9,7 +9,7 @@ from hypothesis import given
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.duplicate_columns import merge_duplicate_columns
+from recon_cli.capabilities.claims.duplicate_columns import merge_duplicate_columns
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from tests.support.properties import SEEDS, examples
 

@@ -16,9 +16,15 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from recon_cli.capabilities.reconstruct.priced_rows import PricedRows
+from recon_cli.capabilities.reconstruct.row_costs import (
+    RECORD,
+    SHORTAGE,
+    CostProgram,
+    RowCosts,
+    cost_program,
+)
 from recon_cli.frames import OPEN
-from recon_cli.model.priced_rows import PricedRows
-from recon_cli.model.row_costs import RECORD, SHORTAGE, CostProgram, RowCosts, cost_program
 from recon_cli.solve.dual_bounds import EXACT, SAFE, whole_weights
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 from recon_cli.statement.costs import SCALE

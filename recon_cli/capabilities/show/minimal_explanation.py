@@ -21,19 +21,25 @@ import numpy as np
 import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.errors import StageError
-from recon_cli.explain.counterexamples import (
+from recon_cli.capabilities.reconstruct.facts import (
+    EVERYWHERE,
+    Facts,
+    PublishedCell,
+    RecordCounts,
+    Scope,
+)
+from recon_cli.capabilities.show.counterexamples import (
     Claim,
     Implication,
     ImplicationProblem,
     ImplicationResult,
     decide_implication,
 )
-from recon_cli.explain.facts import EVERYWHERE, Facts, PublishedCell, RecordCounts, Scope
+from recon_cli.capabilities.show.set_cover import minimum_set_cover
+from recon_cli.errors import StageError
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import bits
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.set_cover import minimum_set_cover
 
 #: Cost of a fact by its geounit: the unit's own cells are tried before all others.
 _COST_OWN, _COST_ENCLOSING, _COST_OTHER = 1, 30, 300

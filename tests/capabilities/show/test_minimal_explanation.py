@@ -11,9 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recon_cli.errors import StageError
-from recon_cli.explain.counterexamples import Claim
-from recon_cli.explain.facts import (
+from recon_cli.capabilities.reconstruct.facts import (
     EVERYWHERE,
     Facts,
     PublishedCell,
@@ -21,7 +19,13 @@ from recon_cli.explain.facts import (
     facts_around,
     record_counts_of,
 )
-from recon_cli.explain.minimal_explanation import Explanation, SearchEffort, find_explanation
+from recon_cli.capabilities.show.counterexamples import Claim
+from recon_cli.capabilities.show.minimal_explanation import (
+    Explanation,
+    SearchEffort,
+    find_explanation,
+)
+from recon_cli.errors import StageError
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Value
 from tests.support.enumeration import Record, TooManyError, solutions

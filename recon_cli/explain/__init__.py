@@ -1,1 +1,0 @@
-"""Explanations: which published cells imply a record, or contradict each other."""
