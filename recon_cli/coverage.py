@@ -94,7 +94,6 @@ class LeftOut:
         sheet: The file or sheet that they stand in.
         column: Header of their column, or of the one by which their rows are not chosen; empty
             for a whole sheet.
-        cells: Number of cells.
         reason: Why they give nothing away, as the officer says it; empty where nobody did.
     """
 

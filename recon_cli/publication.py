@@ -78,11 +78,7 @@ class Source(Protocol):
         """Return the patterns that the geounits' ``pattern`` column refers to."""
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
-        """Yield the batches; may be called once. Closing the generator closes the source.
-
-        Raises:
-            SourceError: Names file and line, or geoid, table and cell, and what was expected.
-        """
+        """Yield the batches; may be called once. Closing the generator closes the source."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,7 +154,6 @@ def describe_geounits(
 
     Args:
         coverage: The source's patterns.
-        batch: Geounits with all their counts.
         protection: Law of each count.
 
     Returns:

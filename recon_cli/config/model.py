@@ -161,18 +161,13 @@ class Section(ConfigModel):
     """Base of the sections of stages."""
 
     def check(self, release: Release) -> None:
-        """Refuse values that the release does not support, before the first stage runs.
-
-        Raises:
-            ConfigError: Something is unknown; the message begins with its key.
-        """
+        """Refuse values that the release does not support, before the first stage runs."""
 
     def complete(self, release: Release) -> Release:
         """Add to the release what a file named in the section states about it.
 
         Raises:
             ConfigError: There is no such file; the message begins with its key.
-            ReconError: The file does not fit the release.
         """
         return release
 
@@ -279,7 +274,6 @@ class RunConfig:
 
         Raises:
             ConfigError: There is no such schema, or a section names what it does not have.
-            SchemaError: It is malformed.
         """
         try:
             release = load_release(self.top.release)

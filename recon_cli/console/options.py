@@ -127,12 +127,7 @@ class RunOptions:
         )
 
     def run(self, *, force: bool = False) -> Run:
-        """Load the config and the release.
-
-        Raises:
-            ConfigError: Something in the config or in a setting is wrong.
-            SchemaError: The release schema is malformed.
-        """
+        """Load the config and the release."""
         config = self.load()
         release = config.load_release()
         shard = ALL_PIECES

@@ -70,12 +70,6 @@ def run_items(
             or None to give up. Other items go on undisturbed. Work in this process has nobody
             to ask.
         cluster: Run there, not here.
-
-    Raises:
-        ReconError: What an item raised; the others are stopped.
-        WorkerError: A worker died and its item is given up; names the item. Or the cluster
-            has no workers left.
-        ConfigError: The cluster cannot be used; says why.
     """
     with undisturbed():
         from recon_cli.execute.work_queue import WorkQueue

@@ -41,7 +41,6 @@ class Pool:
 
         Raises:
             Exception: What an item raised.
-            WorkerError: Workers died and an item is given up.
         """
         try:
             started = [self._start() for _ in range(self._count)]

@@ -53,7 +53,6 @@ class Results(Generic[Result]):
     """Results in the order of the items.
 
     Attributes:
-        values: One for each item.
         usages: The cost of each item, in the same order; ``peak_mb`` is that of its process.
         workers: How many processes ran at a time, those started for dead ones not counted; 0 when
             this one did the work.

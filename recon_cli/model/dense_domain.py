@@ -199,7 +199,6 @@ class DenseDomain:
 
     Attributes:
         sizes: Number of atoms of each feature.
-        units: Number of units.
         strata: The rows over them.
         possible: For each cell whether no structural zero rules it out.
     """

@@ -379,7 +379,6 @@ def plan_of_units(plan: Plan, coverage: Coverage, distinguish: Sequence[Masks] =
 
     Args:
         plan: For all levels.
-        coverage: As it was made from.
         distinguish: As in `make_interval_plan`.
 
     Returns:

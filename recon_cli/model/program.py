@@ -324,7 +324,6 @@ class ConnectedParts:
     Attributes:
         of_row: For each row its part, from 0.
         of_variable: For each variable its part.
-        count: Number of parts.
     """
 
     program: IntegerProgram

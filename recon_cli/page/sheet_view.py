@@ -137,7 +137,6 @@ def sheet_view(reading: Reading, name: str) -> SheetView:
     """Show a sheet as it was read.
 
     Args:
-        reading: How it was read.
         name: Of the sheet, or of its file.
     """
     grid = reading.grid
@@ -279,7 +278,6 @@ class _Rows:
     """The rows of a sheet that are shown.
 
     Args:
-        reading: How the sheet was read.
         roles: What its cells are shown as.
         relations: What is listed beside it, in order.
     """

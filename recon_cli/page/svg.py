@@ -103,7 +103,6 @@ class PlacedLabel:
     """A label at its position.
 
     Attributes:
-        text: The name.
         x, y: Where its text starts, or ends; its base line.
         at_end: Whether it ends at ``x``.
         point: Where the point is, if it is far; the name is joined to it by a line.

@@ -32,22 +32,13 @@ class PublishedInput:
 
     @classmethod
     def of(cls, run: Run, choice: str | tuple[str, ...] | None = None) -> Self:
-        """Open the folders of a run, and select tables.
-
-        Raises:
-            ConfigError: A table is unknown or not published.
-            StageError: A folder is missing, damaged, or of another release.
-        """
+        """Open the folders of a run, and select tables."""
         tables, geounits = open_published(run.work, run.release)
         coverage = read_coverage(tables, run.release)
         return cls(run.release, tables, geounits, coverage, ()).using(choice)
 
     def using(self, choice: str | tuple[str, ...] | None) -> Self:
-        """Select tables.
-
-        Raises:
-            ConfigError: A table is unknown or not published.
-        """
+        """Select tables."""
         chosen = select(self.release, choice, self.coverage)
         return replace(self, used=chosen.tables, unpublished=chosen.unpublished)
 

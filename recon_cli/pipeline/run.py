@@ -70,7 +70,6 @@ class Shard:
 
     Attributes:
         number: From 1; 0 is a shard without pieces.
-        of: Number of shards.
     """
 
     number: int = 1
@@ -140,11 +139,7 @@ class Run:
         return self.config.work
 
     def section(self, kind: type[AnySection]) -> AnySection:
-        """Return a section of the config, with the run's seed where it has none of its own.
-
-        Raises:
-            ConfigError: The config has no such section, and it has keys without a default.
-        """
+        """Return a section of the config, with the run's seed where it has none of its own."""
         found = self.config.section(kind)
         if "seed" in kind.model_fields and getattr(found, "seed", None) is None:
             return found.model_copy(update={"seed": self.config.top.seed})
@@ -195,11 +190,7 @@ class Run:
         return any(map(is_for_study, (*(self.work / name for name in stage.reads), *named)))
 
     def transaction(self, recipe: Recipe) -> AbstractContextManager[Transaction]:
-        """Open a stage for writing.
-
-        Raises:
-            StageError: Another process has it open, or the disk refused.
-        """
+        """Open a stage for writing."""
         opened = shared_transaction if self.shard.is_one_of_many else transaction
         return opened(self.work, recipe, force=self.force)
 
@@ -216,8 +207,6 @@ class Run:
         """Call `map_pieces` for those pieces of this run's shard that are not finished yet.
 
         Raises:
-            ReconError: What a piece raised.
-            WorkerError: A worker died.
             Unpublished: The shard is done; other processes work on the rest.
             StageError: Nothing was to be worked on, and pieces are not finished.
         """

@@ -23,7 +23,6 @@ def open_stage(stage: Stage, run: Run) -> OpenedStage:
 
     Raises:
         ConfigError: The release has printed statistics, which the stage does not use.
-        ReconError: See that function.
     """
     if not stage.uses_statistics:
         refuse_statistics(run.release, stage.command)
@@ -50,7 +49,6 @@ def run_stage(stage: Stage, run: Run) -> StageOutcome:
 
     Raises:
         MemoryShortage: The process may not have what libraries need to be loaded.
-        ReconError: See the stage's function.
     """
     require_room()
     opened = open_stage(stage, run)
@@ -77,11 +75,7 @@ class RunObserver(Protocol):
 
 
 def run_stages(stages: Sequence[Stage], run: Run, observer: RunObserver) -> None:
-    """Run stages in the order given.
-
-    Raises:
-        ReconError: What a stage raised; those before it stay done.
-    """
+    """Run stages in the order given."""
     for index, stage in enumerate(stages, 1):
         reporter = observer.stage_started(stage, index, len(stages))
         try:

@@ -38,11 +38,7 @@ class FolderStatus:
 
 
 def status_of_run(run: Run) -> list[FolderStatus]:
-    """Return the status of the config's stages in order, then of other stages in its work folder.
-
-    Raises:
-        ConfigError: The config asks for no stages, or has no work folder.
-    """
+    """Return the status of the config's stages in order, then of others in its work folder."""
     stages = stages_of(run.config)
     before = dependencies(stages, run.config)
     found: dict[str, FolderStatus] = {}

@@ -55,7 +55,6 @@ class Task:
     """The task of a progress bar.
 
     Attributes:
-        stage: Name of the stage.
         unit: Name of the finest geounits (``block``).
         units: Number of units to do; None if unknown.
         people: Number of people in them; None if unknown.
@@ -74,7 +73,6 @@ class FinishedPartition:
     """A finished partition.
 
     Attributes:
-        stage: Name of the stage.
         name: Name in messages (``county 01073``).
         seconds: Wall time.
         peak_mb: Peak memory of the process that did it.

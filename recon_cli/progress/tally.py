@@ -29,7 +29,6 @@ class Snapshot:
     """A task at one moment.
 
     Attributes:
-        task: The task.
         units: Finished geounits.
         statuses: Number of units by outcome, in the stage's terms.
         seconds: Since the task began.

@@ -41,7 +41,6 @@ class ContradictionProof:
     Attributes:
         tables: Published tables.
         proof: That it contradicts itself, and by how much in total it has to change at least.
-        least: So much.
         changed: The tables with such a change, and a proof that there are records with them; None
             where no change as small was found.
     """
@@ -58,7 +57,6 @@ def proof_of_region(
     """Find a proof that the counts of a region contradict each other.
 
     Args:
-        published: The counts of some regions.
         region: Its geoid.
         seconds: Deterministic, for the relaxation.
 
@@ -209,7 +207,6 @@ def least_change(source: RowSource, units: Collection[int], budget: Budget) -> L
 
     Args:
         source: Source of a publication, over all kinds of records at once.
-        units: Their numbers.
         budget: Budget of the relaxation.
     """
     nobody = np.empty(0, dtype=np.int64)

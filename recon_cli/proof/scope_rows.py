@@ -74,7 +74,6 @@ class PatternRows:
     """The cells that are published together, with finer ones summed to the grain.
 
     Attributes:
-        cells: Cells of each row.
         texts: Cells of each row, as in proofs.
         matrix: Sparse (rows × kinds of all cliques): how often a record of the kind is counted.
     """
@@ -154,7 +153,6 @@ class RowSource:
         cliques: Kinds of records: atoms of the features of each; every cell is counted in the
             first that tells it apart.
         shared: Places of two cliques, the second in one pair alone, and the features of both.
-        suffix: Suffix of the names of rows.
         patterns: Rows of cells that are published together; other sources of the same tables and
             cliques may add to them.
     """

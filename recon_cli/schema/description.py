@@ -69,7 +69,6 @@ def describe_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> st
 
     Args:
         release: The schema.
-        cell: The cell.
         known: Features that need no word, because a caption says it for the whole table.
     """
     words = [

@@ -131,7 +131,6 @@ def extend_release(
     """Add features to a release's records that no table counts.
 
     Args:
-        release: The release to extend.
         features: Name → the further features, in order.
         structural_zeros: Further rules between any features.
 

@@ -128,7 +128,6 @@ def register_spec(path: Path) -> RegisterSpec:
     """Read a register's own file.
 
     Raises:
-        ConfigError: There is no such file.
         SchemaError: It is malformed, or its publications share a name or have two dates.
     """
     document = parse_yaml(read_text(path), source=str(path), error=SchemaError)

@@ -124,7 +124,6 @@ class PumpResult:
 
     Attributes:
         values: The last point of the relaxation, rounded; empty without one.
-        is_solution: Whether they are a solution.
         fractional: The variables where that point was not integral, rising; rounding may have
             been enough.
         deterministic_time: Seconds of the relaxation.

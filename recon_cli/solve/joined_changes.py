@@ -98,7 +98,6 @@ class _Changes:
     """Changes with their effects.
 
     Attributes:
-        block: Block of each.
         variables: Sparse (changes × variables).
         rows: Sparse (changes × rows): what each adds.
         functionals: Sparse (changes × functionals), likewise.

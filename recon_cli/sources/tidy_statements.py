@@ -37,10 +37,6 @@ class StatementReader:
         Returns:
             The rows with ``low``, ``high`` (null where open) and ``law``, as in `STATEMENTS`;
             ``law`` is null where the row itself gives an end.
-
-        Raises:
-            SourceError: A number that no count gives under its law, or a marker that the law does
-                not explain.
         """
         keys = ["rank", "ordinal", "marker"]
         given = rows["least"].is_not_null() | rows["most"].is_not_null()

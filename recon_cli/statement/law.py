@@ -80,9 +80,6 @@ class Law(BaseModel, ABC):
         Args:
             counts: At least 0.
             draws: Random draws; broadcast with the counts.
-
-        Raises:
-            ValueError: The law does not say how to publish a count by itself.
         """
 
     def reading(self, marker: str) -> Law:

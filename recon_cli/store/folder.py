@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Folder:
-    """A published folder whose manifest agrees with those of its siblings.
-
-    Attributes:
-        manifest: Its manifest.
-    """
+    """A published folder whose manifest agrees with those of its siblings."""
 
     path: Path
     manifest: Manifest

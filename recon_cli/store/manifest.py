@@ -167,7 +167,6 @@ class Manifest(_Record):
     """The manifest of one folder.
 
     Attributes:
-        stage: Stage that made it.
         folder: The folder's name.
         folders: All folders that the stage publishes together.
         key: The stage's key; equal in all of them.

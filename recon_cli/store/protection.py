@@ -91,7 +91,6 @@ def read_published(
             refused: nobody may take the counts for all that is published.
 
     Raises:
-        SourceError: There are statistics, and they were not asked for.
         StageError: They are missing, damaged, or of another release.
     """
     tables, geounits = open_published(work, release)

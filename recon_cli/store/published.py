@@ -62,11 +62,7 @@ def place_name(geoid: str, names: Mapping[str, str]) -> str:
 
 
 def read_names(geounits: Folder) -> dict[str, str]:
-    """Read place names by geoid; empty where the published files have none.
-
-    Raises:
-        StageError: The file beside ``geounits/`` is damaged.
-    """
+    """Read place names by geoid; empty where the published files have none."""
     if NAMES not in geounits.manifest.extras:
         return {}
     names: dict[str, str] = json.loads(geounits.read_extra(NAMES))
@@ -96,11 +92,7 @@ def has_statements(tables: Folder) -> bool:
 
 
 def open_published(work: Path, release: Release) -> tuple[Folder, Folder]:
-    """Open the folders ``tables/`` and ``geounits/``.
-
-    Raises:
-        StageError: They are missing, damaged, or of another release.
-    """
+    """Open the folders ``tables/`` and ``geounits/``."""
     tables, geounits = (open_folder(work, INGEST, name) for name in INGEST.folders)
     tables.manifest.require_release(release)
     return tables, geounits

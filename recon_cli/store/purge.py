@@ -89,9 +89,6 @@ def purge(found: Purge) -> None:
     """Remove what `find_purge` found, then folders that are empty, the work folder included.
 
     Entries are renamed into ``.staging`` first: the next purge removes what a killed one left.
-
-    Raises:
-        StageError: A stage is being run in the folder, or the disk refused.
     """
     bin_ = found.work / STAGING
     with ExitStack() as held:
@@ -224,11 +221,7 @@ def _is_log(path: Path) -> bool:
 
 
 def _all_locks(staging: Path) -> ExitStack:
-    """Hold the locks of all stages.
-
-    Raises:
-        StageError: Another process holds one, or one cannot be opened.
-    """
+    """Hold the locks of all stages."""
     with ExitStack() as held:
         for path in sorted(staging.glob("*.lock")):
             held.enter_context(held_lock(path, f"recon {path.stem}"))

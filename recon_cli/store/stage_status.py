@@ -59,9 +59,6 @@ def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageSta
     Args:
         recipe: Everything that the output depends on.
         force: As for a transaction.
-
-    Raises:
-        StageError: A folder cannot be read.
     """
     stage = recipe.stage
     last, wrong, why = published_manifest(work, stage)

@@ -356,7 +356,6 @@ class Limit:
     Attributes:
         rho: None for no limit on it.
         epsilon: ε at ``delta``; None for no limit on it.
-        delta: δ.
     """
 
     rho: Fraction | None

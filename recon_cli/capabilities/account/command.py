@@ -166,7 +166,6 @@ def _write(path: Path, products: Sequence[Product]) -> None:
 
     Raises:
         ConfigError: The name does not end in ``.csv``.
-        StageError: It cannot be written.
     """
     if path.suffix != ".csv":
         raise ConfigError(f"--to {path}: a name that ends in .csv is expected")

@@ -33,7 +33,6 @@ def open_stage(run: Run) -> MadeStage:
 
     Raises:
         ConfigError: The parameters are wrong.
-        StageError: There is no nation, or the work folder is in use.
     """
     config = run.section(Synth)
     seed = config.fixed_seed

@@ -201,7 +201,6 @@ class _People:
         """Yield for each group the published counts that leave its people no other value.
 
         Args:
-            partition: Theirs.
             rows: A row a group: the geoid, `columns`, ``column``, ``settled``, ``least``.
 
         Returns:

@@ -14,11 +14,7 @@ _GRAIN = 3_000
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Open the stage that audits every omitted or protected count.
-
-    Raises:
-        ConfigError: A table is unknown or not published.
-    """
+    """Open the stage that audits every omitted or protected count."""
     config = run.section(Audit)
     given = PublishedInput.of(run, config.tables)
     settings = config.model_dump(exclude={"seed"})

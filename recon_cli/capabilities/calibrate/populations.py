@@ -93,12 +93,7 @@ class Calibrated:
 
 
 def calibrate(run: Run) -> Calibrated:
-    """Make a nation from each seed, measure them, and write the page.
-
-    Raises:
-        ConfigError: A section is missing or wrong.
-        StageError: The work folder cannot be written, or is in use.
-    """
+    """Make a nation from each seed, measure them, and write the page."""
     config = run.config.section(Calibrate)
     measures, people = [], 0
     for seed in config.seeds:

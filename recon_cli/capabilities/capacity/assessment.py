@@ -45,7 +45,6 @@ class LevelTables:
     """The tables of a level.
 
     Attributes:
-        level: Its name.
         people: (geounits,) published numbers of people; unknown ones are left out.
         margins: Margins of the pattern with the most cells; other geounits are assumed to have it,
             too.
@@ -63,7 +62,6 @@ class LevelCapacity:
     """The capacity of one level's counts.
 
     Attributes:
-        level: Its name.
         geounits: With a known number of people.
         cells: Published of a geounit.
         rank: Rank of these cells over all histogram cells.
@@ -266,7 +264,6 @@ class _Carried:
     """The capacity of the counts of one geounit, for any population.
 
     Attributes:
-        cells: Number of cells.
         independent: Covariance of what one person adds to independent ones.
         spectrum: Eigenvalues of what one person adds to all of them.
     """

@@ -19,11 +19,7 @@ def open_stage(run: Run) -> QuestionStage:
     """Open the stage that measures capacity and noise needed.
 
     Raises:
-        ConfigError: A table is unknown or not published, or the tables tell too many histogram
-            cells apart.
         SourceError: The counts are protected already.
-        StageError: ``tables/`` is missing or damaged, or the work folder is in use.
-        WorkerError: A worker died.
     """
     config = run.section(Capacity)
     seed = config.fixed_seed

@@ -53,11 +53,7 @@ class Census1980Stage(CountsStage[Census1980, None]):
         return suppress_as_in_1980(self.release, truth, self.config.decides)
 
     def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
-        """Protect like other counts; no table of the rules has the number of people.
-
-        Raises:
-            SourceError: The records do not fit the schema.
-        """
+        """Protect like other counts; no table of the rules has the number of people."""
         for made in super().protect(shared, piece, on_progress):
             totals = {**made.totals, "people": piece.people}
             yield replace(made, totals=totals, done=(made.done[0], piece.people))
@@ -76,11 +72,7 @@ class Census1980Stage(CountsStage[Census1980, None]):
         }
 
     def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:  # noqa: ARG002
-        """Compare Tables 18 and 19, of states and the nation too, with the study's.
-
-        Raises:
-            StageError: The rates are missing or damaged.
-        """
+        """Compare Tables 18 and 19, of states and the nation too, with the study's."""
         rates, groups = (
             [folder.read(name) for name in folder.partitions]
             for folder in (

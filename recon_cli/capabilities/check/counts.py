@@ -143,7 +143,6 @@ class Interval(Subject):
 
         Args:
             known: Rows without the candidate.
-            audit: With it.
         """
         key = ["geoid", "table", "cell"]
         is_narrow, is_wide = self._ends()

@@ -223,8 +223,6 @@ class Before:
     """The evidence without the candidate.
 
     Attributes:
-        candidate: Its name.
-        options: Options of the audit.
         explains: Whether examples come with the counts that give them away.
         base: The other publications by themselves, audited.
         records: The same in the features of all, with proofs about records; each is None where no

@@ -43,7 +43,6 @@ class NewCounts:
     """Counts of one partition that all publications together determine.
 
     Attributes:
-        published: All publications.
         settled: Columns of ``audit/``, and ``before``: the status without the candidate.
         undecided: The same for counts that may or may not be determined.
         asked: Number of counts asked for, and of those that stayed open.

@@ -50,12 +50,7 @@ class GivenConfig:
     explains: bool = False
 
     def run(self) -> Run:
-        """Return the run, with the sections that the rules' stages need.
-
-        Raises:
-            ConfigError: Something in it is wrong, or it has no ``check:`` or ``ingest:``.
-            SchemaError: The release's schema is malformed.
-        """
+        """Return the run, with the sections that the rules' stages need."""
         found = load_config(self.path, settings=self.settings, work=self.work, workers=self.workers)
         config = _with_sections(found)
         return Run(config, config.load_release())
@@ -67,9 +62,6 @@ def check(given: GivenConfig, started: float) -> tuple[Judged, ...]:
     Args:
         started: Start of ``check.seconds``, by `time.monotonic`; what is not done when they are
             over is undecided.
-
-    Raises:
-        ConfigError: Something in the config is wrong.
     """
     section = given.run().config.section(Check)
     nothing = Finding(gaps=("the time was over before the tables were read",))

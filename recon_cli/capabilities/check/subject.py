@@ -29,11 +29,7 @@ class Subject(ConfigModel):
         return self.needs
 
     def check(self, release: Release) -> None:
-        """Refuse values that the release does not support.
-
-        Raises:
-            ConfigError: Something is unknown; the message begins with its key.
-        """
+        """Refuse values that the release does not support."""
 
     def newly(self, now: Evidence, before: Before) -> Finding:
         """Find violations that a candidate adds to other publications."""
@@ -43,8 +39,4 @@ class Subject(ConfigModel):
 
     @abstractmethod
     def violations(self, evidence: Evidence) -> Finding:
-        """Find proven violations, possible ones, and gaps.
-
-        Raises:
-            StageError: A folder is damaged.
-        """
+        """Find proven violations, possible ones, and gaps."""

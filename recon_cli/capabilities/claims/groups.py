@@ -178,7 +178,6 @@ class UnitGroups:
     """The groups of one unit.
 
     Attributes:
-        groups: Their numbers.
         held: For each group a held cell that is in it.
         alike: (held cells × cells) the columns on which two have the same values, as bits.
     """

@@ -119,9 +119,6 @@ def find_claims(
 
     Args:
         tables: The tables that ``microdata``, records of the partition, was reconstructed from.
-
-    Raises:
-        StageError: The records do not reproduce the published counts.
     """
     plans = ClaimPlans.of(release, tables, published.coverage, is_exact=published.is_exact)
     return plans.find(RegionData(published, microdata), options)

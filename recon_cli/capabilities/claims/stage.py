@@ -17,11 +17,7 @@ _GRAIN = 3_000
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Open the stage that verifies the claims of every partition.
-
-    Raises:
-        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
-    """
+    """Open the stage that verifies the claims of every partition."""
     config = run.section(Claims)
     seed = config.fixed_seed
     made = open_reconstructed(run)

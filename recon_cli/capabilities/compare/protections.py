@@ -111,9 +111,6 @@ def protection_run(run: Run, name: str, protection: Protected) -> ProtectionRun:
 
     Args:
         run: The comparison.
-
-    Raises:
-        ConfigError: A strategy does not fit the release.
     """
     config = _protection_config(run, name, protection)
     if published_by(protection) != "measurements":

@@ -85,13 +85,9 @@ def write_comparison(
     """Measure the results of the runs, and write tables and page.
 
     Args:
-        stage: Transaction to write to.
         missing: Name → why it is not there, of protections that are left out; nobody is linked
             before all are there.
         measured: Name → errors, of protections that were measured before; others are added.
-
-    Raises:
-        StageError: A run's folder is damaged, or the disk refused.
     """
     config, runs = run.config.section(Compare), ComparedRuns.of(run).without(missing)
     measured |= _measure_errors(run, runs, measured.keys())
@@ -162,7 +158,6 @@ class _Truth:
 
     Attributes:
         home: Where its tables are.
-        records: Its records.
     """
 
     release: Release

@@ -53,7 +53,6 @@ def run_compared(run: Run, show: _Show) -> dict[str, str]:
 
     Raises:
         StageError: Some failed; all others are done, and stay done.
-        ReconError: What linking raised.
     """
     _write_units(run)
     runs = ComparedRuns.of(run)

@@ -58,11 +58,7 @@ class ComparedStage(OpenedStage):
         return self._recipe(planned_digests(self.run))
 
     def prepared(self) -> Recipe:
-        """Run what is not up to date; the page appears with the first protection, and grows.
-
-        Raises:
-            StageError: A protection could not be made or attacked.
-        """
+        """Run what is not up to date; the page appears with the first protection, and grows."""
         with undisturbed():
             from recon_cli.capabilities.compare.runs import run_compared
 

@@ -53,10 +53,6 @@ def measure_confidence(
         apart, ``certain`` (propagation shows that it is in every solution; a reconstruction, whose
         grain is coarser, may show it of more) and ``confidence``, null where it is certain or
         nothing was sampled.
-
-    Raises:
-        SourceError: The counts are not exact.
-        StageError: The records do not reproduce the published counts.
     """
     question = ConfidenceQuestion.of(release, tables, published.coverage, options)
     return question.measured(RegionData(published, microdata))

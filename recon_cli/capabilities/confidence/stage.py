@@ -10,12 +10,7 @@ from recon_cli.pipeline.run import Run
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Open the stage that measures confidence.
-
-    Raises:
-        SourceError: The counts are not exact.
-        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
-    """
+    """Open the stage that measures confidence."""
     config = run.section(Confidence)
     seed = config.fixed_seed
     made = open_reconstructed(run)

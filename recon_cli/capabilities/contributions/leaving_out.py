@@ -73,11 +73,7 @@ class LeavingOut:
         sets: Mapping[str, Sequence[str]],
         orders: int,
     ) -> Self:
-        """Prepare each part of a kind, each named set of tables, and each sampled coalition.
-
-        Raises:
-            ConfigError: The tables tell no column apart.
-        """
+        """Prepare each part of a kind, each named set of tables, and each sampled coalition."""
         require_columns(release, tables, coverage)
         parts = parts_of(release, tables, coverage, kind)
         return cls(

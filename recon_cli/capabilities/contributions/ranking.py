@@ -79,7 +79,6 @@ def shapley_values(
     sampling.
 
     Args:
-        orders: Orders of all players.
         worth: Returns the value of each of `coalitions`.
 
     >>> pair = {frozenset(): 0.0, frozenset("a"): 1.0, frozenset("b"): 0.0, frozenset("ab"): 3.0}

@@ -28,12 +28,7 @@ RESULT = "contributions"
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Open the stage that attacks the publication without each of its parts.
-
-    Raises:
-        ConfigError: A table is unknown or not published, or no part tells anything apart.
-        StageError: ``tables/`` is missing or damaged, or the work folder is in use.
-    """
+    """Open the stage that attacks the publication without each of its parts."""
     config = run.section(Contributions)
     seed = config.fixed_seed
     given = PublishedInput.of(run, config.tables)

@@ -102,7 +102,6 @@ def attack(
     subsets, so that their Gram matrix is computed once.
 
     Args:
-        noises: Noise of each answer.
         decoder: ``auto`` takes `least_absolute` for Laplace and `within` for bounded noise as
             long as these are small, else box least squares.
         design: ``random`` subsets, each of a fair half; ``m-sequence``, different shifts of one,

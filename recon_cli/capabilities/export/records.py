@@ -46,7 +46,6 @@ def export_records(run: Run, target: Path, others: Path | None = None) -> Export
     Raises:
         ConfigError: The file is no workbook, or would have too many rows, or the package that
             writes it is not installed.
-        SourceError: The other file cannot be read, or has what the release does not know.
         StageError: There are no such places, or a folder is missing or damaged.
     """
     if target.suffix.lower() != ".xlsx":

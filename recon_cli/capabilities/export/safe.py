@@ -63,9 +63,6 @@ def with_suppressed(run: Run, below: int | None) -> Run:
 
     Returns:
         The run, with a section for the suppression.
-
-    Raises:
-        ReconError: The counts cannot be read, or cannot be suppressed.
     """
     stage = stage_named(_SUPPRESS)
     if below is None and (run.work / stage.folders[0] / MANIFEST).is_file():

@@ -89,7 +89,6 @@ class ResumingDownloader:
 
         Raises:
             FetchError: The server has no such file or refuses, or every attempt failed.
-            OSError: The part file cannot be written.
         """
         failures, farthest = 0, self._arrived()
         while True:

@@ -39,7 +39,6 @@ class Place:
     Attributes:
         people: Who are counted there; None where nobody asked, or of places of other levels.
         given: Least number of disclosed people.
-        recovered: Its recovered counts.
         small: Number of these above zero and below the threshold.
         name: Published name; empty where the files have none.
     """

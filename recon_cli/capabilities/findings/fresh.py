@@ -40,11 +40,7 @@ class WorkFolder:
         return (self.path / stage.folders[0]).is_dir()
 
     def open(self, stage: Stage, name: str | None = None) -> Folder:
-        """Open a folder of a stage, by default its first.
-
-        Raises:
-            StageError: It is not there, or damaged.
-        """
+        """Open a folder of a stage, by default its first."""
         return open_folder(self.path, stage, name or stage.folders[0])
 
     def fresh(self, stage: Stage, partition: str | None = None) -> Folder | Missing:

@@ -52,7 +52,6 @@ class BoundedTables:
     """A count with a public bound.
 
     Attributes:
-        most: The bound.
         right: From `recon_cli.capabilities.frontier.bounded_count.bounded_count`.
         tested: From `recon_cli.capabilities.frontier.bounded_count.count_intervals`.
     """

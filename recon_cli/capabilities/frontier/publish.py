@@ -68,11 +68,7 @@ def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
 
 
 def _exact(release: Release, asked: ExactCounts) -> ExactTables:
-    """Compute the cost of exact counts.
-
-    Raises:
-        ConfigError: There is no such strategy, query or level, or its cost cannot be told.
-    """
+    """Compute the cost of exact counts."""
     strategy = load_strategy(asked.strategy, release, asked.without, asked.scale)
     query = invariant_query("frontier.invariant.query", asked.query, strategy)
     known = {NATION, *(level.name for level in release.geography.levels)}

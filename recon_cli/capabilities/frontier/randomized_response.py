@@ -51,7 +51,6 @@ def variance(rho: float, share: float, people: int, mu: float = 0.5) -> float:
 
     Args:
         rho: Probability that the sensitive answer is published.
-        share: π.
         people: N.
         mu: Share of the innocuous bit.
     """

@@ -129,7 +129,6 @@ class TableErrors:
     """A table's cells as a workload.
 
     Attributes:
-        table: Its name.
         cells: Published of a geounit.
         histogram: Histogram cells that they tell apart.
         by_strategy: Strategy → its error.

@@ -11,11 +11,7 @@ from recon_cli.store import Manifest, Transaction
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Open the stage that computes what noise would cost the users of each table.
-
-    Raises:
-        ConfigError: A table is unknown, or no weight is above 0.
-    """
+    """Open the stage that computes what noise would cost the users of each table."""
     config = run.config.section(Frontier)
     config.check(run.release)
     recipe = run.recipe(FRONTIER, config.model_dump(mode="json"))

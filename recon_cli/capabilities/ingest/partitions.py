@@ -49,7 +49,6 @@ def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
     """Read the source, and publish ``tables/`` and ``geounits/``.
 
     Raises:
-        ConfigError: The protection file is wrong.
         SourceError: A file is not what it should be.
     """
     opened = open_source(run.release, config)
@@ -88,12 +87,7 @@ def _reading(release: Release, config: Ingest, opened: sources.OpenedSource) -> 
 
 
 def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
-    """Open what the config names; and by which law it was published, if not all is exact.
-
-    Raises:
-        ConfigError: The protection file is wrong.
-        SourceError: Another file is not what it should be.
-    """
+    """Open what the config names; and by which law it was published, if not all is exact."""
     listed = config.unit_list
     units = None if listed is None else sources.read_geounit_list(release, listed)
     if config.is_register:
@@ -114,12 +108,7 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
 
 
 def open_register(release: Release, config: Ingest) -> sources.JoinedSource:
-    """Open the publications of a register, each by its own schema, in the areas of all.
-
-    Raises:
-        ConfigError: A publication's section or protection file is wrong.
-        SourceError: A file is not what it should be.
-    """
+    """Open the publications of a register, each by its own schema, in the areas of all."""
     register = load_register(config.paths[0])
     parts = []
     for (name, own), schema in zip(config.publications.items(), register.releases, strict=True):
@@ -140,11 +129,7 @@ def open_register(release: Release, config: Ingest) -> sources.JoinedSource:
 
 
 def place_names(config: Ingest) -> dict[str, str]:
-    """Geoid → what people call the place, as far as the config says.
-
-    Raises:
-        SourceError: The file of names is not what it should be.
-    """
+    """Geoid → what people call the place, as far as the config says."""
     numbered = {} if config.mapping is None else config.mapping.geoids
     names = {geoid: name for name, geoid in sorted(numbered.items(), key=lambda one: len(one[0]))}
     return names if config.names is None else names | sources.read_place_names(config.names)

@@ -20,7 +20,6 @@ class SheetWords:
 
     Args:
         release: The schema.
-        mapping: What its sheets are read by.
     """
 
     def __init__(self, release: Release, mapping: FileMapping) -> None:

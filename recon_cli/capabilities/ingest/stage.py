@@ -28,8 +28,6 @@ def open_stage(run: Run) -> MadeStage:
 
     Raises:
         ConfigError: A file is not there.
-        SourceError: A file is not what it should be; nothing is published.
-        StageError: The work folder cannot be written, or is in use.
     """
     config = run.config.section(Ingest)
     settings: dict[str, Any] = {"source": config.source, "piece_people": config.piece_people}
@@ -60,11 +58,7 @@ def open_stage(run: Run) -> MadeStage:
 
 
 def _is_study(config: Ingest, files: Iterable[InputFile]) -> bool:
-    """Test whether a file, or the laws that the counts were published by, are for study.
-
-    Raises:
-        ConfigError: The laws cannot be read.
-    """
+    """Test whether a file, or the laws that the counts were published by, are for study."""
     names = [Path(file.name) for file in files]
     if any(has_study_name(name) or name.name == NOT_FOR_PUBLICATION for name in names):
         return True

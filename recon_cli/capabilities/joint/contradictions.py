@@ -31,7 +31,6 @@ class JointRows:
 
     Attributes:
         own: Rows of both parts.
-        linking: Rows of links.
         link: For each of these the number of its link.
         label: And the places of its labels, see `recon_cli.capabilities.joint.links.LinkRows`.
         upper: The most of each variable.

@@ -96,7 +96,6 @@ def find_divisions(
     Skipped if no compositions may be listed.
 
     Raises:
-        ConfigError: The links do not say who belongs to whom.
         ContradictionError: No division of a place has all counts.
     """
     if not options.compositions:

@@ -194,7 +194,6 @@ class PlacesOfPart:
         upper: Upper bounds from the same.
         rows: Its relaxed rows there.
         of_cell: For each candidate its histogram cell, from 0.
-        cells: Number of these cells.
         first_column: Index of the first candidate among those of the part.
         first_cell: Index of the first histogram cell among those of the part.
     """

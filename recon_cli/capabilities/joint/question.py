@@ -32,11 +32,7 @@ from recon_cli.schema import Release
 
 @dataclass(frozen=True)
 class JointQuestion(Question):
-    """The question of which records of two parts are in every joint solution.
-
-    Attributes:
-        plans: Plan of each part.
-    """
+    """The question of which records of two parts are in every joint solution."""
 
     joint: JointRelease
     plans: tuple[PartPlan, ...]

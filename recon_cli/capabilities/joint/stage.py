@@ -29,9 +29,6 @@ def open_stage(run: Run) -> QuestionStage:
     """Open the stage of joint proofs.
 
     Raises:
-        ConfigError: There are no such links, or they are of other releases.
-        SchemaError: They are malformed.
-        SourceError: Some counts are not exact.
         StageError: A folder is missing, damaged, or of another release or partition.
     """
     config = run.section(Joint)

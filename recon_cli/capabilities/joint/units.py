@@ -171,7 +171,6 @@ class _Asked:
     """A batch of places to examine.
 
     Attributes:
-        batch: Which of all.
         status: For each the place in `STATUSES`: `PROVEN` where something is asked about it.
         watched: Quarantine of all places.
         first_column: Index of each part's first candidate among those of all parts.

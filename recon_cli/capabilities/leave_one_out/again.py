@@ -75,10 +75,6 @@ def attack_again(
 
     Returns:
         As `recon_cli.capabilities.leave_one_out.question.leave_out`.
-
-    Raises:
-        ConfigError: Nothing is gained from these tables.
-        SourceError: The counts do not fit the release.
     """
     attack = ScratchAttack.of(release, tables, records, publish(records), options)
     people = attack.people(share)

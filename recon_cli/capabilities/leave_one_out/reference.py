@@ -127,11 +127,7 @@ def chance(part: IntArray, whole: IntArray) -> FloatArray:
 
 
 def gain_codes(release: Release, records: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """Return the gained values of every record as one number (Int64).
-
-    Raises:
-        SourceError: A column is missing, or has a value that the schema does not know.
-    """
+    """Return the gained values of every record as one number (Int64)."""
     return pack_columns(release, records, columns, "records").alias("gain")
 
 

@@ -34,8 +34,6 @@ def open_stage(run: Run) -> QuestionStage:
 
     Raises:
         ConfigError: A file or a column is not there, or the tables tell nothing of the gains.
-        SourceError: The counts are not exact, or not those of the records.
-        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
     """
     config, scoring = run.section(LeaveOneOut), run.config.section(Score)
     seed = config.fixed_seed

@@ -348,9 +348,6 @@ def count_gains(
     Args:
         records: Origin → its records.
         margins: For guessers from published tables.
-
-    Raises:
-        SourceError: A column is missing, or holds a value that the schema does not know.
     """
     encoder = KeyEncoder(spec.release, spec.keys, pl.Series([], dtype=pl.String))
     counts = {}

@@ -95,9 +95,7 @@ def open_linkage_inputs(run: Run) -> LinkageInputs:
     Raises:
         ConfigError: A file, a name or a column is not there, or the release says nothing of
             attacks.
-        SchemaError: The columns cannot be linked on.
         SourceError: A file lacks the geoid column.
-        StageError: A stage folder is damaged.
     """
     config = run.config.section(Link)
     keys = _keys(run.release, config)

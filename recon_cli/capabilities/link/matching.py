@@ -21,7 +21,6 @@ class Keys:
 
     Attributes:
         near: A column of integers in which they may differ.
-        within: By how much.
     """
 
     same: Sequence[str]

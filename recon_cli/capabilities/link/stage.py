@@ -38,10 +38,8 @@ def open_stage(run: Run) -> MadeStage:
     """Open the stage that matches every source with every attacker file.
 
     Raises:
-        ConfigError: A file, a name or a column is not there.
         SourceError: A file cannot be read, lacks a column, or holds values that the schema does
             not know.
-        StageError: A stage folder is missing or damaged, or the work folder is in use.
     """
     config = run.config.section(Link)
     inputs = open_linkage_inputs(run)

@@ -24,7 +24,6 @@ class Histogram:
 
     Attributes:
         cells: Histogram cells with people, rising.
-        people: Number of people in each.
     """
 
     cells: IntArray
@@ -50,7 +49,6 @@ def add_up(place: IntArray, cells: IntArray, people: IntArray, geounits: int) ->
         place: (entries,) whose each is, from 0.
         cells: (entries,) its cell.
         people: (entries,) how many.
-        geounits: Number of geounits.
     """
     order = np.lexsort((cells, place))
     place, cells, people = place[order], cells[order], people[order]
@@ -154,11 +152,7 @@ class Domain:
         )
 
     def cells(self, records: pl.DataFrame) -> IntArray:
-        """Return the (records,) cell of each record.
-
-        Raises:
-            VerificationError: A value or geoid that the schema does not know.
-        """
+        """Return the (records,) cell of each record."""
         wanted = ["the histogram" if size > 1 else None for size in self.sizes]
         found = np.zeros(len(records), dtype=np.int64)
         coded = encode(self.release, records, wanted)

@@ -84,7 +84,6 @@ def draw_noise(law: Gaussian | Geometric, bits: WordArray, further: Further) -> 
     """Draw integer noise.
 
     Args:
-        law: Law of the noise.
         bits: Uniform, any shape.
         further: More of them, for those that are close to a threshold.
 
@@ -141,7 +140,6 @@ def opendp_noise(law: Gaussian | Geometric, shape: tuple[int, ...]) -> IntArray:
     """Draw integer noise with OpenDP.
 
     Args:
-        law: Law of the noise.
         shape: Shape of the result.
 
     Raises:

@@ -151,11 +151,7 @@ class LikelyRecordsQuestion(Question):
         return self.schema
 
     def ask(self, part: RegionData, on_progress: OnProgress, quarantine: Quarantine) -> Answer:  # noqa: ARG002
-        """Compute rows of ``microdata/`` and ``blocks/``; no solver is started.
-
-        Raises:
-            SourceError: The measurements cannot be fitted.
-        """
+        """Compute rows of ``microdata/`` and ``blocks/``; no solver is started."""
         release = self.release
         measurements = read_measurements(release, part.published, self.tables)
         fitted = fit_people(measurements)

@@ -126,7 +126,6 @@ def descend(
         step: Broadcasts against ``start``: no longer than one over the curvature of each entry.
         gradient: Gradient of the objective at a point.
         project: The nearest allowed point, in the norm that ``step`` gives.
-        rule: Stopping rule.
     """
     found = project(start)
     ahead = found.copy()

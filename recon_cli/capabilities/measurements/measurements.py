@@ -50,7 +50,6 @@ class Measurements:
     Attributes:
         domain: The histogram cells that they tell apart.
         hierarchy: The geounits measured, from above.
-        levels: For each level of it.
     """
 
     domain: Domain

@@ -134,11 +134,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Pass:
-    """Queries that are fitted and rounded before others.
-
-    Attributes:
-        queries: Their names.
-    """
+    """Queries that are fitted and rounded before others."""
 
     queries: frozenset[str]
     levels: frozenset[str]

@@ -84,7 +84,6 @@ def symmetric_basis(sizes: Sequence[int], levels: Sequence[LevelMeasurements]) -
 
     Args:
         sizes: Classes of each feature; a histogram cell is a combination.
-        levels: Measurements of each level.
     """
     bases, choices = [], []
     for f, size in enumerate(sizes):

@@ -48,21 +48,13 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def strategy(self) -> Strategy:
-        """Return the strategy.
-
-        Raises:
-            ConfigError: There is no such strategy, or it does not fit the release.
-        """
+        """Return the strategy."""
         config = self.config
         return load_strategy(config.strategy, self.true, config.without, config.scale)
 
     @cached_property
     def levels(self) -> Sequence[str]:
-        """Return the levels that are published.
-
-        Raises:
-            ConfigError: The strategy does not measure one, or the release cannot publish it.
-        """
+        """Return the levels that are published."""
         release = self.true
         levels = self.config.levels or measured.published_levels(self.strategy, release)
         measured.require_publishable(self.strategy, release, levels)
@@ -77,11 +69,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def release(self) -> Release:
-        """Return the schema for reading the measurements.
-
-        Raises:
-            ConfigError: See `strategy` and `levels`.
-        """
+        """Return the schema for reading the measurements."""
         if self.schema is None:
             return self.true
         return parse_release(self.schema, source=SCHEMA)
@@ -99,12 +87,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def units(self) -> pl.Series | None:
-        """Return the geoids of all units, inhabited or not; None for those with records.
-
-        Raises:
-            ConfigError: There is no list, and nothing says that it is published which have records.
-            SourceError: The list cannot be read.
-        """
+        """Return the geoids of all units, inhabited or not; None for those with records."""
         return all_units(self.name, self.config, self.true)
 
     @property
@@ -171,11 +154,7 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         return draw() if self.config.source == "keyed" else None
 
     def truth(self, partition: str) -> tuple[Publication, pl.DataFrame | None]:
-        """Return the true counts of a partition, including units without records.
-
-        Raises:
-            SourceError: They cannot be read, or units with records are not listed.
-        """
+        """Return the true counts of a partition, including units without records."""
         if partition in self.inhabited:
             truth, records = super().truth(partition)
         else:

@@ -72,7 +72,6 @@ class MeasuredQuery:
     """A query at a level, as the files have it.
 
     Attributes:
-        published: Its name in the files.
         query: The same of the strategy.
         numbers: For each count of a row, in its order, the number of the query's cell.
     """
@@ -190,12 +189,7 @@ def read_product(
 
 
 def write_publication(product: Product, to: Path) -> Written:
-    """Write the counts of a product, their laws and their schema, as `recon protect noise` does.
-
-    Raises:
-        SourceError: A file is damaged.
-        StageError: The folder cannot be written.
-    """
+    """Write the counts of a product, their laws and their schema, as `recon protect noise` does."""
     coarsest = product.partition
     with disk(to):
         make_folder(to)

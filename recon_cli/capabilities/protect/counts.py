@@ -133,9 +133,6 @@ def count_records(
         tables: Those that are published, each at its own levels; default all.
         units: Geoids of all units, inhabited or not; default those that records are in, or all of
             the membership file.
-
-    Raises:
-        VerificationError: Columns, values or geoids that the schema does not know.
     """
     chosen = release.tables if tables is None else tables
     counts = tabulate(release, records, chosen)

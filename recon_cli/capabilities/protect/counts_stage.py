@@ -62,20 +62,12 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
-        """Return the settings that affect the counts; values that JSON can express.
-
-        Raises:
-            ReconError: The config is wrong.
-        """
+        """Return the settings that affect the counts; values that JSON can express."""
 
     @property
     @abstractmethod
     def statements(self) -> Protection:
-        """Return the laws of the published counts.
-
-        Raises:
-            ConfigError: The release lacks what they need.
-        """
+        """Return the laws of the published counts."""
 
     @abstractmethod
     def publish(
@@ -149,11 +141,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     @cached_property
     def units(self) -> pl.Series | None:
-        """Return the geoids of all units, inhabited or not; None for those with records.
-
-        Raises:
-            SourceError: Their list cannot be read.
-        """
+        """Return the geoids of all units, inhabited or not; None for those with records."""
         path = getattr(self.config, "geounits", None)
         return None if path is None else listed_units(f"{self.name}.geounits", path, self.release)
 
@@ -164,12 +152,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         return {**self.described, **laws, **unit_list_file(self.units)}
 
     def ingredients(self) -> Ingredients:
-        """Return settings, list of units and the records or counts.
-
-        Raises:
-            ConfigError: The config is wrong, or there are no records.
-            SourceError: The records or the list cannot be read.
-        """
+        """Return settings, list of units and the records or counts."""
         if self.is_study and isinstance(self.config, PublishingCounts):
             require_study_name(f"{self.name}.to", self.config.to)
         listed = list_files(f"{self.name}.geounits", getattr(self.config, "geounits", None))
@@ -183,11 +166,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         return self.origin.pieces(self.release)
 
     def truth(self, partition: str) -> tuple[Publication, pl.DataFrame | None]:
-        """Return the true counts of a partition, and the records if there are any.
-
-        Raises:
-            SourceError: They cannot be read, or units with records are not listed.
-        """
+        """Return the true counts of a partition, and the records if there are any."""
         truth, records = self.origin.read(self.release, partition)
         if self.units is not None:
             found = truth.geounits.filter(level=self.release.geography.unit.name)["geoid"]
@@ -224,11 +203,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
                 staging.write_extra(folder, name, content)
 
     def finish(self) -> None:
-        """Write the counts as one file, if requested.
-
-        Raises:
-            StageError: The folder is damaged, or the file cannot be written.
-        """
+        """Write the counts as one file, if requested."""
         if isinstance(self.config, PublishingCounts) and self.config.to is not None:
             folder = open_folder(self.run.work, self.stage, self.stage.folders[0])
             write_counts(folder, self.config.to)
@@ -240,11 +215,7 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
     @property
     @abstractmethod
     def law(self) -> Law:
-        """Return the law.
-
-        Raises:
-            ConfigError: There is none of these parameters.
-        """
+        """Return the law."""
 
     @property
     def keys(self) -> Keys:
@@ -263,11 +234,7 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
 
     @property
     def statements(self) -> Protection:
-        """Return the law, at its levels.
-
-        Raises:
-            ConfigError: The law changes zeros, too.
-        """
+        """Return the law, at its levels."""
         require_zeros_kept(self.law)
         return Protection((Statement(self.law, levels=self.levels),))
 

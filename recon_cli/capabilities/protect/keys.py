@@ -61,13 +61,9 @@ def cell_keys(
     Args:
         records: One row per person.
         keys: From `record_keys`.
-        tables: Tables of the cells.
 
     Returns:
         Columns ``geoid, table, cell, key`` (UInt64), for cells with records.
-
-    Raises:
-        VerificationError: Columns, values or geoids that the schema does not know.
     """
     halves = keys >> _HALF, keys & np.uint64(2**32 - 1)
     high, low = (

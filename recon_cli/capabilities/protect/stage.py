@@ -90,11 +90,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @abstractmethod
     def ingredients(self) -> Ingredients:
-        """Return the inputs of its output.
-
-        Raises:
-            ReconError: The config is wrong, or an input cannot be read.
-        """
+        """Return the inputs of its output."""
 
     @abstractmethod
     def pieces(self) -> Sequence[Piece]:
@@ -138,11 +134,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """Return its privacy loss; nothing if it publishes no counts itself.
-
-        Raises:
-            ReconError: The config is wrong.
-        """
+        """Return its privacy loss; nothing if it publishes no counts itself."""
         return ()
 
     @property
@@ -253,7 +245,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
         Raises:
             BudgetError: It would go beyond the account's limit.
-            StageError: The account cannot be read or written.
         """
         section = self.run.config.sections.get("account")
         if not isinstance(section, Account) or self.is_study or not self.spends:

@@ -55,11 +55,7 @@ class Origin:
     identifier: str | None = None
 
     def digests(self, release: Release) -> dict[str, dict[str, str]]:
-        """Map partitions to digests of their inputs.
-
-        Raises:
-            ReconError: They cannot be read.
-        """
+        """Map partitions to digests of their inputs."""
         if self.counts is not None:
             return input_digests(*open_published(self.counts, release))
         slices = self._file(release).slices()
@@ -162,9 +158,6 @@ def write_counts(folder: Folder, to: Path) -> None:
 
     Columns are ``geoid, table, cell, count``, ``*`` if suppressed; rows are those of the folder:
     counts that are published as zero are left out.
-
-    Raises:
-        StageError: The folder is damaged, or the file cannot be written.
     """
     shown = pl.col("count").cast(pl.String).fill_null(SUPPRESSED)
     remove_unfinished(to)

@@ -50,7 +50,6 @@ class Response:
     """The randomisation of one feature.
 
     Attributes:
-        feature: Its name.
         matrix: (values × values) probability of each reported value (column) for each true one
             (row), in the order of the feature's values.
 
@@ -121,9 +120,6 @@ def randomize_records(
         records: One row a person.
         responses: Responses of some features; the others, and the place, stay.
         chance: Draws the answers of each geounit by itself, in the order of its records.
-
-    Raises:
-        VerificationError: The records do not fit the schema.
     """
     coded = encode(release, records, ["the response"] * len(release.features))
     columns = []
@@ -181,9 +177,6 @@ def estimate_true_counts(
         Columns of `ESTIMATED`, for every geounit with records and every cell: the reported count,
         the estimate, which may be negative, its standard deviation as estimated, an interval of
         the true count, and whether that comes from the count's exact law.
-
-    Raises:
-        VerificationError: The records do not fit the schema.
     """
     coded = encode(release, reported, ["the response"] * len(release.features))
     answers = np.stack([each for each in coded if each is not None], axis=1)

@@ -62,8 +62,6 @@ def exact_interval(law: Randomized, reported: int, level: float) -> tuple[int, i
     """Return the least and greatest count that neither of two one-sided tests rejects.
 
     Args:
-        law: Law of the reported count.
-        reported: The count.
         level: Coverage in percent.
 
     Source: Clopper & Pearson (1934), for one binomial count.

@@ -32,11 +32,7 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
 
     @cached_property
     def responses(self) -> Sequence[Response]:
-        """Return the randomisation of each feature.
-
-        Raises:
-            ConfigError: A response does not fit its feature.
-        """
+        """Return the randomisation of each feature."""
         features = {feature.name: feature for feature in self.release.features}
         return [
             parse_response(features[name], each.epsilon, each.matrix)
@@ -49,12 +45,7 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         return open_records("randomize.records", path, self.release)
 
     def ingredients(self) -> Ingredients:
-        """Return responses and records.
-
-        Raises:
-            ConfigError: A response does not fit its feature.
-            SourceError: The records cannot be read.
-        """
+        """Return responses and records."""
         tables = self.release.select_tables(self.config.tables)
         return Ingredients(
             {
@@ -100,11 +91,7 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         piece: Piece,
         on_progress: OnProgress,  # noqa: ARG002
     ) -> Iterator[Protected]:
-        """Randomise the answers of a partition, and estimate its true counts.
-
-        Raises:
-            SourceError: The records cannot be read.
-        """
+        """Randomise the answers of a partition, and estimate its true counts."""
         release, config = self.release, self.config
         read = self.records.read(piece.partition, [*record_columns(release)])
         true = typed_records(read, self.records.path, release)

@@ -51,7 +51,6 @@ class PricedVertex:
     """A vertex of the relaxation that is optimal over the whole domain.
 
     Attributes:
-        unit: Unit of each column.
         cell: Number of the histogram cell of each column.
         values: People in each column, whole or not.
         A: Sparse (rows × columns), of all rows.
@@ -120,7 +119,6 @@ class OpenUnits:
         """Build the program over some histogram cells, given by unit and number.
 
         Args:
-            unit: Unit of each column.
             cell: Its number in the unit.
             may_lack: Allow rows to lack people.
         """

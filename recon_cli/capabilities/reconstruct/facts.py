@@ -131,7 +131,6 @@ class Facts:
         unit: Index of the unit in question among `units`.
         units: Geoids of the units of its region.
         geoids: The geounits with facts.
-        cells: For each of them its cells.
         low: For each of them its counts, in the order of its cells; of statements the least.
         high: The same; of statements the greatest, `OPEN` where nothing bounds them.
     """

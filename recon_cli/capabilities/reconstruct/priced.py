@@ -66,7 +66,6 @@ class PricedSolution:
     Attributes:
         unit: Unit of each histogram cell with people, sorted.
         cell: Its number in the unit.
-        people: Number of people in each.
         is_solved: For each unit whether its people were found; where not, nothing is known of it.
         is_least: For each unit whether no solution costs less.
         deterministic_time: For each unit its share of the engines' seconds.

@@ -226,7 +226,6 @@ def kinds_of_nodes(of_cell: IntArray, node: IntArray, nodes: int) -> list[IntArr
     Args:
         of_cell: (geounits × cells) kinds of published cells, −1 without a cost.
         node: For each cell its node.
-        nodes: Number of nodes.
     """
     kinds = []
     for columns in layers_of(node):

@@ -91,7 +91,6 @@ def reconstruct(
 
     Raises:
         ContradictionError: No records have these counts; names the cells.
-        SourceError: A unit lacks the coarser geounit that the tables need.
     """
     plan = plan_for(release, tables, published.coverage, is_exact=published.is_exact)
     study = study_program(release, tables, published.coverage, engine, is_exact=published.is_exact)

@@ -137,8 +137,6 @@ class CostProgram:
     Attributes:
         program: The columns first, then the segments, then what rows lack or have too many.
         cost: Cost of each variable, in 1/`SCALE`.
-        columns: Number of columns.
-        segments: Number of segments.
     """
 
     program: IntegerProgram

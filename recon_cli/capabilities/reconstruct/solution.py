@@ -183,11 +183,7 @@ def solve_printed(
 def solution_of_records(
     plan: Plan, counts: PartitionCounts, system: System, records: pl.DataFrame
 ) -> BatchSolution:
-    """Find records that have all counts of a batch whose candidates are listed.
-
-    Raises:
-        StageError: They do not have them.
-    """
+    """Find records that have all counts of a batch whose candidates are listed."""
     nowhere = np.zeros(len(system.units), dtype=bool)
     known = BatchSolution.propagated(system, system.bounds())
     return replace(known, people=encode_incumbent(plan, counts, system, records, nowhere))

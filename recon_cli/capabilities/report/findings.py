@@ -62,9 +62,6 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
 
     Args:
         manifests: Those of `reportable`.
-
-    Raises:
-        StageError: A folder is damaged, or was made with another schema.
     """
     for manifest in manifests:
         manifest.require_release(run.release)

@@ -78,7 +78,6 @@ class StudyFigure:
     """A figure of the study.
 
     Attributes:
-        caption: Caption.
         x: Quantity on the horizontal axis.
         make: Its curves.
         unit: Unit of the vertical axis.

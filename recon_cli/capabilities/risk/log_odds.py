@@ -130,7 +130,6 @@ class MeasuredLevel:
 
     Attributes:
         d: Noisy count less the others known to be in the lowest geounit's cell.
-        rho: ρ of each count of the level.
         s: Sum of the siblings' noisy counts; not used at the top.
         m: Siblings; 0 at the top, at least 1 below.
         prior: On the siblings' true count.

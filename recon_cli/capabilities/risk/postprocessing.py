@@ -54,11 +54,7 @@ def postprocessed(process: Process, rho: float, m: int, upper: int, p: float) ->
 def processed_log_odds(
     process: Process, rho: float, m: int, upper: int, p: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return log-odds and probability of each published count that is possible if in.
-
-    Raises:
-        ValueError: A number is out of range.
-    """
+    """Return log-odds and probability of each published count that is possible if in."""
     own, beside = discrete_gaussian(rho), discrete_gaussian(rho / m)
     weights = np.outer(own.p, beside.p).ravel()
     published = [

@@ -16,11 +16,7 @@ from recon_cli.capabilities.risk.two_levels import Poisson, Uniform
 
 @dataclass(frozen=True)
 class EachSibling:
-    """A prior on the count of every sibling by itself.
-
-    Attributes:
-        prior: Prior of each.
-    """
+    """A prior on the count of every sibling by itself."""
 
     prior: Uniform | Poisson
 
@@ -39,7 +35,6 @@ def each_sibling_evidence(
     Args:
         noisy: (n,) noisy counts of all geounits of a group, at least two.
         above: (n,) the group's noisy count less the others known in each geounit's cell.
-        rho1: ρ of each count.
         rho2: ρ of the count above.
         log_prior: (K + 1,) or (n, K + 1) log-probabilities of a geounit's true count 0, …, K, up
             to a constant.

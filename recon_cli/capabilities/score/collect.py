@@ -104,7 +104,6 @@ def collect(
     """Sum one partition.
 
     Args:
-        partition: Its counts.
         place: The geoid column.
         draws: Number of draws of links; with more than one they are the slots.
         resamples: Resamples of geounits (Poisson bootstrap) when there is one draw.

@@ -45,7 +45,6 @@ def write_page(run: Run, rates: pl.DataFrame, path: Path, notes: Path | None = N
 
     Raises:
         ConfigError: The notes cannot be read.
-        StageError: A folder is missing, or the page cannot be written.
     """
     text = ""
     if notes is not None:

@@ -84,7 +84,6 @@ def calibration(sums: Sums, truth: str, rules: Rules) -> pl.DataFrame:
 
     Args:
         sums: As from `sum_confidence`.
-        truth: Name of the truth.
         rules: Coverage, disclosure control.
     """
     records, right = sums.of("records"), sums.of("right")

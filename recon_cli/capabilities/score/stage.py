@@ -80,7 +80,6 @@ def open_stage(run: Run) -> MadeStage:
 
     Raises:
         ConfigError: A source is unknown, or the classes are not.
-        StageError: ``links/`` is missing or damaged, or the work folder is in use.
     """
     config = run.config.section(Score)
     folders = {name: open_folder(run.work, LINK, name) for name in LINK.folders[1:]}
@@ -197,9 +196,6 @@ def choose_sources(notes: Mapping[str, Any], config: Score, measured: str | None
         notes: Notes of ``links/``.
         config: The section.
         measured: The source whose solution variability was measured, if one's was.
-
-    Raises:
-        ConfigError: An alternative is not among the linked sources.
     """
     order = tuple(notes["sources"])
     config.require_linked(order)
@@ -294,9 +290,6 @@ def _calibrate_confidence(
 
     Returns:
         As `recon_cli.capabilities.score.confidence.calibration`.
-
-    Raises:
-        SourceError: A truth cannot be read, or holds values that the schema does not know.
     """
     files = open_linkage_inputs(run).files
     frames = [pl.DataFrame(schema=CALIBRATION)]

@@ -63,11 +63,9 @@ class Sources:
     """Which sources are shown where.
 
     Attributes:
-        order: All of them.
         alternatives: Those of Tables 11 and 15–17 only; the study's are protected otherwise.
         records: Those with records of their own: the others guess.
         modal: The modal guesser shown beside every rate, if there is one.
-        proportional: Likewise.
         ceiling: The truth as a source.
         measured: The source whose solution variability was measured, if one's was.
     """

@@ -64,12 +64,7 @@ def counted_details(located: Located) -> list[Detail]:
 
 
 def unit_details(located: Reconstructed, records: pl.DataFrame, certain: int) -> list[Detail]:
-    """Describe a unit.
-
-    Args:
-        records: Its records.
-        certain: Number of certain ones.
-    """
+    """Describe a unit."""
     words, columns = words_of_run(located.run), located.release.histogram
     unit = located.blocks.filter(pl.col(located.release.geoid_column) == located.geoid)
     proven = words.listed(located.proofs.columns)
@@ -320,7 +315,6 @@ def protected_counts(located: Located, *, explained: bool) -> tuple[ProtectedCou
     Empty without an audit. Regions with more histogram cells than can be listed get no sums.
 
     Args:
-        located: The geounit.
         explained: Find the sums of published counts that the first recovered
             counts are, which takes solvers.
     """

@@ -62,8 +62,6 @@ def view_geounit(run: Run, place: str, why: Why) -> GeounitView:
         why: Rows to explain.
 
     Raises:
-        ConfigError: There is no such geounit or row.
-        StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
         SolverError: Two engines disagree; the model is kept in the work folder.
     """
     located = locate(run, place)
@@ -77,11 +75,7 @@ def view_geounit(run: Run, place: str, why: Why) -> GeounitView:
 
 
 def view_release(run: Run) -> GeounitView:
-    """View the results of every partition: the geounits to start from.
-
-    Raises:
-        StageError: ``tables/`` or ``microdata/`` is missing, damaged or out of date.
-    """
+    """View the results of every partition: the geounits to start from."""
     geography = run.release.geography
     words = words_of_run(run)
     level = next(each for each in reversed(geography.levels) if each.name != ALL)

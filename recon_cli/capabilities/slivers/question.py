@@ -58,7 +58,6 @@ class Sliver:
     Attributes:
         units: Geoids, sorted.
         areas: Area → how often it is added; negative: taken off.
-        people: In it.
     """
 
     units: tuple[str, ...]

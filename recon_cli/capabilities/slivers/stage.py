@@ -10,12 +10,7 @@ from recon_cli.pipeline.run import Run
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Open the stage that finds small groups of people by sums and differences of areas.
-
-    Raises:
-        ConfigError: A table is unknown or not published.
-        StageError: ``tables/`` is missing or damaged.
-    """
+    """Open the stage that finds small groups of people by sums and differences of areas."""
     config = run.config.section(Slivers)
     given = PublishedInput.of(run, config.tables)
     return QuestionStage(

@@ -134,7 +134,6 @@ def measure_batch(
     Eq. (solvar) of docs/method.md; a diameter is at most twice a solvar by Eq. (twice).
 
     Args:
-        histogram: The histogram cells that count.
         regions: For each unit its region, rising.
         quarantine: Keeps solvers from units that kill them; those get what propagation proves.
         search: Goes on where an attempt before ended; where it is over, what is left gets what

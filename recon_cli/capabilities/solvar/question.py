@@ -78,11 +78,7 @@ def measure_variability(
     microdata: pl.DataFrame,
     options: Solvar,
 ) -> Variability:
-    """Measure how far other solutions can be from records that ``tables`` imply.
-
-    Raises:
-        StageError: The records do not reproduce the published counts.
-    """
+    """Measure how far other solutions can be from records that ``tables`` imply."""
     coverage, is_exact = published.coverage, published.is_exact
     question = VariabilityQuestion.of(
         release, tables, coverage, options, is_exact=is_exact, people=microdata.height

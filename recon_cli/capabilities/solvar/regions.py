@@ -94,11 +94,7 @@ class MeasuredRegions:
         return UnitSearch(KeptSearch(self.known.data.checkpoint, self.name), tell)
 
     def measured(self, columns: tuple[str, ...]) -> BatchFrames:
-        """Measure how far other solutions can be from the records.
-
-        Raises:
-            StageError: The records do not reproduce the published counts.
-        """
+        """Measure how far other solutions can be from the records."""
         with self.known.errors_named():
             if self.known.system.is_listed.all():
                 return self._listed(columns)

@@ -14,11 +14,7 @@ _GRAINS = {"relaxed": 20_000, "exact": 2_000}
 
 
 def open_stage(run: Run) -> QuestionStage:
-    """Open the stage that measures the solution variability of every partition.
-
-    Raises:
-        StageError: ``tables/`` or ``microdata/`` is missing, damaged, or of another release.
-    """
+    """Open the stage that measures the solution variability of every partition."""
     config = run.section(Solvar)
     seed = config.fixed_seed
     made = open_reconstructed(run)

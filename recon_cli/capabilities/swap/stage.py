@@ -42,11 +42,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @cached_property
     def settings(self) -> Settings:
-        """Return rates and match keys.
-
-        Raises:
-            ConfigError: There are none of this name, or they are wrong.
-        """
+        """Return rates and match keys."""
         given = self.config.setting
         return load_swap(given) if isinstance(given, str) else given
 
@@ -67,11 +63,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @cached_property
     def population(self) -> Mapping[str, Folder]:
-        """Return persons and households.
-
-        Raises:
-            StageError: There is no nation.
-        """
+        """Return persons and households."""
         home = self.config.population or self.run.work
         return {name: open_folder(home, SYNTH, name) for name in _SOURCES}
 
@@ -92,7 +84,6 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
         Raises:
             ConfigError: The release has no tracts, counties and states, or the settings are wrong.
-            StageError: There is no nation.
         """
         settings = self.settings.model_dump(mode="json")
         return Ingredients(
@@ -137,11 +128,7 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
         piece: Piece,
         on_progress: OnProgress,  # noqa: ARG002
     ) -> Iterator[Protected]:
-        """Swap within one state; yield its counties.
-
-        Raises:
-            StageError: A folder is damaged.
-        """
+        """Swap within one state; yield its counties."""
         state, county = piece.partition, self.levels["county"]
         persons, households = (self._read(name, state) for name in _SOURCES)
         occupied = households.filter(households["people"] > 0).select(core.NEEDED)

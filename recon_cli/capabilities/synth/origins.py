@@ -120,7 +120,6 @@ def block_diversity(
     Args:
         nation: Parameters.
         sizes: Populations of inhabited blocks, largest first.
-        tract: The tract of each block.
         mixes: For each tract the shares of origins.
         rng: Source of chance.
     """

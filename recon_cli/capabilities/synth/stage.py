@@ -17,12 +17,7 @@ from recon_cli.store import Manifest, Piece, Staging, Transaction
 
 
 def open_stage(run: Run) -> MadeStage:
-    """Open the stage that generates a population, county by county.
-
-    Raises:
-        ConfigError: No size, or wrong parameters.
-        StageError: The work folder cannot be written, or is in use.
-    """
+    """Open the stage that generates a population, county by county."""
     config = run.section(Synth)
     seed = config.fixed_seed
     nation = nation_of(config)
@@ -53,11 +48,7 @@ def open_stage(run: Run) -> MadeStage:
 
 
 def nation_of(config: Synth) -> Nation:
-    """Load the parameters that a section names.
-
-    Raises:
-        ConfigError: The file of parameters is wrong.
-    """
+    """Load the parameters that a section names."""
     nation = load_nation(config.parameters)
     sizes = {
         name: value

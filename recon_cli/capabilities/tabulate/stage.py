@@ -65,7 +65,6 @@ def open_stage(run: Run) -> MadeStage:
         ConfigError: No output file, or a table, level or format that does not exist.
         SourceError: The records cannot be read, or have values or geoids that the schema does
             not know.
-        StageError: There is no ``microdata/``, the work folder is in use, or the disk refused.
     """
     request = _request(run)
 
@@ -78,11 +77,7 @@ def open_stage(run: Run) -> MadeStage:
 
 
 def write_tables(run: Run) -> Tabulated:
-    """Count records in every published cell and write the counts, without a work folder.
-
-    Raises:
-        StageError: The file cannot be written.
-    """
+    """Count records in every published cell and write the counts, without a work folder."""
     return _write(run, _request(run))
 
 

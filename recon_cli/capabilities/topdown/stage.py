@@ -112,12 +112,7 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @cached_property
     def units(self) -> pl.Series | None:
-        """Return the geoids of all units that people may be placed in; None for those with records.
-
-        Raises:
-            ConfigError: There is no list, and nothing says that it is published which have records.
-            SourceError: The list cannot be read.
-        """
+        """Return all units that people may be placed in; None for those with records."""
         return all_units(self.name, self.config, self.release)
 
     @cached_property
@@ -130,7 +125,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
         Raises:
             ConfigError: A strategy is wrong, or there is no list of units.
-            SourceError: The records or geounits cannot be read.
         """
         config = self.config
         _ = self.strategies, self.units  # refused before anything is read
@@ -152,7 +146,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
         Raises:
             ConfigError: Levels do not nest, or cannot be walked.
-            SourceError: The records or geounits cannot be read.
         """
         release, records, column = self.release, self.records, self.release.geoid_column
         read = [

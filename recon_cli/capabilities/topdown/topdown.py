@@ -91,14 +91,12 @@ def estimate(
     """Estimate histograms of all units, from the top down.
 
     Args:
-        product: Product to make.
         hierarchy: The geounits; every level is measured.
         truth: The people of each unit.
         fixed: Histograms that it must match.
         top: The histogram of the only geounit of the first level, if it is there already.
 
     Raises:
-        ConfigError: The strategy lacks a level.
         SolverError: What is held contradicts itself.
     """
     found: list[Histogram] = []

@@ -62,7 +62,6 @@ def verify(run: Run, choice: str | tuple[str, ...] | None = None) -> VerifyOutco
         choice: Levels or table names; default the tables that the records were made from.
 
     Raises:
-        ConfigError: A table is unknown or not published.
         StageError: A folder is missing or damaged, or the records are of other partitions.
     """
     started = time.perf_counter()

@@ -198,10 +198,6 @@ def require_certain(reading: Reading) -> None:
 def count_sheet(sheet: Sheet, table: TableReading) -> CountSheet:
     """Return a table of a sheet in normal form, with the roles of its columns.
 
-    Args:
-        sheet: The sheet that was read.
-        table: One of its tables.
-
     Raises:
         SourceError: Two rows of a table of places have one name.
     """

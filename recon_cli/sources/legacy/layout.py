@@ -251,11 +251,7 @@ def states_of(path: Path) -> tuple[Path, ...]:
 
 
 def header_suffixes(path: Path) -> set[str]:
-    """Return the suffixes of a zip's or folder's geographic headers; empty if it has none.
-
-    Raises:
-        SourceError: There is nothing there, or it is no zip.
-    """
+    """Return the suffixes of a zip's or folder's geographic headers; empty if it has none."""
     with open_members(path) as members:
         matches = [_named(member) for member in members]
     return {each[3].lower() for each in matches if each is not None and each[2].lower() == "geo"}

@@ -68,11 +68,7 @@ class Stream:
         self._file = file
 
     def read(self, size: int) -> bytes:
-        """Read the next ``size`` bytes, fewer only at the end.
-
-        Raises:
-            SourceError: The member is damaged.
-        """
+        """Read the next ``size`` bytes, fewer only at the end."""
         try:
             return self._file.read(size)
         except DAMAGE as error:
@@ -81,11 +77,7 @@ class Stream:
 
 @contextmanager
 def open_stream(member: Document) -> Iterator[Stream]:
-    """Open one member.
-
-    Raises:
-        SourceError: The member cannot be opened.
-    """
+    """Open one member."""
     try:
         file = member.opener()
     except DAMAGE as error:

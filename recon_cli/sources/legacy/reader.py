@@ -63,11 +63,7 @@ class LegacySource:
         return tuple(self._coverage)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:
-        """Yield one batch for each chunk of the header that has geounits.
-
-        Raises:
-            SourceError: Names the member, the line or record, and what was expected.
-        """
+        """Yield one batch for each chunk of the header that has geounits."""
         seen = _SeenGeounits()
         for path in self._paths:
             with open_members(path) as members:
@@ -174,8 +170,6 @@ def open_legacy(
     Raises:
         ConfigError: No paths, or the release has no such layout, or a table that is asked for has
             no place in it.
-        SchemaError: The layout is inconsistent with the release.
-        SourceError: A path is neither zip nor folder, or lacks a member.
     """
     if not paths:
         raise ConfigError("legacy files: expected the path of at least one state zip or folder")

@@ -54,10 +54,7 @@ def write_legacy(
         The zip that was written; a failure leaves none.
 
     Raises:
-        ConfigError: The release has no such layout, or it does not place all tables.
-        SchemaError: The layout is inconsistent with the release.
         SourceError: The geounits are not those of one state, or a count has no place.
-        StageError: The zip cannot be written.
     """
     layout = legacy_layout(release)
     layout.require(release.table_by_name)

@@ -67,11 +67,7 @@ def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
 
 
 def whole_text(document: Document) -> tuple[str, str, str]:
-    """Read all of a delimited text, with its encoding and its delimiter as in `text_sheet`.
-
-    Raises:
-        SourceError: It is damaged, or larger than what is read at once.
-    """
+    """Read all of a delimited text, with its encoding and its delimiter as in `text_sheet`."""
     data = document.read()
     encoding = _encoding(data)
     try:

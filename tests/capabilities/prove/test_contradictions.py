@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.capabilities.reconstruct.test_contradictions import contradicting
 
 from recon_cli import reconcheck
 from recon_cli.capabilities.reconstruct.question import reconstruct
@@ -20,6 +19,7 @@ from recon_cli.model.planning import make_interval_plan
 from recon_cli.proof.contradictions import contradiction_proof, proof_of_region
 from recon_cli.proof.tables import PublishedTables
 from tests.capabilities.prove.certificates import check
+from tests.capabilities.reconstruct.test_contradictions import contradicting
 from tests.support.populations import random_release
 
 
