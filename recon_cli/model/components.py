@@ -17,6 +17,7 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds
+from recon_cli.model.distinct_rows import distinct_rows
 from recon_cli.model.program import (
     IntegerProgram,
     LinearConstraints,
@@ -72,7 +73,8 @@ def split_components(
     slack = (highest <= most) & (lowest >= least)
     rows = np.flatnonzero((np.diff(residue.indptr) > 0) & ~slack)
     residue, least, most = sparse.csr_array(residue[rows]), least[rows], most[rows]
-    keep = _distinct_rows(residue, least, most)
+    # Equal rows with unequal sides are all kept: they contradict, and the solver must see it.
+    keep = np.sort(distinct_rows(residue, least, most)[0])
     residue, rows = sparse.csr_array(residue[keep]), rows[keep]
     least, most = least[keep], most[keep]
     row_part, column_part = connected_parts(residue, None if targets is None else targets[free])
@@ -106,16 +108,3 @@ def _pack(part_of_column: IntArray, regions: IntArray, pack: int) -> IntArray:
         packed[part] = number
         filled += int(size[part])
     return packed
-
-
-def _distinct_rows(A: sparse.csr_array, least: IntArray, most: IntArray) -> IntArray:
-    """Return the first of each set of equal rows, compared by two random projections of columns.
-
-    Rows with equal coefficients and unequal sides are both kept: they contradict, and the solver
-    must see it.
-    """
-    rng = np.random.default_rng(0)
-    weights = rng.integers(1, 2**40, size=(A.shape[1], 2), dtype=np.int64)
-    signature = np.column_stack([A @ weights, least, most])
-    _, first = np.unique(signature, axis=0, return_index=True)
-    return np.sort(first)

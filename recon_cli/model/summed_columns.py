@@ -16,6 +16,7 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
+from recon_cli.model.distinct_rows import distinct_rows
 from recon_cli.model.program import LinearConstraints
 
 
@@ -127,7 +128,8 @@ def sum_columns(
     plain, by_value = sparse.csc_array(rows.plain), sparse.csc_array(rows.by_value)
     if apart is not None:
         plain = sparse.csc_array(sparse.vstack([plain, apart]))
-    alike = _alike(plain, by_value, unit)
+    both = sparse.csr_array(sparse.vstack([plain, by_value]).T)
+    _, alike = distinct_rows(both, unit)
     is_summed = np.diff(by_value.indptr) > 0
     # A value that occurs twice in a run stands for both cells.
     order = np.lexsort((np.arange(len(unit)), rows.values, alike))
@@ -162,19 +164,6 @@ def _runs(alike: IntArray, values: IntArray, is_summed: BoolArray) -> tuple[IntA
     return np.cumsum(starts) - 1, starts | (is_summed & (step > 0))
 
 
-def _alike(plain: sparse.csc_array, by_value: sparse.csc_array, unit: IntArray) -> IntArray:
-    """Return a class for each cell: equal unit, equal columns of both matrices."""
-    both = sparse.csc_array(sparse.vstack([plain, by_value]))
-    weights = np.random.default_rng(0).integers(1, 2**40, size=(both.shape[0], 2), dtype=np.int64)
-    key = np.column_stack([unit, both.T @ weights])
-    _, first, of_cell = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    of_cell = of_cell.ravel()
-    difference = sparse.csc_array(both - both[:, first[of_cell]])
-    apart = np.flatnonzero(abs(difference).sum(axis=0))
-    of_cell[apart] = len(first) + np.arange(len(apart))
-    return of_cell
-
-
 def _assembled(
     rows: ValueRows,
     unit: IntArray,
@@ -188,7 +177,7 @@ def _assembled(
     lead = lead[np.argsort(of_run[lead], kind="stable")]
     wide = np.flatnonzero(high > low)
     by_value = sparse.csc_array(rows.by_value)
-    shared = _alike(by_value[:, lead[wide]], by_value[:0, lead[wide]], unit[lead[wide]])
+    _, shared = distinct_rows(sparse.csr_array(by_value[:, lead[wide]].T), unit[lead[wide]])
     excesses = int(shared.max(initial=-1)) + 1
     unit_of_excess = np.zeros(excesses, dtype=np.int64)
     unit_of_excess[shared] = unit[lead[wide]]

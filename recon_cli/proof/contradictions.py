@@ -31,7 +31,7 @@ from recon_cli.proof.tables import (
 )
 from recon_cli.publication import Publication
 from recon_cli.schema import bits
-from recon_cli.solve.linear_relaxation import LinearRelaxation, Vertex
+from recon_cli.solve.linear_relaxation import WHOLE, LinearRelaxation, Vertex
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,6 @@ def _adds_up(prover: ScopeProver) -> bool:
 _MANY: Final = 10**7
 #: Kinds of records in all units, published zeros left aside, among which changes are looked for.
 _WIDEST: Final = 2_000_000
-#: A value that is no further from a whole number is one.
-_WHOLE: Final = 1e-6
 
 
 @dataclass(frozen=True)
@@ -225,7 +223,7 @@ def least_change(source: RowSource, units: Collection[int], budget: Budget) -> L
     least, words = max(found, default=(0, ""), key=lambda each: each[0])
     values = vertex.values[: len(columns)]
     people = nobody
-    if len(values) and np.abs(values - np.rint(values)).max() <= _WHOLE:
+    if len(values) and np.abs(values - np.rint(values)).max() <= WHOLE:
         people = np.zeros(A.shape[1], dtype=np.int64)
         people[columns] = np.rint(values).astype(np.int64)
     lines = (f"change {least} {words}",) if least > 1 else ()

@@ -8,6 +8,7 @@ See *certificate* in docs/glossary.md.
 from __future__ import annotations
 
 import json
+from typing import Final
 
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.program import IntegerProgram
@@ -16,6 +17,8 @@ from recon_cli.solve.scip import run_scip
 
 #: Seconds for a confirmation; most take milliseconds.
 _SECONDS = 600.0
+#: Seconds where a claim is one of many; after that it is not made.
+CONFIRMATION: Final = 60.0
 
 
 def confirm_infeasible(program: IntegerProgram, seconds: float = _SECONDS) -> bool:

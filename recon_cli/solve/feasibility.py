@@ -19,7 +19,7 @@ from recon_cli.arrays import IntArray
 from recon_cli.model.program import IntegerProgram, deviation_program
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Search, Status, find_feasible, maximize
-from recon_cli.solve.linear_relaxation import solve_relaxation
+from recon_cli.solve.linear_relaxation import WHOLE, solve_relaxation
 from recon_cli.solve.near_vertices import BlockView
 
 
@@ -56,8 +56,6 @@ class Attempt:
 
 #: Deterministic seconds for the relaxation; 60,000 variables take about 2.
 ROUNDING = 30.0
-#: A value so near to an integer is one.
-_INTEGRAL = 1e-6
 #: Turns of the feasibility pump, and those with costs at random.
 _MOST_TURNS, _RANDOM_TURNS = 10, 24
 
@@ -168,7 +166,7 @@ def pump(
             break
         point = change.values_at(vertex.values)
         rounded = np.rint(point).astype(np.int64)
-        fractional = np.flatnonzero(np.abs(point - rounded) > _INTEGRAL)
+        fractional = np.flatnonzero(np.abs(point - rounded) > WHOLE)
         result = PumpResult(rounded, program.is_feasible(rounded), fractional, elapsed)
         if result.is_solution or (random is None and np.array_equal(rounded, values)):
             break

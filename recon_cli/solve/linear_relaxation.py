@@ -14,7 +14,7 @@ from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import scipy
@@ -43,6 +43,8 @@ _MOST_PIVOTS = 10**9
 _MUCH = 2**20
 #: Deterministic seconds for rays.
 _LIMIT = 60.0
+#: A value of a vertex that is no further from a whole number is one.
+WHOLE: Final = 1e-6
 
 
 @dataclass(frozen=True)

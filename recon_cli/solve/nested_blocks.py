@@ -36,7 +36,7 @@ from recon_cli.model.program import (
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.ends import confirm_bound
 from recon_cli.solve.joined_changes import BlockChanges
-from recon_cli.solve.linear_relaxation import LinearRelaxation
+from recon_cli.solve.linear_relaxation import WHOLE, LinearRelaxation
 from recon_cli.solve.near_vertices import Block, BlockView, NearVertices, best_combination
 
 #: Vertices for random costs in every block of the second level.
@@ -59,8 +59,6 @@ _SMALL = 400
 _LARGE = 4_000
 #: Farther than any end.
 _FAR = 2**40
-#: What a whole number may be missed by.
-_ROUNDING = 1e-6
 
 
 class Keeper(Protocol):
@@ -508,13 +506,13 @@ class _Reach:
             reached = self._try(change)
             functional = sign * self.ledger.coefficients(k)[self.block.columns]
             best = float(functional @ vertex.change)
-            if best > sign * goal + _ROUNDING:
-                wanted = int(np.ceil(best - _ROUNDING))
+            if best > sign * goal + WHOLE:
+                wanted = int(np.ceil(best - WHOLE))
                 proof = best_combination(self.block, functional, vertex.weights, wanted)
                 if proof is not None:
                     bound = proof[0] + sign * int(self.search.values[k])
                     self.ledger.prove(k, sign, bound, proof[1])
-            if reached or np.abs(vertex.change - change).max() < _ROUNDING:
+            if reached or np.abs(vertex.change - change).max() < WHOLE:
                 return
             noise = self.search.random
 

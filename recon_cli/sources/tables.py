@@ -149,7 +149,7 @@ class KeptFile(TidyFile):
         return self.rows
 
     def check(self, release: Release, published: pl.DataFrame) -> None:
-        """Nothing is left to check."""
+        """Check nothing: all was checked before."""
 
 
 def open_tables(

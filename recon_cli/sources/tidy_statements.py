@@ -154,5 +154,5 @@ def _as_given(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _or_open(high: pl.Expr) -> pl.Expr:
-    """Null where the interval is open."""
+    """Return null where the interval is open."""
     return pl.when(high < OPEN).then(high)

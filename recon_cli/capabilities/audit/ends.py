@@ -22,6 +22,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.audit.cells import EndsSoFar, OnEnds
 from recon_cli.model.components import Component
+from recon_cli.model.distinct_rows import distinct_rows
 from recon_cli.model.ledger import Ledger, OnLedger, ignore_ledger
 from recon_cli.model.program import ConnectedParts, IntegerProgram, activity_bounds, connected_parts
 from recon_cli.solve.cp_sat import Effort
@@ -61,7 +62,7 @@ class DistinctFunctionals:
         shape = (len(pieces), coefficients.shape[1])
         split = sparse.csr_array((entries.data, (piece, entries.col)), shape=shape)
         cell, part = np.divmod(pieces, max(parts, 1))
-        first, same = _distinct_rows(split)
+        first, same = distinct_rows(split)
         member = sparse.csr_array(
             (np.ones(len(pieces), dtype=np.int64), (cell, same)),
             shape=(coefficients.shape[0], len(first)),
@@ -145,22 +146,6 @@ class SummedEnds:
         self.upper += upper
         self.least += lower
         self.greatest += lower
-
-
-def _distinct_rows(rows: sparse.csr_array) -> tuple[IntArray, IntArray]:
-    """Return the index of one of each distinct row, and for each row which of them it is.
-
-    Two random projections find candidates for equal rows, which are then compared, since bounds
-    depend on it. A row with equal projections only is kept apart.
-    """
-    weights = np.random.default_rng(0).integers(1, 2**40, size=(rows.shape[1], 2), dtype=np.int64)
-    _, first, same = np.unique(rows @ weights, axis=0, return_index=True, return_inverse=True)
-    same = same.ravel()
-    difference = sparse.csr_array(rows - rows[first[same]])
-    difference.eliminate_zeros()
-    apart = np.flatnonzero(np.diff(difference.indptr))
-    same[apart] = len(first) + np.arange(len(apart))
-    return np.concatenate([first, apart]), same
 
 
 def find_ends(

@@ -354,7 +354,7 @@ class Disclosed(Subject):
         )
 
     def _alike(self, evidence: Evidence, proofs: Proofs, partition: str) -> pl.DataFrame:
-        """See `recon_cli.capabilities.findings.disclosing.alike_people`."""
+        """Find alike people: `recon_cli.capabilities.findings.disclosing.alike_people`."""
         cells = possible_cells(
             evidence.work.open(SOLVAR, "intervals").read(partition),
             proofs.microdata.read(partition),

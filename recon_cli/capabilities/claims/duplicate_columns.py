@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.model.distinct_rows import distinct_rows
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 
@@ -81,16 +82,11 @@ def merge_duplicate_columns(program: IntegerProgram) -> MergedProgram:
     most = _most_by_rows(program, A)
     free = (program.lower == 0) & (most <= program.upper)
     key = np.where(free, -1, np.arange(A.shape[1]))
-    weights = np.random.default_rng(0).integers(1, 2**40, size=(A.shape[0], 2), dtype=np.int64)
-    signature = np.column_stack([A.T @ weights, key])
-    _, first, of_variable = np.unique(signature, axis=0, return_index=True, return_inverse=True)
-    of_variable = of_variable.ravel()
+    first, of_variable = distinct_rows(sparse.csr_array(A.T), key)
     # In the order of their first variables.
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     of_variable, first = rank[of_variable], np.sort(first)
-    if not _are_equal(A, first[of_variable]):
-        raise AssertionError("two random projections do not tell two columns apart")
     rows = program.constraints
     merged = IntegerProgram(
         LinearConstraints(sparse.csr_array(A[:, first]), rows.least, rows.most),
@@ -110,9 +106,3 @@ def _most_by_rows(program: IntegerProgram, A: sparse.csc_array) -> IntArray:
     allowed = room[A.indices] // A.data
     nothing[in_some] = np.minimum.reduceat(allowed, A.indptr[in_some])
     return nothing
-
-
-def _are_equal(A: sparse.csc_array, other: IntArray) -> bool:
-    """Test whether each column of ``A`` equals another one."""
-    different = np.flatnonzero(other != np.arange(A.shape[1]))
-    return bool((A[:, different] - A[:, other[different]]).count_nonzero() == 0)

@@ -160,7 +160,7 @@ class ClaimPlans:
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> VerifiedClaims:
-        """See `find_claims`; ``quarantine`` is for attempts that died."""
+        """Find claims as `find_claims` does; ``quarantine`` is for attempts that died."""
         quarantine = replace(quarantine, is_over=data.checkpoint.is_over)
 
         def find(plan: Plan, name: str, on_progress: OnProgress) -> VerifiedClaims:

@@ -82,7 +82,7 @@ class JointFindings:
 
     @property
     def shown_parts(self) -> tuple[str, str]:
-        """See `shown_parts`."""
+        """Return the parts as `shown_parts` does."""
         return shown_parts(self.manifest)
 
     @property

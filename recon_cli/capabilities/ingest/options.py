@@ -264,7 +264,7 @@ class Ingest(Section):
 
     @property
     def lookups(self) -> dict[Path, dict[str, str]]:
-        """Membership file → level → its column, where that is called something else."""
+        """Map each membership file to levels whose columns have other names there."""
         if isinstance(self.membership, dict):
             return self.membership
         return {} if self.membership is None else {self.membership: self.columns}

@@ -129,7 +129,7 @@ def open_register(release: Release, config: Ingest) -> sources.JoinedSource:
 
 
 def place_names(config: Ingest) -> dict[str, str]:
-    """Geoid → what people call the place, as far as the config says."""
+    """Map geoids to place names, as far as the config gives them."""
     numbered = {} if config.mapping is None else config.mapping.geoids
     names = {geoid: name for name, geoid in sorted(numbered.items(), key=lambda one: len(one[0]))}
     return names if config.names is None else names | sources.read_place_names(config.names)
@@ -171,7 +171,7 @@ def read_source(
 def _described(
     release: Release, source: Source, protection: Protection
 ) -> Generator[tuple[pl.DataFrame, pl.DataFrame], None, None]:
-    """Checked geounits with their population, and their counts."""
+    """Check geounits, and return them with their population, and their counts."""
     with closing(read_ahead(source.batches())) as batches:
         for batch in batches:  # a source may know more patterns after each
             rows = batch.counts

@@ -17,12 +17,10 @@ from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.ledger import Cases, Combination
 from recon_cli.model.program import ConnectedParts, IntegerProgram
 from recon_cli.solve.dual_bounds import SCALE, WeightedRows, whole_weights
-from recon_cli.solve.linear_relaxation import LinearRelaxation
+from recon_cli.solve.linear_relaxation import WHOLE, LinearRelaxation
 
 #: Cases that are looked into, and cases within cases.
 _NODES, _DEPTH = 400, 40
-#: A value that is no further from a whole number is one.
-_WHOLE = 1e-6
 #: How often a ray is taken beside a functional.
 _MULTIPLES = (1, 4, 16, 64, 256, 1024)
 
@@ -85,7 +83,7 @@ class _Tree:
         solution = program.rounded(vertex.values)
         if len(solution) and int(self.functional @ solution) < self.bound:
             self.solution = solution
-        if len(self.solution) or apart[variable] < _WHOLE or not depth or self.nodes < 0:
+        if len(self.solution) or apart[variable] < WHOLE or not depth or self.nodes < 0:
             return None
         return self._cases(program, variable, int(vertex.values[variable]), depth)
 

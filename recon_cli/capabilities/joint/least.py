@@ -17,7 +17,7 @@ from recon_cli.capabilities.joint.cases import prove_by_cases
 from recon_cli.capabilities.joint.sifting import SiftedRelaxation, likely_variables, solution_among
 from recon_cli.model.ledger import Combination, Confirmation, Ledger
 from recon_cli.model.program import ConnectedParts, IntegerProgram, LinearConstraints, with_rows
-from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.certificates import CONFIRMATION, confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Status, find_feasible
 from recon_cli.solve.dual_bounds import SCALE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import Vertex
@@ -34,8 +34,6 @@ _MANY, _ONE = 0.5, 1.0
 _FEW, _MORE = 2, 8
 #: Deterministic seconds of proofs by cases, of each record.
 _CASES = 5.0
-#: Seconds for a second engine.
-_CONFIRMATION = 60.0
 
 
 @dataclass(frozen=True)
@@ -181,6 +179,6 @@ class _Search:
         fewer = self._fewer(k, functional)
         answer = find_feasible(fewer, self._within(self.left))
         self._spent(answer.deterministic_time)
-        if answer.status is Status.INFEASIBLE and confirm_infeasible(fewer, _CONFIRMATION):
+        if answer.status is Status.INFEASIBLE and confirm_infeasible(fewer, CONFIRMATION):
             ledger.prove(k, 1, least, Confirmation())
         return len(answer.values) > 0 and self._keep(answer.values)

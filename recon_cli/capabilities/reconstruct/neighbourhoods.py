@@ -21,6 +21,7 @@ from recon_cli.capabilities.reconstruct.row_costs import RECORD, SHORTAGE
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.seeding import generator
 from recon_cli.solve.cp_sat import Effort, maximize
+from recon_cli.solve.linear_relaxation import WHOLE
 
 #: Units that are solved again at a time, at most, and sweeps at most.
 _MOST, _SWEEPS = 16, 24
@@ -32,8 +33,6 @@ _LIKELY = 2
 _LIMIT = 2.0
 #: Deterministic seconds a unit, for all steps.
 _SECONDS = 10.0
-#: A value so near to an integer is one.
-_INTEGRAL = 1e-6
 
 
 def meet_shared_rows(
@@ -119,7 +118,7 @@ class _Search:
             return
         self.seconds += vertex.deterministic_time
         values = np.rint(vertex.values).astype(np.int64)
-        if np.abs(vertex.values - values).max(initial=0.0) > _INTEGRAL:
+        if np.abs(vertex.values - values).max(initial=0.0) > WHOLE:
             values = self._whole(given, vertex.unit, vertex.cell, own)
         added = vertex.A @ values
         if _cost(given, added, int(values.sum()), price) > before:

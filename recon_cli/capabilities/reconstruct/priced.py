@@ -33,6 +33,7 @@ from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, SolveResult, Status, find_feasible, maximize
 from recon_cli.solve.feasibility import Feasibility, solve_program
+from recon_cli.solve.linear_relaxation import WHOLE
 from recon_cli.statement.costs import SCALE
 
 #: Unit and number in it of each of some histogram cells.
@@ -55,8 +56,6 @@ _FIRST, _NEAR = 400, 0.6
 _NEXT = 800
 #: Columns up to which, and seconds for which, a second engine is asked.
 _CONFIRMED, _SECONDS = 4_000, 10.0
-#: A value so near to an integer is one.
-_INTEGRAL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -166,8 +165,8 @@ def _solve(pack: _Pack, units: IntArray) -> PricedSolution | None:
     if vertex is None:
         return PricedSolution.unknown(len(units), 0.0)
     values = np.rint(vertex.values).astype(np.int64)
-    fractional = np.unique(vertex.unit[np.abs(vertex.values - values) > _INTEGRAL])
-    if not len(fractional) and vertex.lacking < _INTEGRAL and _is_solution(pack, vertex, values):
+    fractional = np.unique(vertex.unit[np.abs(vertex.values - values) > WHOLE])
+    if not len(fractional) and vertex.lacking < WHOLE and _is_solution(pack, vertex, values):
         columns = vertex.unit, vertex.cell
         is_least = _is_least(
             pack, CertifiedCosts.of(pack.open_units, vertex.duals), columns, values
@@ -180,7 +179,7 @@ def _solve(pack: _Pack, units: IntArray) -> PricedSolution | None:
     alone = []
     for place in range(len(units)):
         here = vertex.unit == place
-        if vertex.lacking >= _INTEGRAL or place in fractional:
+        if vertex.lacking >= WHOLE or place in fractional:
             alone.append(_solve(pack.select(np.array([place])), units[place : place + 1]))
         else:
             columns = np.zeros(here.sum(), dtype=np.int64), vertex.cell[here]
@@ -246,7 +245,7 @@ def _solution(
 def _integral(pack: _Pack, vertex: PricedVertex, units: IntArray) -> PricedSolution | None:
     """Find the likeliest counts where the relaxation's are fractional or missing."""
     seconds = vertex.deterministic_time
-    if vertex.lacking < _INTEGRAL:
+    if vertex.lacking < WHOLE:
         found = _least_cost(pack, vertex)
         seconds += found.deterministic_time
         if len(found.people):
@@ -335,7 +334,7 @@ def _nearest(
     pack: _Pack, vertex: PricedVertex, active: BoolArray, reach: float, number: int
 ) -> BoolArray:
     """Select up to ``number`` inactive columns a unit of least reduced cost up to ``reach``."""
-    further = ~active & (pack.upper > 0) & (vertex.reduced <= reach + _INTEGRAL)
+    further = ~active & (pack.upper > 0) & (vertex.reduced <= reach + WHOLE)
     places = np.flatnonzero(further)
     most = number * len(active)
     if len(places) > most:

@@ -108,7 +108,7 @@ def tables_of(run: Run, rates: pl.DataFrame) -> str:
 
 
 def _modes(run: Run, totals: Mapping[str, int]) -> list[str]:
-    """Whose mode the modal guess is, beside the study's shares where it is compared with."""
+    """List whose mode the modal guess is, beside the study's shares where it is compared with."""
     counts = [totals[f"mode of {name}"] for name in MODES_OF]
     units, parent = words_of_run(run).units, parent_level(run.release).name.replace("_", " ")
     own, above, national = (f"{100 * each / max(sum(counts), 1):.2f}" for each in counts)
@@ -168,7 +168,7 @@ def _gains(rates: pl.DataFrame, notes: Mapping[str, Any], words: Words) -> list[
 
 
 def _percentiles(run: Run) -> list[str]:
-    """Table 6 beside the study's, where variability was measured and the study is compared with."""
+    """List Table 6 beside the study's, where variability was measured and the study compared."""
     compare = run.config.section(Score).compare
     if compare is None or not (run.work / "solvar" / MANIFEST).is_file():
         return []

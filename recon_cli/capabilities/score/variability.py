@@ -12,7 +12,7 @@ PERCENTILES = tuple(range(5, 101, 5))
 
 
 def cumulative_solvar(units: pl.DataFrame) -> tuple[float, float]:
-    """Solvar of a set of units together, in percent: a value reached and a bound.
+    """Compute the solvar of several units together, in percent: a value reached and a bound.
 
     Args:
         units: Rows of ``solvar/``: ``population``, ``solvar_pct``, ``solvar_upper_pct``.
@@ -35,7 +35,7 @@ def cumulative_solvar(units: pl.DataFrame) -> tuple[float, float]:
 
 
 def solvar_percentiles(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
-    """Table 6: solvar by percentile of inhabited units, least variable first.
+    """Compute Table 6: solvar by percentile of inhabited units, least variable first.
 
     Args:
         units: Rows of ``solvar/``.
@@ -90,7 +90,7 @@ def solvar_percentiles(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
 
 
 def variability_by_size(units: pl.DataFrame, sizes: Sizes) -> pl.DataFrame:
-    """Table 7 and the certain records beside it: one row per size class, and one for all.
+    """Compute Table 7 with certain records: one row per size class, and one for all.
 
     Args:
         units: Rows of ``solvar/``.

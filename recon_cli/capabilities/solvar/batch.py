@@ -46,13 +46,10 @@ from recon_cli.model.cliques import nested_blocks
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.ledger import Arrays, Confirmation, Ledger
 from recon_cli.model.program import LinearConstraints
-from recon_cli.solve.certificates import confirm_infeasible
+from recon_cli.solve.certificates import CONFIRMATION, confirm_infeasible
 from recon_cli.solve.ends import tighten_bounds
 from recon_cli.solve.nested_blocks import reach_in_blocks
 from recon_cli.solve.objectives import LinearFunctionals
-
-#: Seconds for the second engine to confirm that nothing moves; after that it may.
-_CONFIRMATION = 60.0
 
 
 @dataclass(frozen=True)
@@ -444,7 +441,7 @@ def _confirmed(
     if not fixed.any():
         return largest, fixed
     moved = measure.problem(part, part.cells_where(fixed)).at_least(1)
-    if confirm_infeasible(moved, _CONFIRMATION):
+    if confirm_infeasible(moved, CONFIRMATION):
         return largest, fixed
     allowed = _by_unit(
         np.searchsorted(part.units, part.unit), part.highest(measure), len(part.units)

@@ -40,14 +40,13 @@ from recon_cli.model.system import System
 from recon_cli.solve.cp_sat import Effort, maximize
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.ends import Ends, tighten_bounds
+from recon_cli.solve.linear_relaxation import WHOLE
 from recon_cli.statement.costs import SCALE
 
 #: Units whose programs are solved as one.
 _PACK = 8
 #: Histogram cells of a unit up to which they are listed to prove who is certain.
 _LISTED = 50_000
-#: A value so near to an integer is one.
-_INTEGRAL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -217,11 +216,11 @@ class _Measurement:
             mine = vertex.unit == place
             cell, values = vertex.cell[mine], vertex.values[mine]
             whole = np.rint(values).astype(np.int64)
-            if np.abs(values - whole).max(initial=0.0) > _INTEGRAL:
+            if np.abs(values - whole).max(initial=0.0) > WHOLE:
                 whole = self._whole(given.select(place), unit, cell)
             if len(whole):
                 self._try(unit, cell, whole)
-            self._prove(unit, cell[values > _INTEGRAL])
+            self._prove(unit, cell[values > WHOLE])
 
     def _prove(self, unit: int, kept: IntArray) -> None:
         """Prove the records in every solution of a unit alone, whatever coarser tables distinguish.

@@ -297,7 +297,7 @@ class Assigner:
         return self.index.offsets[table] + number - 1
 
     def cells(self, sheet: CountSheet, conditions: Sequence[Condition]) -> list[int]:
-        """Ordinals of the cells that count these, all of one table.
+        """Return the ordinals of the cells that count these, all of one table.
 
         Raises:
             SourceError: No table has all of them, or several.
@@ -343,7 +343,7 @@ class Assigner:
 
 
 def _cells(table: Table) -> dict[tuple[int, ...], int]:
-    """Predicate → number of the first cell that has it; tallies count no people."""
+    """Map each predicate to the first cell that has it; tallies count no people."""
     found: dict[tuple[int, ...], int] = {}
     for cell in table.cells:
         if cell.tally is None:

@@ -69,7 +69,7 @@ def _spellings(table: Table, number: int, release: str) -> Iterator[str]:
 
 
 def table_of(code: str) -> tuple[str, int] | None:
-    """Table and number that a code spells by itself; None if it spells none.
+    """Read the table and number that a code spells by itself; None if it spells none.
 
     >>> table_of("P12A_003N"), table_of("PCT012A003"), table_of("P0120003"), table_of("NAME")
     (('P12A', 3), ('PCT12A', 3), ('P12', 3), None)

@@ -52,7 +52,7 @@ def _is_sdmx_csv(document: Document) -> bool:
 
 
 def _with_labels_apart(sheet: Sheet) -> Sheet:
-    """The sheet with codes and labels in columns of their own, called ``SEX`` and ``SEX (label)``.
+    """Split codes from labels, into columns called ``SEX`` and ``SEX (label)``.
 
     The standard has both in one cell, ``SEX: Sex`` over ``F: Female``, or a column of labels behind
     each column of codes (SDMX-CSV 2.0, ``labels=both`` and ``labels=name``).
@@ -176,7 +176,7 @@ def _is_json_stat(document: Document) -> bool:
 def _read_json_stat(
     document: Document, _beside: Sequence[Document], said: FileMapping
 ) -> CountSheet:
-    """A cube of values in row-major order: a row a value, with code and label of each dimension.
+    """Read a cube in row-major order: a row a value, with code and label of each dimension.
 
     Real files of version 1 list more dimensions than sizes: those that have no place in ``size``
     have one category.
@@ -312,7 +312,7 @@ def _place(cube: dict[str, object], names: list[str], said: FileMapping, label: 
 
 
 def _values(cube: dict[str, object], sizes: list[int], label: str) -> list[object]:
-    """Value or status of every cell, None where there is neither."""
+    """Return the value or status of every cell, None where there is neither."""
     size = math.prod(sizes)
     if size > _MOST_VALUES:
         raise SourceError(f"{label}: {size:,} cells, more than {_MOST_VALUES:,}")

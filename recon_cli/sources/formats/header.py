@@ -114,7 +114,7 @@ class HeadedSheet:
 
 
 def first_line_has(*names: str) -> Callable[[Document], bool]:
-    """Recognises the documents that have all ``names`` in their first line."""
+    """Test for documents that have all ``names`` in their first line."""
     return lambda document: all(name in first_line(document) for name in names)
 
 

@@ -68,7 +68,7 @@ def _label_parts(header: str) -> tuple[str, ...]:
 
 
 def _is_ons_filtered(document: Document) -> bool:
-    """``… (n categories) Code`` and ``Observation``."""
+    """Test for the headers ``… (n categories) Code`` and ``Observation``."""
     line = first_line(document)
     return line.endswith(_ONS_VALUE) and _ONS_DIMENSION.search(line) is not None
 

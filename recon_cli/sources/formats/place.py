@@ -27,14 +27,14 @@ def are_digits(texts: pl.Series) -> pl.Series:
 
 
 def from_geo_id(column: int) -> pl.Expr:
-    """``1000000US340210001001000``: what follows ``US``, of a whole geounit (variant 0000)."""
+    """Take what follows ``US`` in ``1000000US340210001001000``, a whole geounit (variant 0000)."""
     text = cell_text(column)
     is_whole = text.str.contains("^[0-9]{3}0000US[0-9]*$")  # a fifth of the time of `extract`
     return pl.when(is_whole).then(text.str.slice(len("1000000US"))).otherwise(text)
 
 
 def from_gisjoin(column: int) -> pl.Expr:
-    """``G34002100001001000``: NHGIS puts a 0 after state and county.
+    """Read ``G34002100001001000``: NHGIS puts a 0 after state and county.
 
     State G+3, county G+7, tract G+13, block group G+14, block G+17 characters.
     """
@@ -47,7 +47,7 @@ def from_gisjoin(column: int) -> pl.Expr:
 
 
 def from_nested(columns: dict[str, int]) -> pl.Expr:
-    """Codes of state, county, tract and block, one a column.
+    """Join the codes of state, county, tract and block, one a column.
 
     A block's first digit is its block group, so that column is passed over.
     """

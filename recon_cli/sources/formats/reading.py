@@ -218,14 +218,14 @@ class SheetReader:
                 )
 
     def _by_column(self) -> Generator[tuple[int, pl.DataFrame], None, None]:
-        """Checked rows once for each column of counts, with the ``ordinal`` of its cell."""
+        """Check rows, and return each once a column of counts, with the ``ordinal`` of its cell."""
         used = self.ordinals if self.is_wide else [each.at for each in self.roles.counts]
         for rows in self._placed():
             for at in used:
                 yield at, rows.with_columns(ordinal=pl.col(_cell(at)))
 
     def _placed(self) -> Generator[pl.DataFrame, None, None]:
-        """Checked rows with the ordinal of the cell of each column of counts."""
+        """Check rows, and return them with the ordinal of the cell of each column of counts."""
         if self.is_wide:
             cells_of = [
                 pl.lit(cell, pl.Int32).alias(_cell(at)) for at, cell in self.ordinals.items()
@@ -405,7 +405,7 @@ class SheetReader:
         return {**self.roles.where, **places}
 
     def _rows(self, columns: list[tuple[int, tuple[int, ...]]]) -> Iterator[pl.DataFrame]:
-        """Checked rows: those of the sheet, ``geoid``, and a whole number for each column.
+        """Check rows: those of the sheet, ``geoid``, and a whole number for each column.
 
         Args:
             columns: Place of each column of counts, and the ordinals of its cells.

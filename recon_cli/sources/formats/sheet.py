@@ -313,7 +313,7 @@ def _distinct_paths(table: TableReading) -> tuple[list[tuple[str, ...]], list[in
 
 
 def _labels(grid: Grid, table: TableReading) -> pl.DataFrame:
-    """Row → its place and, of a table of one place, what it counts."""
+    """Map each row to its place and, in a table of one place, to what it counts."""
     rows = grid.rows[table.region.body]
     words = place_texts(table)
     twice = None if table.names.is_long else _twice(words)
@@ -438,7 +438,7 @@ def _filled(grid: Grid, table: TableReading, dimensions: list[int]) -> pl.DataFr
 def _withheld_rows(
     grid: Grid, table: TableReading, counts: list[int]
 ) -> dict[int, tuple[int, list[int]]]:
-    """Column of counts → the column of flags, and the rows whose number a flag takes back."""
+    """Map columns of counts to columns of flags, and the rows whose number a flag takes back."""
     found: dict[int, tuple[int, list[int]]] = {}
     for at in counts:
         for flag in table.names.flags:
@@ -472,7 +472,7 @@ def _decimals(cells: pl.Series, grid: Grid) -> pl.Series:
 
 
 def _decimal(grid: Grid, text: str) -> str | None:
-    """A number of a share as it is printed, with a decimal point; None for any other text."""
+    """Read a share as it is printed, with a decimal point; None for any other text."""
     number = grid.number(text.strip())
     if number is None or number.value < 0:
         return None

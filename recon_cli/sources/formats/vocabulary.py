@@ -71,7 +71,7 @@ def in_latin(word: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Case, a colon at the end, and doubled blanks do not matter."""
+    """Fold case, and drop a colon at the end and doubled blanks."""
     return " ".join(text.casefold().strip(" :").split())
 
 

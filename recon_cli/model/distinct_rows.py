@@ -1,0 +1,33 @@
+"""Equal rows of a sparse matrix, found by random projections and then compared."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.arrays import IntArray
+
+
+def distinct_rows(rows: sparse.csr_array, *keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Find one of each distinct row, and for each row which of them equals it.
+
+    Two random projections find candidates for equal rows, which are then compared, since bounds
+    depend on it. A row that only shares the projections of others is kept apart.
+
+    Args:
+        keys: Numbers of each row, in which equal rows agree, too.
+
+    >>> first, same = distinct_rows(sparse.csr_array([[0, 1], [2, 0], [0, 1]]))
+    >>> first[same].tolist()
+    [0, 1, 0]
+    """
+    weights = np.random.default_rng(0).integers(1, 2**40, size=(rows.shape[1], 2), dtype=np.int64)
+    signature = np.column_stack([*keys, rows @ weights])
+    _, first, same = np.unique(signature, axis=0, return_index=True, return_inverse=True)
+    same = same.ravel()
+    again = np.flatnonzero(first[same] != np.arange(len(same)))
+    difference = sparse.csr_array(rows[again] - rows[first[same[again]]])
+    difference.eliminate_zeros()
+    apart = again[np.diff(difference.indptr) > 0]
+    same[apart] = len(first) + np.arange(len(apart))
+    return np.concatenate([first, apart]), same
