@@ -21,16 +21,24 @@ from rich.console import Console
 import recon_cli as recon
 from recon_cli.capabilities.leave_one_out.again import Publish, ScratchAttack, left_out
 from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
-from recon_cli.capabilities.swap.settings import load_swap
-from recon_cli.capabilities.swap.swap import apply_moves, draw_moves
+from recon_cli.capabilities.swap.settings import Swap, Targeted, load_swap
+from recon_cli.capabilities.swap.swap import (
+    SWAPS,
+    apply_moves,
+    choose_swaps,
+    list_moves,
+    with_disclosure_risk,
+)
 from recon_cli.capabilities.synth.county import generate_county
 from recon_cli.capabilities.synth.geography import plan_nation
 from recon_cli.capabilities.synth.parameters import load_nation
+from recon_cli.chance import KeyedChance
 from recon_cli.markdown import markdown_table
 from recon_cli.publication import Publication
-from recon_cli.schema import Release, Table
+from recon_cli.schema import Level, Release, Table
 from recon_cli.tabulation import publish_records
 
+_ADULT = 18
 _COMPARED = ("chance", "settled", "certain")
 SETTINGS = ("targeted", "lo", "hi")
 MEASURES = {
@@ -39,6 +47,41 @@ MEASURES = {
     "certain": "the whole record is certain",
 }
 SIZES = (1, 10, 50, 100, 250)
+
+
+def draw_moves(
+    persons: pl.DataFrame, settings: Swap, chance: KeyedChance, levels: tuple[Level, Level, Level]
+) -> pl.DataFrame:
+    """Swap the households that people form, state by state.
+
+    Args:
+        persons: ``geoid_block``, ``household`` (null in group quarters), ``age``, ``race``,
+            ``hispanic``.
+        levels: Tract, county and state.
+
+    Returns:
+        As `list_moves`.
+    """
+    tract, county, state = levels
+    homes = (
+        persons.filter(pl.col("household").is_not_null())
+        .group_by("household")
+        .agg(
+            pl.col("geoid_block").first(),
+            people=pl.len().cast(pl.Int32),
+            adults=(pl.col("age") >= _ADULT).sum().cast(pl.Int32),
+        )
+    )
+    if isinstance(settings, Targeted):
+        homes = with_disclosure_risk(homes, persons)
+    named = homes.with_columns(_state=state.enclosing(pl.col("geoid_block")))
+    parts = named.partition_by("_state", as_dict=True, include_key=False)
+    moves = [SWAPS.to_frame().select("household", new_block="partner_block")]
+    moves += [
+        list_moves(choose_swaps(part, settings, chance.named(str(name)), (tract, county)))
+        for (name,), part in sorted(parts.items())
+    ]
+    return pl.concat(moves)
 
 
 @dataclass(frozen=True)

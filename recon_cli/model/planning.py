@@ -49,16 +49,6 @@ def make_plan(
     return _fine_plan(close, distinguish)
 
 
-def make_fine_plan(
-    release: Release,
-    tables: Sequence[Table],
-    coverage: Coverage,
-    distinguish: Sequence[Masks] = (),
-) -> Plan:
-    """Make a plan at the common refinement of all rows: exact, but larger than a lifted one."""
-    return _fine_plan(_Close(release, tables, coverage), distinguish)
-
-
 def make_relaxed_plan(
     release: Release,
     tables: Sequence[Table],

@@ -23,14 +23,14 @@ class Missing:
     @property
     def remedy(self) -> str:
         """Return the remedy, as the end of a sentence."""
-        steps = _enumerate_commands(self.commands)
+        steps = enumerate_commands(self.commands)
         return f"{self.change}, then {steps}" if self.change else steps
 
 
-def _enumerate_commands(commands: Sequence[str]) -> str:
+def enumerate_commands(commands: Sequence[str]) -> str:
     """Join commands in the order in which to type them.
 
-    >>> _enumerate_commands(["recon link", "recon score"])
+    >>> enumerate_commands(["recon link", "recon score"])
     '`recon link`, then `recon score`'
     """
     return ", then ".join(f"`{command}`" for command in commands)

@@ -112,6 +112,11 @@ class Geography:
         return self.levels[0]
 
     @cached_property
+    def order(self) -> dict[str, int]:
+        """Map level names to their places, finest first."""
+        return {level.name: at for at, level in enumerate(self.levels)}
+
+    @cached_property
     def by_name(self) -> dict[str, Level]:
         return {level.name: level for level in self.levels}
 

@@ -94,9 +94,8 @@ class JoinedSource:
             every = every.join(frame, on=["geoid", "level"], how="left", maintain_order="left")
         own = [f"{at}" for at in range(len(placed))]
         every = every.with_columns(pl.col(own).fill_null(-1))
-        order = {level.name: at for at, level in enumerate(release.geography.levels)}
         kinds = every.select("level", *own).unique()
-        kinds = kinds.sort(pl.col("level").replace_strict(order), *own)
+        kinds = kinds.sort(pl.col("level").replace_strict(release.geography.order), *own)
         coverage = tuple(self._pattern(level, at) for level, *at in kinds.iter_rows())
         number = pl.int_range(pl.len(), dtype=pl.Int16).alias("pattern")
         found = every.join(

@@ -11,10 +11,10 @@ from recon_cli.coverage import CoveragePattern
 from recon_cli.model.grain import RowGroup
 from recon_cli.model.lift import plan_lift
 from recon_cli.model.margins import close_margins
-from recon_cli.model.planning import make_fine_plan, make_plan
+from recon_cli.model.planning import make_plan
 from recon_cli.model.predicates import Masks
 from recon_cli.schema import Release, load_release
-from tests.support.populations import random_records, random_release
+from tests.support.populations import make_fine_plan, random_records, random_release
 from tests.support.properties import SEEDS
 
 

@@ -8,7 +8,7 @@ beyond the schema.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,10 @@ import polars as pl
 import yaml
 
 from fixtures import make_fixtures
-from recon_cli.coverage import CoveragePattern
+from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.frames import COUNTS
+from recon_cli.model import planning
+from recon_cli.model.plan import Plan
 from recon_cli.publication import Publication
 from recon_cli.schema import (
     AreaGeography,
@@ -30,6 +32,11 @@ from recon_cli.schema import (
     parse_release,
 )
 from recon_cli.tabulation import tabulate
+
+
+def make_fine_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
+    """The plan at the common refinement of all rows, larger than a lifted one."""
+    return planning._fine_plan(planning._Close(release, tables, coverage), ())
 
 
 def patients() -> pl.DataFrame:

@@ -44,7 +44,6 @@ def read_audit(work: Path, release: Release) -> AuditSummary:
     folder = open_folder(work, audit.AUDIT, "audit")
     parts = (folder.read(name).select(AUDIT.names()) for name in folder.partitions)
     rows = pl.concat([AUDIT.to_frame(), *parts])
-    levels = {level.name: at for at, level in enumerate(release.geography.levels)}
     tables = {table.name: at for at, table in enumerate(release.tables)}
     kinds = {PRIMARY: 0, COMPLEMENTARY: 1, UNKNOWN: 2}
     flagged = rows.drop_nulls("suppression")
@@ -63,7 +62,7 @@ def read_audit(work: Path, release: Release) -> AuditSummary:
         )
         .with_columns(pl.col("small", "zeros").fill_null(0))
         .sort(
-            pl.col("level").replace_strict(levels, return_dtype=pl.Int64),
+            pl.col("level").replace_strict(release.geography.order, return_dtype=pl.Int64),
             pl.col("table").replace_strict(tables, return_dtype=pl.Int64),
         ),
         _added_up(flagged, "suppression").sort(

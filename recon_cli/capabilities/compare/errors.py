@@ -325,8 +325,7 @@ def unit_errors(
 
 
 def _level_order(release: Release) -> pl.Expr:
-    levels = {level.name: at for at, level in enumerate(release.geography.levels)}
-    return pl.col("level").replace_strict(levels, return_dtype=pl.Int64)
+    return pl.col("level").replace_strict(release.geography.order, return_dtype=pl.Int64)
 
 
 def units_all_below(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,12 +131,3 @@ def _fits_partner(manifest: Manifest, folder: Folder, number: int) -> bool:
         partition in folder.partitions and row.get(name) == folder.digest(partition)
         for partition, row in manifest.inputs["partitions"].items()
     )
-
-
-def _enumerate_commands(commands: Sequence[str]) -> str:
-    """Join commands in the order in which to type them.
-
-    >>> _enumerate_commands(["recon link", "recon score"])
-    '`recon link`, then `recon score`'
-    """
-    return ", then ".join(f"`{command}`" for command in commands)

@@ -239,10 +239,9 @@ def accuracy_table(release: Release, sums: Iterable[pl.DataFrame]) -> pl.DataFra
     frame = pl.concat([each.cast({"size": pl.Int64}) for each in groups])
     sums_by = frame.group_by(_KEYS).agg(pl.exclude(_KEYS).sum())
     labels = {-2: ALL, -1: "0", **{i: SIZES.label(i) for i in range(len(SIZES.lowest))}}
-    levels = {level.name: i for i, level in enumerate(release.geography.levels)}
     tables = {ALL: -1, **{table.name: i for i, table in enumerate(release.tables)}}
     ordered = sums_by.sort(
-        pl.col("level").replace_strict(levels, return_dtype=pl.Int64),
+        pl.col("level").replace_strict(release.geography.order, return_dtype=pl.Int64),
         pl.col("table").replace_strict(tables, return_dtype=pl.Int64),
         "size",
     )

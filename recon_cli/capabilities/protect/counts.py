@@ -235,8 +235,7 @@ def _with_levels(release: Release, counts: pl.DataFrame, protection: Protection)
     )
     tables = {table.name: i for i, table in enumerate(release.tables)}
     published = pl.col("table").replace_strict(tables, return_dtype=pl.Int64)
-    finest_first = {level.name: i for i, level in enumerate(release.geography.levels)}
-    rank = pl.col("level").replace_strict(finest_first, return_dtype=pl.Int64)
+    rank = pl.col("level").replace_strict(release.geography.order, return_dtype=pl.Int64)
     return with_law.sort(rank, "geoid", published, "cell")
 
 

@@ -36,7 +36,6 @@ SWAPS = pl.Schema(
 )
 #: Columns of a household that a swap needs.
 NEEDED = ("household", "geoid_block", "people", "adults")
-_ADULT = 18
 #: Result of a search for pairs: row numbers of the two, and where they met.
 PAIRS = pl.Schema({"first": pl.Int64, "second": pl.Int64, "reach": pl.String})
 
@@ -221,41 +220,6 @@ def _local_mean(
     group = np.searchsorted(middle, size)
     count = np.maximum(np.bincount(group, minlength=len(settings.sizes)), 1)
     return (np.bincount(group, weight, len(settings.sizes)) / count)[group]
-
-
-def draw_moves(
-    persons: pl.DataFrame, settings: Swap, chance: KeyedChance, levels: tuple[Level, Level, Level]
-) -> pl.DataFrame:
-    """Swap the households that people form, state by state.
-
-    Args:
-        persons: ``geoid_block``, ``household`` (null in group quarters), ``age``, ``race``,
-            ``hispanic``.
-        levels: Tract, county and state.
-
-    Returns:
-        As `list_moves`.
-    """
-    tract, county, state = levels
-    homes = (
-        persons.filter(pl.col("household").is_not_null())
-        .group_by("household")
-        .agg(
-            pl.col("geoid_block").first(),
-            people=pl.len().cast(pl.Int32),
-            adults=(pl.col("age") >= _ADULT).sum().cast(pl.Int32),
-        )
-    )
-    if isinstance(settings, Targeted):
-        homes = with_disclosure_risk(homes, persons)
-    named = homes.with_columns(_state=state.enclosing(pl.col("geoid_block")))
-    parts = named.partition_by("_state", as_dict=True, include_key=False)
-    moves = [SWAPS.to_frame().select("household", new_block="partner_block")]
-    moves += [
-        list_moves(choose_swaps(part, settings, chance.named(str(name)), (tract, county)))
-        for (name,), part in sorted(parts.items())
-    ]
-    return pl.concat(moves)
 
 
 def list_moves(swaps: pl.DataFrame) -> pl.DataFrame:

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
-from benchmarks.leave_one_out_swapped import SwappedPublication, attack_swapped
+from benchmarks.leave_one_out_swapped import SwappedPublication, attack_swapped, draw_moves
 from recon_cli.capabilities.leave_one_out.again import ScratchAttack
 from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.swap.settings import load_swap
-from recon_cli.capabilities.swap.swap import apply_moves, draw_moves
+from recon_cli.capabilities.swap.swap import apply_moves
 from recon_cli.publication import Publication
 from recon_cli.tabulation import publish_records
 from tests.support import nations

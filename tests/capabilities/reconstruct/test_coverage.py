@@ -16,7 +16,7 @@ from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.capabilities.solvar.question import measure_variability
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ContradictionError, SchemaError, SourceError
-from recon_cli.model.planning import make_fine_plan, make_plan
+from recon_cli.model.planning import make_plan
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release
 from recon_cli.verification import verify
@@ -27,7 +27,13 @@ from tests.support.enumeration import (
     record_counts,
     solutions,
 )
-from tests.support.populations import publish, random_records, random_release, random_units
+from tests.support.populations import (
+    make_fine_plan,
+    publish,
+    random_records,
+    random_release,
+    random_units,
+)
 from tests.support.properties import SEEDS
 
 

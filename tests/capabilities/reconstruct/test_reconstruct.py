@@ -15,7 +15,7 @@ from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import propagate
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.plan import Plan
-from recon_cli.model.planning import make_fine_plan, make_plan
+from recon_cli.model.planning import make_plan
 from recon_cli.model.system import build_systems
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
@@ -28,6 +28,7 @@ from tests.support.enumeration import (
     solutions,
 )
 from tests.support.populations import (
+    make_fine_plan,
     publish,
     random_records,
     random_release,
