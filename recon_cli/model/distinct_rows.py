@@ -1,4 +1,4 @@
-"""Equal rows of a sparse matrix, found by random projections and then compared."""
+"""Equal rows and columns of sparse matrices, found by random projections and then compared."""
 
 from __future__ import annotations
 
@@ -31,3 +31,19 @@ def distinct_rows(rows: sparse.csr_array, *keys: IntArray) -> tuple[IntArray, In
     apart = again[np.diff(difference.indptr) > 0]
     same[apart] = len(first) + np.arange(len(apart))
     return np.concatenate([first, apart]), same
+
+
+def distinct_columns(columns: sparse.csc_array, *keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Find the first of each set of equal columns, in order, and for each column its set.
+
+    Args:
+        keys: Numbers of each column, in which equal columns agree, too.
+
+    >>> first, same = distinct_columns(sparse.csc_array([[2, 0, 2, 1], [0, 1, 0, 0]]))
+    >>> first.tolist(), same.tolist()
+    ([0, 1, 3], [0, 1, 0, 2])
+    """
+    found, same = distinct_rows(sparse.csr_array(columns.T), *keys)
+    place = np.empty(len(found), dtype=np.int64)
+    place[np.argsort(found)] = np.arange(len(found))
+    return np.sort(found), place[same]

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from recon_cli.model import distinct_rows as module
-from recon_cli.model.distinct_rows import distinct_rows
+from recon_cli.model.distinct_rows import distinct_columns, distinct_rows
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -22,6 +22,10 @@ def test_rows_are_the_same_where_all_their_entries_and_keys_are(seed: int) -> No
     assert np.array_equal(whole[first[same]], whole)
     assert len(first) == len(np.unique(whole, axis=0))
     assert np.array_equal(same[first], np.arange(len(first)))
+    ordered, kind = distinct_columns(sparse.csc_array(dense.T), key)
+    assert ordered.tolist() == [at for at, one in enumerate(kind) if one not in kind[:at]]
+    assert np.array_equal(whole[ordered[kind]], whole)
+    assert len(ordered) == len(first)
 
 
 def test_rows_that_only_share_their_projections_are_kept_apart(

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.model.distinct_rows import distinct_rows
+from recon_cli.model.distinct_rows import distinct_columns
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 
 
@@ -82,11 +82,7 @@ def merge_duplicate_columns(program: IntegerProgram) -> MergedProgram:
     most = _most_by_rows(program, A)
     free = (program.lower == 0) & (most <= program.upper)
     key = np.where(free, -1, np.arange(A.shape[1]))
-    first, of_variable = distinct_rows(sparse.csr_array(A.T), key)
-    # In the order of their first variables.
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    of_variable, first = rank[of_variable], np.sort(first)
+    first, of_variable = distinct_columns(A, key)
     rows = program.constraints
     merged = IntegerProgram(
         LinearConstraints(sparse.csr_array(A[:, first]), rows.least, rows.most),

@@ -27,6 +27,7 @@ from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ContradictionError, SolverError
 from recon_cli.frames import OPEN
 from recon_cli.model.counts import PartitionCounts
+from recon_cli.model.distinct_rows import distinct_columns
 from recon_cli.model.grain import Grain, enumerate_domain, group_rows, refine
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import LinearConstraints
@@ -336,7 +337,7 @@ class _Unknowns:
             ),
             shape=(len(self._greatest), int(width[-1])),
         )
-        return _distinct_columns(A)
+        return sparse.csr_array(A[:, distinct_columns(A)[0]])
 
     def _entries(self, unit: int, allowed: int) -> tuple[IntArray, IntArray, IntArray]:
         """Return row, column and weight of one unit's entries."""
@@ -369,13 +370,3 @@ def _layers(
         grain, plan.release.full, [c.masks for c in predicates], [c.tally for c in predicates]
     )
     return [row for group in groups for row in group.rows_of(atoms)]
-
-
-def _distinct_columns(A: sparse.csc_array) -> sparse.csr_array:
-    """Return the first of each set of equal columns."""
-    A.sort_indices()
-    seen: dict[bytes, int] = {}
-    for column in range(A.shape[1]):
-        part = slice(A.indptr[column], A.indptr[column + 1])
-        seen.setdefault(A.indices[part].tobytes() + A.data[part].tobytes(), column)
-    return sparse.csr_array(A[:, list(seen.values())])

@@ -32,6 +32,7 @@ from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.dense_domain import DenseDomain, require_room
+from recon_cli.model.distinct_rows import distinct_columns
 from recon_cli.model.grain import unravel
 from recon_cli.model.ledger import Arrays, Ledger
 from recon_cli.model.plan import Plan
@@ -242,7 +243,7 @@ class _Measurement:
         place = np.searchsorted(cells, self.histogram.of_cell[here])
         ones = np.ones(len(here), dtype=np.int64)
         H = sparse.csr_array((ones, (place, np.arange(len(here)))), (len(cells), len(here)))
-        merged, sum_of = _merged(A, H)
+        merged, sum_of = distinct_columns(sparse.csc_array(sparse.vstack([A, H])))
         A, H = sparse.csr_array(A[:, merged]), sparse.csr_array(H[:, merged])
         if not np.diff(sparse.csc_array(A).indptr).all():
             return
@@ -323,23 +324,3 @@ class _Measurement:
 
     def _by_unit(self, values: IntArray | BoolArray) -> IntArray:
         return np.bincount(self.histogram.unit, values, self.units).astype(np.int64)
-
-
-def _merged(A: sparse.csr_array, H: sparse.csr_array) -> tuple[IntArray, IntArray]:
-    """Return one of each kind of column that neither rows nor histogram cells distinguish.
-
-    Returns:
-        The first column of each kind, and for each column its kind.
-    """
-    columns = sparse.csc_array(sparse.vstack([A, H]))
-    columns.sort_indices()
-    kinds: dict[tuple[bytes, bytes], int] = {}
-    first: list[int] = []
-    kind = np.zeros(columns.shape[1], dtype=np.int64)
-    for at in range(columns.shape[1]):
-        entries = slice(columns.indptr[at], columns.indptr[at + 1])
-        key = columns.indices[entries].tobytes(), columns.data[entries].tobytes()
-        kind[at] = kinds.setdefault(key, len(kinds))
-        if kind[at] == len(first):
-            first.append(at)
-    return np.array(first, dtype=np.int64), kind
