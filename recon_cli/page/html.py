@@ -1,4 +1,4 @@
-"""Self-contained HTML pages of documents and geounits, and all files of a report.
+"""Self-contained HTML pages of documents and sheets, and all files of a report.
 
 Styles and one script are inline, and nothing is fetched: the page's Content-Security-Policy allows
 that script alone, by its hash.
@@ -13,7 +13,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from recon_cli.coverage import LeftOut
@@ -22,7 +22,6 @@ from recon_cli.page.document import ReportDocument
 from recon_cli.page.drawing import NARROW, WIDE, draw, page_style, svg_file
 from recon_cli.page.markup import term_key, to_html, to_text, without_links
 from recon_cli.page.sheet_view import column_letter, sheet_view
-from recon_cli.page.view import GeounitView
 from recon_cli.plurals import counted
 from recon_cli.sources.read.choices import Question
 from recon_cli.sources.read.reading import Reading
@@ -63,25 +62,6 @@ def html_page(document: ReportDocument) -> str:
     return render_page("report.html.j2", document=document, charts=charts, chart_style=page_style())
 
 
-def show_page(view: GeounitView, back: str = "") -> str:
-    """Render a geounit as a page.
-
-    Args:
-        back: The file of the report that lists it, if one does.
-    """
-    # The right end of each interval, or what was reconstructed where there is none.
-    ends = [max(kind.upper or 0, kind.people) for kind in (*view.kinds, *view.possible)]
-    return render_page(
-        "show.html.j2",
-        view=view,
-        back=back,
-        scale=max([1, *ends]),
-        explained_counts=any(each.reason for each in view.protected),
-        explained={reason.kind.number for reason in view.reasons},
-        has_solvar=any(member.solvar is not None for member in view.members),
-    )
-
-
 def reading_page(
     readings: Iterable[tuple[str, Reading]],
     title: str,
@@ -115,8 +95,8 @@ def reading_page(
     )
 
 
-def render_page(template: str, **context: object) -> str:
-    """Render a template of this package.
+def render_page(template: str, package: str = __package__, **context: object) -> str:
+    """Render a template of a package.
 
     Args:
         template: Its name. ``report.html.j2`` extends ``base.html.j2``, which has the blocks
@@ -124,9 +104,10 @@ def render_page(template: str, **context: object) -> str:
             ``.md.j2`` by `markdown_text`, which leaves the marks of Markdown. Filters: ``marks``
             (``**`` and the like as HTML), ``term_key`` and ``cell`` (of a Markdown table).
             Function: ``markdown_table``.
+        package: Package whose folder has the template, where it is not this one.
         context: Variables of the template.
     """
-    environment = _environment()
+    environment = _environment(package)
     if template.endswith(".md.j2"):
         environment = environment.overlay(finalize=_unmarked_html)
     return environment.get_template(template).render(context)
@@ -138,8 +119,8 @@ def _unmarked_html(value: object) -> object:
 
 
 @cache
-def _environment() -> Environment:
-    loader = PackageLoader("recon_cli.page")
+def _environment(package: str) -> Environment:
+    loader = ChoiceLoader([PackageLoader(__package__), PackageLoader(package, ".")])
     environment = Environment(
         loader=loader,
         autoescape=select_autoescape(["html.j2"], default=False),

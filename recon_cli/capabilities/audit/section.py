@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from recon_cli.capabilities.audit.words import meaning_of
 from recon_cli.capabilities.findings.findings import AuditFindings, Findings
 from recon_cli.capabilities.findings.section import Section
 from recon_cli.page.document import ReportSection, ResultTable, result_table
-from recon_cli.page.view import meaning_of
 from recon_cli.page.words import Words, count, percentage, stopped_words
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell

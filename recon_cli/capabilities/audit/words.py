@@ -20,3 +20,14 @@ def words_without(row: Mapping[str, Any]) -> str:
         return ""
     alone = f"{least:,} or more" if greatest is None else f"{least:,} to {greatest:,}"
     return f" (by statistics; {alone} by counts alone)"
+
+
+def meaning_of(recovered: int, *, is_small: bool) -> str:
+    """Describe a recovered count: nobody, somebody, or somebody below the threshold.
+
+    >>> meaning_of(0, is_small=True), meaning_of(2, is_small=True), meaning_of(9, is_small=False)
+    ('nobody', 'somebody, below the threshold', 'somebody')
+    """
+    if not recovered:
+        return "nobody"
+    return f"somebody{', below the threshold' if is_small else ''}"

@@ -10,10 +10,11 @@ from recon_cli.capabilities.report.compose import compose_report
 from recon_cli.capabilities.report.findings import gather_findings
 from recon_cli.capabilities.report.options import Report
 from recon_cli.capabilities.show.geounit import Why
+from recon_cli.capabilities.show.page import show_page
 from recon_cli.capabilities.show.stage import view_geounit
+from recon_cli.capabilities.show.view import GeounitView
 from recon_cli.page.document import NOT_FOR_PUBLICATION
-from recon_cli.page.html import report_files, report_notes, show_page
-from recon_cli.page.view import GeounitView
+from recon_cli.page.html import report_files, report_notes
 from recon_cli.pipeline.run import Run
 from recon_cli.store import Manifest, Transaction
 

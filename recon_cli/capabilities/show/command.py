@@ -14,10 +14,10 @@ from rich.text import Text
 
 from recon_cli.capabilities.show.geounit import Why
 from recon_cli.capabilities.show.stage import view_geounit, view_release
+from recon_cli.capabilities.show.view import GeounitView, Reason, RecordKind, TableView
 from recon_cli.console.options import OUTPUT_FILE, ConfiguredCommand, RunOptions, run_options
 from recon_cli.console.output import TableColumn, console, fitted_table
 from recon_cli.page.markup import to_text
-from recon_cli.page.view import GeounitView, Reason, RecordKind, TableView
 from recon_cli.stage import undisturbed
 from recon_cli.store.files import write_named
 
@@ -67,7 +67,7 @@ def command(
         print_view(console(), view)
         return
     with undisturbed():
-        from recon_cli.page.html import show_page
+        from recon_cli.capabilities.show.page import show_page
 
     write_named(html, show_page(view).encode())
     if options.verbosity >= 0:

@@ -22,8 +22,8 @@ from recon_cli.capabilities.show.minimal_explanation import (
     SearchEffort,
     find_explanation,
 )
+from recon_cli.capabilities.show.view import CellLine, GeounitName, Reason, ReasonLine, RecordKind
 from recon_cli.errors import ConfigError
-from recon_cli.page.view import CellLine, GeounitName, Reason, ReasonLine, RecordKind
 from recon_cli.page.words import words_of
 from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.progress import Task

@@ -15,9 +15,9 @@ from recon_cli.capabilities.findings.proven import proof_conditions
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.show.geounit import Located, Reconstructed
 from recon_cli.capabilities.show.joint_details import joint_details
+from recon_cli.capabilities.show.view import Detail, ProtectedCount
 from recon_cli.coverage import UNLISTED
 from recon_cli.frames import is_place
-from recon_cli.page.view import Detail, ProtectedCount
 from recon_cli.page.words import Words, of_people, of_units, percentage
 from recon_cli.plurals import counted
 from recon_cli.schema import Table

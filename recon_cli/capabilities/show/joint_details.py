@@ -13,7 +13,7 @@ from recon_cli.capabilities.findings.joint_findings import (
 )
 from recon_cli.capabilities.joint import JOINT
 from recon_cli.capabilities.show.geounit import Located
-from recon_cli.page.view import Detail
+from recon_cli.capabilities.show.view import Detail
 from recon_cli.page.words import percentage
 from recon_cli.plurals import plural
 from recon_cli.schema import Release

@@ -31,8 +31,8 @@ from recon_cli.capabilities.show.geounit_facts import (
     unlisted_notes,
 )
 from recon_cli.capabilities.show.geounit_page import claim_sentence
+from recon_cli.capabilities.show.view import GeounitName, GeounitView, Member, Reason
 from recon_cli.frames import is_place
-from recon_cli.page.view import GeounitName, GeounitView, Member, Reason
 from recon_cli.page.wording import claim_text
 from recon_cli.page.words import Words, of_units
 from recon_cli.pipeline.run import Run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recon_cli.capabilities.audit.words import meaning_of
 from recon_cli.frames import OPEN
 from recon_cli.page.words import Words, of_people
 from recon_cli.plurals import counted
@@ -262,17 +263,6 @@ class ProtectedCount:
         if self.is_recovered:
             return meaning_of(self.least, is_small=self.is_small)
         return "somebody" if self.least > 0 == self.low else ""
-
-
-def meaning_of(recovered: int, *, is_small: bool) -> str:
-    """Describe a recovered count: nobody, somebody, or somebody below the threshold.
-
-    >>> meaning_of(0, is_small=True), meaning_of(2, is_small=True), meaning_of(9, is_small=False)
-    ('nobody', 'somebody, below the threshold', 'somebody')
-    """
-    if not recovered:
-        return "nobody"
-    return f"somebody{', below the threshold' if is_small else ''}"
 
 
 @dataclass(frozen=True)
