@@ -21,10 +21,10 @@ from benchmarks.machine import REFERENCE, RESULTS, ROOT
 from recon_cli.api.reconstruction import split
 from recon_cli.capabilities.protect.counts import protect_counts, tidy_counts
 from recon_cli.capabilities.reconstruct.dense_bounds import propagate_dense
+from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain
 from recon_cli.capabilities.reconstruct.question import Objective, Reconstruction
 from recon_cli.chance import KeyedChance
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.dense_domain import DenseDomain
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.strata import find_strata
 from recon_cli.publication import Publication

@@ -57,7 +57,7 @@ class System:
         seen: (units × features) whether a published cell in use tells the feature's values apart.
         suspects: Row numbers of geounits whose counts contradict each other before any bound.
         is_listed: For each unit whether its candidates are among `candidates`. Where they are too
-            many, `recon_cli.model.dense_domain` stands for them.
+            many, a dense domain stands for them.
         joined: The rows of counts and printed statistics; None where nothing is printed.
     """
 

@@ -23,10 +23,10 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.audit.cells import IntervalCells
 from recon_cli.capabilities.audit.left_out import with_left_out
+from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain
 from recon_cli.frames import OPEN
 from recon_cli.model.candidates import Candidates
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.dense_domain import DenseDomain
 from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recon_cli.arrays import BoolArray, Int32Array, IntArray
+from recon_cli.capabilities.reconstruct.dense_domain import NO_LIMIT, DenseDomain
 from recon_cli.frames import OPEN
-from recon_cli.model.dense_domain import NO_LIMIT, DenseDomain
 from recon_cli.model.strata import Stratum
 
 #: As in `recon_cli.model.bounds`.

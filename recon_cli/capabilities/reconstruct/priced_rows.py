@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
+from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain, DenseRows, geounits_of
 from recon_cli.capabilities.reconstruct.row_costs import SHORTAGE, RowCosts, row_costs
 from recon_cli.frames import OPEN
-from recon_cli.model.dense_domain import DenseDomain, DenseRows, geounits_of
 from recon_cli.model.lattice import layers_of
 from recon_cli.model.plan import Plan
 from recon_cli.statement.costs import SCALE, CountCosts

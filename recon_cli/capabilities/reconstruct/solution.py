@@ -18,6 +18,7 @@ from recon_cli.ask.quarantine import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.capabilities.reconstruct.clique_solution import solve_by_cliques
 from recon_cli.capabilities.reconstruct.contradictions import contradiction
 from recon_cli.capabilities.reconstruct.dense_bounds import DenseBounds, propagate_dense
+from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain, require_room
 from recon_cli.capabilities.reconstruct.priced import PricedSolution, solve_priced
 from recon_cli.capabilities.reconstruct.priced_rows import PricedRows
 from recon_cli.capabilities.reconstruct.study_program import StudyProgram
@@ -27,7 +28,6 @@ from recon_cli.model.candidates import Candidates
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.dense_domain import DenseDomain, require_room
 from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.system import System, build_system

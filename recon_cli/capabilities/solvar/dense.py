@@ -22,6 +22,7 @@ from recon_cli.capabilities.reconstruct.column_pricing import (
     price_columns,
 )
 from recon_cli.capabilities.reconstruct.dense_bounds import DenseBounds, propagate_dense
+from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain, require_room
 from recon_cli.capabilities.reconstruct.priced_rows import PricedRows
 from recon_cli.capabilities.solvar.batch import BatchVariability, CellIntervals
 from recon_cli.capabilities.solvar.distance import Distances
@@ -31,7 +32,6 @@ from recon_cli.errors import StageError
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.candidates import Candidates
-from recon_cli.model.dense_domain import DenseDomain, require_room
 from recon_cli.model.distinct_rows import distinct_columns
 from recon_cli.model.grain import unravel
 from recon_cli.model.ledger import Arrays, Ledger

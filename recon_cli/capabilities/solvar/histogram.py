@@ -11,13 +11,13 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.reconstruct.dense_bounds import propagate_dense
+from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain
 from recon_cli.coverage import Coverage
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate
 from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.components import Component
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.dense_domain import DenseDomain
 from recon_cli.model.grain import unravel
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_plan

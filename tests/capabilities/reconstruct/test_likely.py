@@ -25,11 +25,11 @@ from recon_cli.capabilities.reconstruct.column_pricing import (
     price_columns,
 )
 from recon_cli.capabilities.reconstruct.dense_bounds import propagate_dense
+from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.model.bounds import propagate
 from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import arrange_counts
-from recon_cli.model.dense_domain import DenseDomain
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.system import build_systems
 from recon_cli.progress import NO_STATUSES

@@ -510,7 +510,7 @@ def test_the_bound_of_more_candidates_than_can_be_listed_is_that_of_listed_ones(
 
 
 def test_a_domain_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recon_cli.model.dense_domain.MOST_CELLS", 3)
+    monkeypatch.setattr("recon_cli.capabilities.reconstruct.dense_domain.MOST_CELLS", 3)
     published = recon.publish(
         WARDS, counts_of(("A101", 1, "3")), protection=under({"rounded": {"base": 3}})
     )
