@@ -49,7 +49,7 @@ class Former:
         return series_of(__version__) > series_of(self.since)
 
     def warn(self) -> None:
-        """Warn of it."""
+        """Warn of the former spelling."""
         warnings.warn(self.message, FormerSpelling, stacklevel=2)
 
 

@@ -54,7 +54,7 @@ class WorkFolder:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """List what stages published in it, as docs/files.md describes."""
+        """List what stages published in the work folder, as docs/files.md describes."""
         found, _ = manifests_in(self.path)
         return tuple(folder.name for folder in found)
 

@@ -36,7 +36,7 @@ class _MasksOfFeature:
 
     @classmethod
     def of(cls, column: Sequence[int]) -> _MasksOfFeature:
-        """Build it from the mask of each predicate."""
+        """Pack the masks of all predicates."""
         place = {mask: i for i, mask in enumerate(dict.fromkeys(column))}
         size = max(place).bit_length() // 8 + 1
         packed = b"".join(mask.to_bytes(size, "little") for mask in place)

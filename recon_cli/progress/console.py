@@ -68,7 +68,7 @@ class ConsoleReporter:
             yield tally
 
     def finished(self, part: FinishedPartition) -> None:
-        """Print it if details are wanted."""
+        """Print the partition if details are wanted."""
         self.detail(
             f"{part.stage}: {part.name} done in {part.seconds:.2f} s, {part.peak_mb:,.0f} MB"
         )
@@ -77,7 +77,7 @@ class ConsoleReporter:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def detail(self, text: str) -> None:
-        """Print it if details are wanted."""
+        """Print the text if details are wanted."""
         if self.verbose:
             self.note(text)
 

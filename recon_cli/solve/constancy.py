@@ -61,7 +61,7 @@ class TightConstraints:
         )
 
     def __len__(self) -> int:
-        """Count them."""
+        """Count the constraints."""
         return int(self.rows.sum() + self.variables.sum())
 
 

@@ -37,7 +37,7 @@ class UnpackedFolder:
             self.remove()
 
     def remove(self) -> None:
-        """Remove it with its content."""
+        """Remove the folder with its content."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)

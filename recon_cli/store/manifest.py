@@ -149,7 +149,7 @@ class Stopped(_Record):
 
     @property
     def words(self) -> str:
-        """Return the sentence that all outputs use for it."""
+        """Return the sentence that all outputs use for a stopped stage."""
         return (
             f"stopped after {clock_time(self.seconds)}: {self.decided:,} of {self.asked:,} "
             f"{self.counted} decided"

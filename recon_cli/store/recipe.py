@@ -32,7 +32,7 @@ class InputFile:
     sha256: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON, for manifests and keys."""
+        """Return the file as JSON, for manifests and keys."""
         return {"name": self.name, "size": self.size, "sha256": self.sha256}
 
 

@@ -57,7 +57,7 @@ class Spending(Protocol):
 
     @property
     def invariants(self) -> Sequence[str]:
-        """Describe what it publishes without noise."""
+        """Describe what the protection publishes without noise."""
 
 
 @dataclass(frozen=True)

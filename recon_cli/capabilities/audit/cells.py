@@ -84,7 +84,7 @@ class StatedCounts:
     def of(
         cls, plan: Plan, counts: PartitionCounts, pattern: PatternPlan, geounits: IntArray
     ) -> StatedCounts:
-        """Select those of geounits with one coverage pattern."""
+        """Select the counts of geounits with one coverage pattern."""
         if counts.intervals is None:
             raise ValueError("an audit needs a plan for intervals")
         columns = np.array([plan.columns[cell] for cell in pattern.margins.columns], dtype=np.int64)
@@ -146,7 +146,7 @@ class IntervalCells:
         return cls(**arrays, coefficients=coefficients)
 
     def where(self, kept: BoolArray) -> IntervalCells:
-        """Select some of them."""
+        """Select some of the cells."""
         names = [field.name for field in fields(self) if field.name != "coefficients"]
         some = {name: getattr(self, name)[kept] for name in names}
         return IntervalCells(**some, coefficients=sparse.csr_array(self.coefficients[kept]))

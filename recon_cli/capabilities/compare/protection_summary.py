@@ -72,7 +72,7 @@ class ProtectionSummary:
         return None if found is None else max(found, 0.0)
 
     def as_row(self) -> dict[str, object]:
-        """Return it as a table row."""
+        """Return the summary as a table row."""
         return {**asdict(self), "gain": self.gain}
 
 

@@ -51,7 +51,7 @@ def open_protection(method: ProtectionMethod, run: Run) -> ProtectionStage[Any, 
 
 
 def published_by(protection: Protected) -> Publishes:
-    """Return the kind of data that it publishes."""
+    """Return the kind of data that the protection publishes."""
     methods = methods_of(protection)
     return methods[-1].publishes if methods else "records"
 

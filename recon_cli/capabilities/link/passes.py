@@ -78,12 +78,12 @@ class Pass:
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """Return the columns of encoded records that it uses."""
+        """Return the columns of encoded records that the pass uses."""
         return (self.key,) if self.number is None else (self.key, self.number)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the features and recodes that it uses."""
+        """Return the features and recodes that the pass uses."""
         return self.same if self.near is None else (*self.same, self.near)
 
     def check(self, release: Release, keys: AttackKeys) -> None:

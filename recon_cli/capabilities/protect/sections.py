@@ -86,7 +86,7 @@ class PublishingCounts(ProtectingRecords):
 
 
 class ProtectingCounts(PublishingCounts):
-    """Base of those that also accept exact counts.
+    """Base of the sections that also accept exact counts.
 
     Attributes:
         counts: In place of records: a work folder in which `recon ingest` read exact counts.
@@ -110,7 +110,7 @@ class ProtectingCounts(PublishingCounts):
 
 
 class PerturbingCounts(ProtectingByChance, ProtectingCounts):
-    """Base of those that perturb each count by itself.
+    """Base of the sections that perturb each count by itself.
 
     Attributes:
         geounits: File or folder with the geoids of all units, inhabited or not; the list is

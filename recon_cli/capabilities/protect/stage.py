@@ -129,7 +129,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def seed(self) -> int | None:
-        """Return the seed that makes it repeatable."""
+        """Return the seed that makes the protection repeatable."""
         return self.study_seed
 
     @property
@@ -139,7 +139,7 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def invariants(self) -> Sequence[str]:
-        """List what it publishes exactly, beside what it protects."""
+        """List what the protection publishes exactly, beside what it protects."""
         return ()
 
     @property

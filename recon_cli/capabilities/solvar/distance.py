@@ -91,7 +91,7 @@ class ComponentHistogram:
         return self.over(variables, relax_others(self.program, variables).program)
 
     def over(self, variables: IntArray, program: IntegerProgram) -> ComponentHistogram:
-        """Restrict it to whole units.
+        """Restrict the component to whole units.
 
         Args:
             variables: All of theirs, rising.

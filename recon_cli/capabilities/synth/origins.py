@@ -206,7 +206,7 @@ class Answers:
         return Answers(race, hispanic)
 
     def where(self, mask: BoolArray, other: Answers) -> Answers:
-        """Choose ``other`` where ``mask`` holds, else these."""
+        """Choose ``other`` where ``mask`` holds, else these answers."""
         return Answers(
             np.where(mask, other.race, self.race), np.where(mask, other.hispanic, self.hispanic)
         )

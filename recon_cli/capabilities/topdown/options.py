@@ -41,7 +41,7 @@ class InvariantCounts(ConfigModel):
     levels: Names | Literal["all"]
 
     def of(self, levels: Sequence[str]) -> list[str]:
-        """Return its levels among those that are walked."""
+        """Return the levels at which the query is exact."""
         return list(levels if self.levels == "all" else self.levels)
 
 
