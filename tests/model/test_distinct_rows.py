@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recon_cli.model import distinct_rows as module
 from recon_cli.model.distinct_rows import distinct_columns, distinct_rows
 
 
@@ -32,7 +31,7 @@ def test_rows_that_only_share_their_projections_are_kept_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     blind = SimpleNamespace(integers=lambda *_ends, size, dtype: np.zeros(size, dtype))
-    monkeypatch.setattr(module.np.random, "default_rng", lambda _seed: blind)
+    monkeypatch.setattr(np.random, "default_rng", lambda _seed: blind)
     rows = sparse.csr_array([[1, 0], [0, 1], [1, 0], [0, 1]])
     first, same = distinct_rows(rows)
     assert np.array_equal(rows[first[same]].toarray(), rows.toarray())
