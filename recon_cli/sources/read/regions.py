@@ -315,13 +315,14 @@ class _Finder:
         """
         values = self.grid.values[np.ix_(body, numeric)]
         above, below = values[body < heading], values[body > heading]
-        told = ~np.isnan(below).any(axis=0)
+        told = (below == np.floor(below)).all(axis=0)  # rates do not add up
         if not len(above) or not told.any():
             return True
-        # Below it totals of groups may stand, and totals of these.
-        whole = np.multiply.outer(np.arange(1, 4), above[:, told])
-        off = np.abs(whole - below[:, told].sum(axis=0)) / np.maximum(whole, 1)
-        return bool((np.isnan(off) | (off <= _ROUNDED)).all(axis=2).any())
+        # Each group below may tell all people anew, and print its total.
+        times = below[:, told].sum(axis=0) / np.maximum(above[:, told], 1)
+        often = np.nanmedian(times, axis=1, keepdims=True).round()
+        is_whole = np.isnan(times) | (np.abs(times - often) <= _ROUNDED * often)
+        return bool((is_whole & (often >= 1)).all(axis=1).any())
 
     def _is_code(self, body: NDArray[np.intp], at: int, numeric: NDArray[np.intp]) -> bool:
         """Test whether the numbers of a column name its rows: with zeros before them, or years."""
