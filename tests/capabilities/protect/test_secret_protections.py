@@ -19,12 +19,13 @@ import yaml
 from recon_cli.capabilities.measurements.draws import measurement_noise
 from recon_cli.capabilities.measurements.strategy import Measurement, Query
 from recon_cli.capabilities.measurements.strategy_file import load_strategy
+from recon_cli.capabilities.protect import chance_key
 from recon_cli.chance import KeyedChance
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.schema import Release, load_release, parse_release
 from recon_cli.statement import load_protection
 from recon_cli.statement.noise import Gaussian
-from recon_cli.store import PartitionEntry, Piece, Staging, chance_key, files
+from recon_cli.store import PartitionEntry, Piece, Staging, files
 from recon_cli.store.study import NOT_FOR_PUBLICATION
 from tests.capabilities.noise.test_protect_noise import STRATEGY as NOISE
 from tests.capabilities.topdown.test_topdown import FINE
