@@ -352,25 +352,39 @@ class _Drafter:
         for part, own in lines.of_parts():
             of_sheet.setdefault(part.name, []).append((part, own))
         for parts in of_sheet.values():
-            cells: dict[_Key, str] = {}
+            cells: dict[_Key, tuple[str, int]] = {}
             kept: list[Condition] = []
             for part, own in parts:
                 for header, number in own:
                     if number in structure.unplaced:
                         continue
                     condition = conditions[number]
-                    first = cells.setdefault(_key(condition), header)
+                    first, same = cells.setdefault(_key(condition), (header, number))
                     if first != header:
                         self.leave_out[header] = ""
-                        self.doubts.append(
-                            f"whether {header!r} counts the same as {first!r}: their numbers are "
-                            "equal, and it is left out"
-                        )
+                        if lines.are_equal(number, same):
+                            self.doubts.append(
+                                f"whether {header!r} counts the same as {first!r}: their numbers "
+                                "are equal, and it is left out"
+                            )
+                        else:
+                            self._ask_untold(header, first)
                         continue
                     kept.append(condition)
                     self._say(COLUMNS, header, condition, part.name)
             rows = [row for part, _ in parts for row in self._rows_of(part)]
             self._table(_distinct(kept), parts[0][0], rows)
+
+    def _ask_untold(self, header: str, first: str) -> None:
+        """Ask about a column of which nothing tells whom it counts that another does not."""
+        self.doubts.append(f"whom {header!r} counts that {first!r} does not: it is left out")
+        self.questions.append(
+            Question(
+                f"{header!r}: no number tells whom it counts that {first!r} does not; to be left "
+                "out, with all that is withheld in it?",
+                {"leave it out": flag("leave-out", header)},
+            )
+        )
 
     def _titles(self, lines: Lines) -> Iterator[Titled]:
         """Yield what stands over the columns of each table."""

@@ -186,6 +186,13 @@ class Lines:
             if each.support.is_strong
         ]
 
+    def are_equal(self, one: int, other: int) -> bool:
+        """Test whether two lines have the same numbers wherever both have one, within rounding."""
+        both = self.block.known[one] & self.block.known[other]
+        slack = 2 * (max(part.table.relations.base for part in self.parts) - 1)
+        off = np.abs(self.block.low[one] - self.block.low[other])[both]
+        return bool(both.any() and (off <= slack).all())
+
     @cached_property
     def block(self) -> Intervals:
         """Return the numbers: lines by places."""

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from recon_cli.arrays import FloatArray
-from recon_cli.capabilities.init.names import usual_name
+from recon_cli.capabilities.init.names import canonical, usual_name
 from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.lattice import Feature, Lattice
@@ -426,11 +426,30 @@ class _Builder:
                 line
             )
         for label, own in groups.items():
-            number = len(self.features)
-            self.features.append(DraftedFeature("", (label,), f"not {label}"))
+            known = self._value_called(label)
+            taken = {n for line in own for n in self.values.get(self.subsets[line], {})}
+            if known is None or known[0] in taken:
+                known = len(self.features), 0
+                self.features.append(DraftedFeature("", (label,), f"not {label}"))
+            else:
+                self.doubts.append(
+                    f"whether {label!r} means the same wherever it stands: some of its sums are "
+                    "withheld, and it is taken so"
+                )
             for line in own:
                 base_values = self.values.get(self.subsets[line], {})
-                self.values[line] = {**base_values, number: frozenset((0,))}
+                self.values[line] = {**base_values, known[0]: frozenset((known[1],))}
+
+    def _value_called(self, label: str) -> tuple[int, int] | None:
+        """Return the feature, and its value, that lines whose sums are shown call so.
+
+        Where stars hide the sum, lines of one name count what others of that name count.
+        """
+        for number, feature in enumerate(self.features):
+            names = [canonical(each) for each in feature.labels]
+            if not feature.rest and canonical(label) in names:
+                return number, names.index(canonical(label))
+        return None
 
     def _add_yes_or_no(self, lines: Sequence[int], whole: int) -> None:
         """Add a feature for each line that counts some of the people of another."""
