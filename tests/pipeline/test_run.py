@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -259,7 +260,9 @@ def test_an_interrupt_while_a_module_is_loaded_is_one(
     """As `import ortools` has it: its C code raises an error of its own from ours."""
 
     def loading(*_: object) -> None:
-        raise ImportError("initialization failed") from KeyboardInterrupt()
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise ImportError("initialization failed")
 
     monkeypatch.setattr("recon_cli.capabilities.ingest.stage.open_stage", loading)
     log = tmp_path / "log.jsonl"

@@ -126,7 +126,7 @@ def test_a_second_engine_without_time_bounds_and_proves_no_zero(
     confirmed = read(tmp_path / "solvar").sort("geoid_block")
     certain = read(tmp_path / "intervals")
     monkeypatch.setattr(batch, "reach_in_blocks", lambda *_, **__: None)  # leaves all to engines
-    monkeypatch.setattr(batch, "_CONFIRMATION", 0.0)
+    monkeypatch.setattr(batch, "CONFIRMATION", 0.0)
     monkeypatch.setattr(ends, "_CONFIRMATION", 0.0)
     recon("solvar", *shared, "--force")
     bounded = read(tmp_path / "solvar").sort("geoid_block")
