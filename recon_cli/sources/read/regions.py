@@ -316,6 +316,7 @@ class _Finder:
         values = self.grid.values[np.ix_(body, numeric)]
         above, below = values[body < heading], values[body > heading]
         told = (below == np.floor(below)).all(axis=0)  # rates do not add up
+        above = above[~np.isnan(above[:, told]).all(axis=1)]
         if not len(above) or not told.any():
             return True
         # Each group below may tell all people anew, and print its total.
