@@ -35,7 +35,7 @@ Cell = tuple[str | int, str | int, int] | tuple[str | int, str | int, int, str |
 
 
 class Workbook(BaseModel):
-    """What a person read in a workbook.
+    """Hold what a person read in a workbook.
 
     Attributes:
         of: What its counts count; ``none`` if it has none.

@@ -105,7 +105,7 @@ def both(masks, others):
 
 
 class Statistic:
-    """What a table prints of the people of each of its cells.
+    """Hold what a table prints of the people of each of its cells.
 
     A share is DETAIL times those in some masks for each in others. Else it is of the values of a
     feature, and DETAIL is the definition of a median, or the order of a quantile.
