@@ -231,7 +231,9 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
                 continue
             if name == "leave-out" and any(word in dict(table.left_rows) for table in tables):
                 continue
-            if name in {"count", "apart"} and any(rows_named(t.rows, [word]) for t in tables):
+            if name in {"count", "apart", "total"} and any(
+                rows_named(t.rows, [word]) for t in tables
+            ):
                 continue
             columns = dict.fromkeys(table.header(at) for table in tables for at in table.headers)
             known = ", ".join(map(repr, list(columns)[:_MOST_NAMED]))

@@ -44,6 +44,8 @@ _MOST_LEFT_OUT: Final = 12
 MARGIN_BITS: Final = 3.0
 #: Shown positions of a relation that needs no question.
 STRONG_POSITIONS: Final = 2
+#: A sum that is no further from chance needs a word, or others like it, to be taken for one.
+CERTAIN_BITS: Final = 10.0
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Support:
         bits: How unlikely that much agreement is by chance, as a power of two.
         tried: How many relations were tried beside it, as a power of two.
         is_alike: Whether sums that read as it does are shown, and nothing breaks it.
+        is_doubted: Whether it is to be asked about, though hardly chance.
     """
 
     shown: int
@@ -65,18 +68,24 @@ class Support:
     bits: float
     tried: float
     is_alike: bool = False
+    is_doubted: bool = False
+
+    @property
+    def margin(self) -> float:
+        """Return how far it is from what chance makes among all that were tried, as `bits`."""
+        return self.bits - self.tried
 
     @property
     def is_strong(self) -> bool:
         """Whether two positions or more show it, and hardly by chance; or others that are alike."""
         return self.is_alike or (
-            self.shown >= STRONG_POSITIONS and self.bits - self.tried >= MARGIN_BITS
+            not self.is_doubted and self.shown >= STRONG_POSITIONS and self.margin >= MARGIN_BITS
         )
 
     @property
     def is_told(self) -> bool:
         """Test whether it is worth a question at least: it beats what chance alone would give."""
-        return self.broken == 0 and self.shown >= 1 and self.bits - self.tried >= MARGIN_BITS
+        return self.broken == 0 and self.shown >= 1 and self.margin >= MARGIN_BITS
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,64 @@
+"""A sum of rows that chance may have made is asked about; a layout of several totals is none."""
+
+from __future__ import annotations
+
+from recon_cli.sources.read.choices import Choices
+from recon_cli.sources.read.relations import Axis
+from recon_cli.sources.read.table_reading import TableReading
+from tests.read.test_reading import read
+
+#: Tring is Garstang and Barton together in the weeks that all three have, by chance.
+WEEKS = [
+    ["MSOA", "2021-03-07", "2021-03-14", "2021-03-21"],
+    ["Garstang", "", "14", "17"],
+    ["Barton", "", "11", "7"],
+    ["Romsey", "", "92", "17"],
+    ["Tring", "22", "25", "24"],
+    ["Ludlow", "8", "13", ""],
+    ["Ashby", "", "", ""],
+    ["Chalfont", "6", "", "4"],
+    ["Fairford", "9", "", "6"],
+    ["Kelso", "", "", "4"],
+    ["Oakham", "13", "6", "4"],
+    ["Ventnor", "3", "4", "7"],
+    ["Halton", "6", "16", "9"],
+]
+
+
+def row_sums(table: TableReading) -> set[int]:
+    return {each.line for each in table.relations.sums(Axis.ROWS) if each.support.is_strong}
+
+
+def test_a_sum_of_two_rows_in_two_columns_is_asked_about() -> None:
+    (question,) = read(WEEKS).questions
+    assert "'Tring' is 'Garstang' + 'Barton' in 2 columns" in question.text
+    assert list(question.answers.values()) == ["--apart Tring", "--total Tring"]
+    for choices, expected in (
+        (Choices(apart=("Tring",)), set()),
+        (Choices(total=("Tring",)), {4}),
+    ):
+        reading = read(WEEKS, choices)
+        assert not reading.questions
+        assert row_sums(reading.tables[0]) == expected
+
+
+def test_totals_above_each_group_show_each_other() -> None:
+    rows = [["Gemeente of buurt", "Mannen", "Vrouwen"]]
+    groups = {"Weert": (12, 3, 7, 9), "Venlo": (5, 31, 2, 6), "Breda": (8, 4, 11, 21)}
+    for name, (a, b, c, d) in groups.items():
+        rows += [[name, str(a + c), str(b + d)]]
+        rows += [[f"Buurt {name} 1", str(a), str(b)], [f"Buurt {name} 2", str(c), str(d)]]
+    reading = read(rows)
+    assert not [each for each in reading.questions if "chance" in each.text]
+    assert row_sums(reading.tables[0]) == {1, 4, 7}
+
+
+def test_codes_of_places_without_totals_are_no_flags() -> None:
+    """The zeros of a column were lost where a code with a footnote stood in all of their rows."""
+    rows = [["LA code", "Authority", "All", "White", "Black"]]
+    rows += [["", "England", "63", "40", "23"]]
+    rows += [["311", "Halton", "20", "20", "0"], ["312", "Ilkley", "43", "x", "x"]]
+    rows += [["313 (1)", "Ludlow", "7", "7", "0"]]
+    table = read(rows).tables[0]
+    assert not table.names.flags
+    assert not table.withheld.any()
