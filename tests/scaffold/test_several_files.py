@@ -13,7 +13,7 @@ from recon_cli.sources.read.choices import Choices
 from tests.support.command_line import recon
 
 SEX = "Place,Total,Male,Female\nAshby,12,7,5\nElm,9,4,5\nOak,20,9,11\n"
-AGE = "Place,Total,0-64,65+\nAshby,12,9,3\nElm,9,5,4\nOak,20,13,7\n"
+AGE = "Place,Total,0-64,65+\nAshby,12,9,3\nElm,9,5,4\nOak,20,8,12\n"
 HOME = "Place,Total,Owner,Renter\nAshby,12,2,10\nElm,9,8,1\nOak,20,5,15\n"
 
 

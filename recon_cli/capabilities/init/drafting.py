@@ -399,9 +399,6 @@ class _Drafter:
         place = {row: i for i, row in enumerate(table.region.body.tolist())}
         base = table.relations.base
         strong = [each for each in table.relations.sums(Axis.ROWS) if each.support.is_strong]
-        if base == 1 and not all(each.is_rounded for each in strong):
-            # Beside sums that are exact, one that is off by a little is chance.
-            strong = [each for each in strong if not each.is_rounded]
         sums = [PlaceSum(place[each.line], tuple(place[row] for row in each.of)) for each in strong]
         self.places.add(part.label, table.rows, sums, part.numbers, _codes(part), base=base)
 

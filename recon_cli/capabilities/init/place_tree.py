@@ -71,7 +71,7 @@ class PlaceTree:
             base: What the counts are rounded to.
         """
         texts = [PART_OF.join(path) for path in paths]
-        above = _parents(paths, _within_groups(paths, sums), numbers, base)
+        above = _parents(paths, sums, numbers, base)
         names = _names(paths, above)
         self.sheets.append(_Sheet(label, dict(zip(texts, names, strict=True))))
         self.codes |= {texts[i]: code for i, code in codes.items()}
@@ -228,24 +228,6 @@ def _parents(
         if i != whole and whole is not None:
             above[i] = whole
     return above
-
-
-def _within_groups(paths: Sequence[Path], sums: Sequence[PlaceSum]) -> list[PlaceSum]:
-    """Keep sums of places of one group, or of all groups that the sheet has.
-
-    Where a sheet says what places are part of, a place of one group that adds up from some of
-    another is chance.
-    """
-    groups = {path[:-1] for path in paths if len(path) > 1}
-
-    def is_chance(each: PlaceSum) -> bool:
-        path = paths[each.total]
-        own = path if path in groups else path[:-1]
-        others = {paths[part][:-1] for part in each.parts} - {()}
-        alike = {group for group in groups if len(group) in map(len, others)}
-        return bool(own) and others != alike and any(g[: len(own)] != own for g in others)
-
-    return [each for each in sums if not is_chance(each)]
 
 
 def _by_sums(above: dict[int, int], sums: Sequence[PlaceSum]) -> None:

@@ -16,32 +16,59 @@ from recon_cli.sources.read.words import Sense, says
 _MOST_NAMED = 4
 
 
-def doubt_chance(relations: Relations, headers: Mapping[int, Path]) -> Relations:
-    """Return relations in which sums are doubted that are near to chance, and that no word says.
+def without_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
+    """Return relations of places without sums of rows that others speak against.
 
-    Totals on one side of rows that follow each other are a layout: they are as far from chance as
-    all of them together. Rounded columns have few bits each; their words are looked at instead.
+    Beside sums that are exact, one that is off by a little is chance. So is, where a sheet says
+    what places are part of, a place of one group that adds up from some of another.
 
     Args:
-        headers: Column → its words.
+        rows: Row of the grid → its words.
     """
+    groups = {path[:-1] for path in rows.values() if len(path) > 1}
+    strong = [each for each in relations.sums(Axis.ROWS) if each.support.is_strong]
+    is_exact = relations.base == 1 and not all(each.is_rounded for each in strong)
+
+    def is_chance(each: Relation) -> bool:
+        if not each.is_sum or each.axis is not Axis.ROWS or each.line not in rows:
+            return False
+        path = rows[each.line]
+        own = path if path in groups else path[:-1]
+        others = {rows.get(row, ())[:-1] for row in each.of} - {()}
+        alike = {group for group in groups if len(group) in map(len, others)}
+        is_across = others != alike and any(group[: len(own)] != own for group in others)
+        return (is_exact and each.is_rounded) or (bool(own) and is_across)
+
+    return replace(relations, found=tuple(e for e in relations.found if not is_chance(e)))
+
+
+def doubt_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
+    """Return relations in which sums of rows are doubted that are near to chance.
+
+    Totals on one side of rows that follow each other are a layout: they are as far from chance as
+    all of them together. A heading, or the word total, says that a row is the sum of others.
+
+    Args:
+        rows: Row of the grid → its words.
+    """
+    strong = [each for each in relations.sums(Axis.ROWS) if each.support.is_strong]
     margins: dict[int, float] = defaultdict(float)
-    rows = [each for each in relations.sums(Axis.ROWS) if each.support.is_strong]
-    for each in rows:
-        if each.support.margin > 0:
-            margins[_side(each)] += each.support.margin
+    for each in strong:
+        margins[_side(each)] += max(each.support.margin, 0.0)
 
     def is_near(each: Relation) -> bool:
-        if not (each.is_sum and each.support.is_strong) or each.support.is_alike:
-            return False
-        if each.axis is Axis.COLUMNS:
-            is_said = says(" ".join(headers[each.line]), Sense.TOTAL)
-            return each.support.margin < CERTAIN_BITS and not (is_said or each.is_rounded)
         side = _side(each)
         return (margins[side] if side else each.support.margin) < CERTAIN_BITS
 
+    def is_said(each: Relation) -> bool:
+        path = rows.get(each.line, ())
+        is_heading = all(rows.get(row, ())[: len(path)] == path for row in each.of)
+        return bool(path) and (is_heading or says(path[-1], Sense.TOTAL))
+
+    near = {id(each) for each in strong if is_near(each)}
+    near -= {id(each) for each in strong if each.support.is_alike or is_said(each)}
     found = [
-        replace(each, support=replace(each.support, is_doubted=True)) if is_near(each) else each
+        replace(each, support=replace(each.support, is_doubted=True)) if id(each) in near else each
         for each in relations.found
     ]
     return replace(relations, found=tuple(found))
@@ -56,7 +83,8 @@ def settle_rows(
 ) -> Relations:
     """Return relations with the sums of rows that are said, and without those that are denied.
 
-    Any other doubted one is asked about, and is none until it is said.
+    Any other doubted one is asked about, and is none until it is said; but where a sheet says what
+    places are part of, rounded numbers say no more.
 
     Args:
         rows: Row of the grid → its words.
@@ -65,21 +93,19 @@ def settle_rows(
         ask: Takes a question.
     """
     often = Counter(rows.values())
+    has_groups = any(len(path) > 1 for path in rows.values())
     found: list[Relation] = []
     for each in relations.found:
         path = rows.get(each.line, ())
-        if not path or each.axis is not Axis.ROWS or not each.is_sum:
-            found.append(each)
-            continue
         name = PART_OF.join(path)
-        if name in apart:
-            continue
-        if each.support.is_doubted and (name in total or says(path[-1], Sense.TOTAL)):
-            said = replace(each.support, is_alike=True)
-            found.append(replace(each, support=said))
-            continue
-        if each.support.is_doubted and often[path] == 1:
-            ask(_question(each, name, rows))
+        if each.axis is Axis.ROWS and each.support.is_doubted and path:
+            if name in apart:
+                continue
+            if name in total:
+                found.append(replace(each, support=replace(each.support, is_alike=True)))
+                continue
+            if often[path] == 1 and not (has_groups and each.is_rounded):
+                ask(_question(each, name, rows))
         found.append(each)
     return replace(relations, found=tuple(found))
 

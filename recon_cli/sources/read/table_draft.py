@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from recon_cli.arrays import BoolArray
 from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.formats.vocabulary import interval
-from recon_cli.sources.read.chance import doubt_chance, settle_rows
+from recon_cli.sources.read.chance import doubt_chance, settle_rows, without_chance
 from recon_cli.sources.read.choices import Choices, Question, column_names, columns_named, flag
 from recon_cli.sources.read.crossed import ValueSum, value_sums
 from recon_cli.sources.read.grid import Grid
@@ -237,13 +237,15 @@ class TableDraft:
                 lambda total, parts: relations.support(self.grid, inner, withheld, total, parts),
             )
             relations = with_nobody(relations, self.headers, self._every(inner))
-            relations = settle_rows(
-                doubt_chance(relations, self.headers),
-                dict(zip(self.region.body.tolist(), self._paths(names), strict=True)),
-                self.choices.total,
-                self.choices.apart,
-                self.questions.append,
-            )
+            if not self._are_kinds(names, relations):
+                rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
+                relations = settle_rows(
+                    doubt_chance(without_chance(relations, rows), rows),
+                    rows,
+                    self.choices.total,
+                    self.choices.apart,
+                    self.questions.append,
+                )
             counts, statistics = self._wide_counts(relations)
             relations = replace(relations, found=(*relations.found, *self.told))
         counts = tuple(at for at in counts if at not in left_out)
