@@ -1,4 +1,4 @@
-"""CSV for spreadsheets, in which no text is taken for a formula.
+"""CSV for spreadsheets, in which no text is taken for a formula, and names of their columns.
 
 Spreadsheets calculate text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return,
 wherever it came from: the name of an attackers' file, of a set or of a place. Such text gets an
@@ -39,3 +39,19 @@ def harmless(table: pl.DataFrame) -> pl.DataFrame:
         if dtype in (pl.String, pl.Categorical, pl.Enum)
     ]
     return table.with_columns(text).rename(dict(zip(table.columns, names, strict=True)))
+
+
+def column_letters(number: int) -> str:
+    """Return the letters by which spreadsheets name a column.
+
+    Args:
+        number: Of the column, from 1.
+
+    >>> column_letters(1), column_letters(28)
+    ('A', 'AB')
+    """
+    letters = ""
+    while number:
+        number, letter = divmod(number - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return letters

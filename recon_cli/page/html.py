@@ -1,4 +1,4 @@
-"""Self-contained HTML pages of documents and sheets, and all files of a report.
+"""Self-contained HTML pages of documents, and all files of a report.
 
 Styles and one script are inline, and nothing is fetched: the page's Content-Security-Policy allows
 that script alone, by its hash.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,15 +15,10 @@ from pathlib import Path
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from recon_cli.coverage import LeftOut
 from recon_cli.markdown import markdown_cell, markdown_table, markdown_text
 from recon_cli.page.document import ReportDocument
 from recon_cli.page.drawing import NARROW, WIDE, draw, page_style, svg_file
 from recon_cli.page.markup import term_key, to_html, to_text, without_links
-from recon_cli.page.sheet_view import column_letter, sheet_view
-from recon_cli.plurals import counted
-from recon_cli.sources.read.choices import Question
-from recon_cli.sources.read.reading import Reading
 from recon_cli.version import __version__
 
 
@@ -60,39 +54,6 @@ def html_page(document: ReportDocument) -> str:
         for figure in document.figures
     }
     return render_page("report.html.j2", document=document, charts=charts, chart_style=page_style())
-
-
-def reading_page(
-    readings: Iterable[tuple[str, Reading]],
-    title: str,
-    questions: Sequence[Question] = (),
-    unread: Sequence[LeftOut] = (),
-) -> str:
-    """Render sheets as they were read, each cell by its role.
-
-    Args:
-        readings: The sheets, with their names.
-        title: The name of the files.
-        questions: What is asked besides what each sheet asks.
-        unread: Sheets with numbers that are not read at all.
-    """
-    sheets = [sheet_view(reading, name) for name, reading in readings]
-    of_sheets = [each for sheet in sheets for each in sheet.questions]
-    others = [each for each in questions if each not in of_sheets]
-    used, unused = sum(each.used for each in sheets), sum(each.unused for each in sheets)
-    unused += sum(each.cells for each in unread)
-    asked = sum(len(each.questions) for each in sheets) + len(others)
-    summary = f"**{counted(used, 'cell')}** {'is' if used == 1 else 'are'} read as counts"
-    summary += f", **{counted(unused, 'number')}** {'is' if unused == 1 else 'are'} not used."
-    summary += f" **{counted(asked, 'question')}** asked." if asked else ""
-    return render_page(
-        "reading.html.j2",
-        sheets=sheets,
-        title=title,
-        questions=others,
-        unread=unread,
-        summary=summary,
-    )
 
 
 def render_page(template: str, package: str = __package__, **context: object) -> str:
@@ -143,5 +104,4 @@ def _environment(package: str) -> Environment:
         markdown_table=markdown_table,
     )
     environment.filters.update(marks=to_html, cell=markdown_cell, term_key=term_key)
-    environment.filters.update(letter=column_letter, counted=counted)
     return environment

@@ -1,8 +1,7 @@
 """Sources: published formats, read as counts, geounits and coverage."""
 
 from recon_cli.sources.formats import NO_MAPPING, DimensionMapping, FileMapping, ShareMapping
-from recon_cli.sources.joined import JoinedSource, Part
-from recon_cli.sources.legacy import open_legacy, write_legacy
+from recon_cli.sources.legacy import open_legacy
 from recon_cli.sources.listing import (
     complete_geounits,
     list_geounits,
@@ -25,9 +24,7 @@ __all__ = [
     "AbsentCells",
     "DimensionMapping",
     "FileMapping",
-    "JoinedSource",
     "OpenedSource",
-    "Part",
     "ShareMapping",
     "complete_geounits",
     "completed",
@@ -41,6 +38,5 @@ __all__ = [
     "read_place_names",
     "tidy_frame",
     "with_zeros",
-    "write_legacy",
     "write_tidy",
 ]

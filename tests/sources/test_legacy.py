@@ -16,11 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recon_cli.capabilities.tabulate.legacy_writer import write_legacy
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS
 from recon_cli.schema import Release, load_release
-from recon_cli.sources.legacy import legacy_layout, open_legacy, write_legacy
+from recon_cli.sources.legacy import legacy_layout, open_legacy
 from tests.support.command_line import recon
 from tests.support.paths import DATA, FACTS, ROOT, needs_shared
 

@@ -17,6 +17,7 @@ import pytest
 from recon_cli.capabilities.ingest.options import SourceFormat
 from recon_cli.capabilities.init.recognition import recognise
 from recon_cli.capabilities.reconstruct.question import reconstruct
+from recon_cli.capabilities.tabulate.legacy_writer import write_legacy
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS
 from recon_cli.publication import GeounitBatch, Publication, describe_geounits
@@ -26,7 +27,6 @@ from recon_cli.sources.legacy import (
     LegacySource,
     legacy_layout,
     open_legacy,
-    write_legacy,
 )
 from recon_cli.sources.legacy.geography import summarise
 from recon_cli.tabulation import tabulate

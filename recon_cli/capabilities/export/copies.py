@@ -30,7 +30,7 @@ from recon_cli.pipeline.stages import stage_named
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.tabular.workbook import open_workbook
-from recon_cli.spreadsheet import csv_bytes
+from recon_cli.spreadsheet import column_letters, csv_bytes
 from recon_cli.statement import load_protection
 from recon_cli.store import open_folder
 from recon_cli.store.files import write_named
@@ -171,7 +171,7 @@ def export_suppressed(
             data = text.written(dict.fromkeys(places, marking.text))
             counted = {row[1:] for row in _told_cells(file).iter_rows()}
             others = [
-                f"{_letters(column)}{row}"
+                f"{column_letters(column)}{row}"
                 for row, column in text.fields.keys() - counted
                 if ("", column) not in file.labels and is_number(text.field(row, column))
             ]
@@ -324,7 +324,9 @@ def _marked_fields(rows: pl.DataFrame) -> dict[tuple[int, int], str]:
 def _listed(rows: pl.DataFrame) -> pl.DataFrame:
     """List the findings for readers, without counts that are proven safe."""
     said = rows.filter(pl.col("said").is_not_null())
-    at = [f"{_letters(column)}{row}" for row, column in said.select("row", "column").iter_rows()]
+    at = [
+        f"{column_letters(column)}{row}" for row, column in said.select("row", "column").iter_rows()
+    ]
     listed = said.select(
         "sheet",
         pl.Series("at", at, dtype=pl.String),
@@ -341,19 +343,6 @@ def _listed(rows: pl.DataFrame) -> pl.DataFrame:
 def _numbers(findings: pl.DataFrame) -> dict[str, int]:
     found = dict(findings["kind"].value_counts().iter_rows())
     return {kind: found[kind] for kind in _COLOURS if kind in found}
-
-
-def _letters(column: int) -> str:
-    """Return a column's letters in spreadsheets.
-
-    >>> _letters(1), _letters(28)
-    ('A', 'AB')
-    """
-    letters = ""
-    while column:
-        column, left = divmod(column - 1, 26)
-        letters = chr(ord("A") + left) + letters
-    return letters
 
 
 # --- suppressed counts ----------------------------------------------------------------------------
@@ -411,7 +400,7 @@ def _star_workbook(
         book.remove(sheet)
     book.remove_comments()
     others = [
-        f"{sheet}!{_letters(column)}{row}"
+        f"{sheet}!{column_letters(column)}{row}"
         for sheet in book.sheets
         for row, column in book.numbers(sheet)
         if (sheet, row, column) not in counted and not file.labels & {(sheet, column), ("", column)}

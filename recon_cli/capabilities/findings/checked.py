@@ -6,8 +6,8 @@ from typing import Final
 
 from recon_cli.capabilities.findings.fresh import WorkFolder, made_from
 from recon_cli.capabilities.findings.stages import AUDIT, CLAIMS, PROVE, SOLVAR
+from recon_cli.capabilities.findings.wording import CONFIRMED
 from recon_cli.page.missing import Missing
-from recon_cli.page.wording import CONFIRMED
 from recon_cli.store import Folder, Manifest
 
 #: Basis of proofs that nobody else can check.

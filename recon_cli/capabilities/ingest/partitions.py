@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 import polars as pl
 
 from recon_cli import sources
+from recon_cli.capabilities.ingest.joined import JoinedSource, Part
 from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.coverage import UNLISTED
 from recon_cli.errors import SourceError
@@ -23,7 +24,6 @@ from recon_cli.read_ahead import read_ahead
 from recon_cli.schema import Level, Release
 from recon_cli.schema.files import load_register
 from recon_cli.sources.formats.sheet import SHEET
-from recon_cli.sources.read.replayed import replayed_sheets
 from recon_cli.stage import undisturbed
 from recon_cli.statement import EXACT, Protection, load_protection
 from recon_cli.store import Manifest, PartWriter, Piece, Transaction, coverage_bytes
@@ -79,7 +79,7 @@ def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
 def _reading(release: Release, config: Ingest, opened: sources.OpenedSource) -> bytes:
     """Render the page that shows each sheet as it was read."""
     with undisturbed():
-        from recon_cli.page.html import reading_page
+        from recon_cli.capabilities.ingest.reading_page import reading_page, replayed_sheets
 
     sheets = replayed_sheets(config.paths, file_mapping(config))
     unread = [each for each in opened.left_out if not each.column]
@@ -107,7 +107,7 @@ def open_source(release: Release, config: Ingest) -> sources.OpenedSource:
     )
 
 
-def open_register(release: Release, config: Ingest) -> sources.JoinedSource:
+def open_register(release: Release, config: Ingest) -> JoinedSource:
     """Open the publications of a register, each by its own schema, in the areas of all."""
     register = load_register(config.paths[0])
     parts = []
@@ -124,8 +124,8 @@ def open_register(release: Release, config: Ingest) -> sources.JoinedSource:
             absent=own.absent,
             protection=None if path is None else load_protection(path, placed),
         )
-        parts.append(sources.Part(name, placed, counts))
-    return sources.JoinedSource(release, parts)
+        parts.append(Part(name, placed, counts))
+    return JoinedSource(release, parts)
 
 
 def place_names(config: Ingest) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 import polars as pl
 
+from recon_cli.capabilities.ingest.reading_page import reading_page
 from recon_cli.capabilities.init.document import (
     compose,
     compose_protection,
@@ -26,7 +27,6 @@ from recon_cli.console.options import OUTPUT_FILE, GivenPath
 from recon_cli.console.output import Fact, show
 from recon_cli.coverage import count_left_out
 from recon_cli.errors import ConfigError
-from recon_cli.page.html import reading_page
 from recon_cli.plurals import counted
 from recon_cli.sources.read.choices import Question
 from recon_cli.spreadsheet import csv_bytes

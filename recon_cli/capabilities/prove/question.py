@@ -18,6 +18,7 @@ from recon_cli.ask.quarantine import Quarantine
 from recon_cli.ask.question import Answer, Question, RegionData
 from recon_cli.capabilities.audit.left_out import coverage_with_left_out, with_left_out
 from recon_cli.capabilities.audit.witnesses import WitnessOptions, differing_records
+from recon_cli.capabilities.findings import wording
 from recon_cli.capabilities.prove.region import (
     CONFIRMED,
     STATEMENTS,
@@ -37,7 +38,6 @@ from recon_cli.model.margins import predicates
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.system import System
-from recon_cli.page import wording
 from recon_cli.progress import OnProgress
 from recon_cli.proof.derivation import Budget
 from recon_cli.proof.tables import PublishedTables, within_region

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from recon_cli.capabilities.audit.statuses import RECOVERED, SAFE
-from recon_cli.page.wording import size_text, values_text
+from recon_cli.capabilities.findings.wording import size_text, values_text
 from recon_cli.proof.tables import words
 from recon_cli.schema import Release
 

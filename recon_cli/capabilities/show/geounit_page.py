@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from recon_cli.capabilities.findings.wording import size_text
 from recon_cli.capabilities.show.view import CellLine, RecordKind, TableView
 from recon_cli.coverage import CoveragePattern
-from recon_cli.page.wording import size_text
 from recon_cli.page.words import Words, enumerate_words, of_people, percentage
 from recon_cli.schema import Release, Table, Value
 from recon_cli.schema.description import (

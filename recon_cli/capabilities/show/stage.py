@@ -11,6 +11,7 @@ from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.findings.checked import proof_basis
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import known_columns, proof_conditions
+from recon_cli.capabilities.findings.wording import claim_text
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.show.geounit import Located, Reconstructed, Why, locate
@@ -33,7 +34,6 @@ from recon_cli.capabilities.show.geounit_facts import (
 from recon_cli.capabilities.show.geounit_page import claim_sentence
 from recon_cli.capabilities.show.view import GeounitName, GeounitView, Member, Reason
 from recon_cli.frames import is_place
-from recon_cli.page.wording import claim_text
 from recon_cli.page.words import Words, of_units
 from recon_cli.pipeline.run import Run
 from recon_cli.plurals import plural

@@ -15,6 +15,7 @@ import polars as pl
 from recon_cli import sources, tabulation
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.tabulate import TABULATE
+from recon_cli.capabilities.tabulate.legacy_writer import write_legacy
 from recon_cli.capabilities.tabulate.options import Tabulate
 from recon_cli.capabilities.tabulate.statistics import print_statistics
 from recon_cli.config.records_file import RecordsFile
@@ -185,7 +186,7 @@ def _write(run: Run, request: _Request) -> Tabulated:
     counts = pl.concat(parts)
     if request.format == "legacy":
         geounits = _geounits(run, request.config, pl.concat(units))
-        sources.write_legacy(release, geounits, counts, request.to)
+        write_legacy(release, geounits, counts, request.to)
     else:
         named = request.config.levels or release.geography.by_name
         published = sources.with_zeros(release, request.tables, named, counts)

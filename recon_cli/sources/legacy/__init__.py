@@ -2,7 +2,6 @@
 
 from recon_cli.sources.legacy.layout import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.legacy.reader import LegacySource, open_legacy
-from recon_cli.sources.legacy.writer import write_legacy
 
 __all__ = [
     "PRODUCTS",
@@ -10,5 +9,4 @@ __all__ = [
     "header_suffixes",
     "legacy_layout",
     "open_legacy",
-    "write_legacy",
 ]

@@ -21,6 +21,7 @@ from xml.parsers import expat
 from recon_cli.errors import SourceError
 from recon_cli.sources.documents import DAMAGE, OPEN_DOCUMENT, check_members
 from recon_cli.sources.tabular.sheet import MOST_COLUMNS
+from recon_cli.spreadsheet import column_letters
 
 #: Of a workbook, which is held in memory: cells up to the last row and column, bytes unpacked, and
 #: characters where each cell repeats the text that it shares with others.
@@ -416,11 +417,7 @@ class _Cells(_Part):
     @property
     def place(self) -> str:
         """Name the present cell as spreadsheets do."""
-        letters, number = "", self._column
-        while number:
-            number, letter = divmod(number - 1, 26)
-            letters = chr(ord("A") + letter) + letters
-        return f"{letters}{self._row}"
+        return f"{column_letters(self._column)}{self._row}"
 
 
 class _OpenCells(_Part):

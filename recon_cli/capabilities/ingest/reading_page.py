@@ -1,25 +1,67 @@
-"""Sheets as a mapping reads them, with the relations that their numbers show."""
+"""The page that shows each sheet as it was read, and the sheets that a mapping reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from recon_cli.capabilities.ingest.sheet_view import sheet_view
+from recon_cli.coverage import LeftOut
+from recon_cli.page.html import render_page
+from recon_cli.plurals import counted
 from recon_cli.sources.formats.mapping import FileMapping
 from recon_cli.sources.formats.sheet import choices_of
+from recon_cli.sources.read.choices import Question
 from recon_cli.sources.read.crossed import value_sums
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Relations
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tables import documents_with_counts
 from recon_cli.sources.tabular import documents_of_sheets, read_sheet
+from recon_cli.spreadsheet import column_letters
 
 #: Cells of a sheet that are looked at; what follows in a longer one is read alike.
 _MOST_CELLS: Final = 60_000
+
+
+def reading_page(
+    readings: Iterable[tuple[str, Reading]],
+    title: str,
+    questions: Sequence[Question] = (),
+    unread: Sequence[LeftOut] = (),
+) -> str:
+    """Render sheets as they were read, each cell by its role.
+
+    Args:
+        readings: The sheets, with their names.
+        title: The name of the files.
+        questions: What is asked besides what each sheet asks.
+        unread: Sheets with numbers that are not read at all.
+    """
+    sheets = [sheet_view(reading, name) for name, reading in readings]
+    of_sheets = [each for sheet in sheets for each in sheet.questions]
+    others = [each for each in questions if each not in of_sheets]
+    used, unused = sum(each.used for each in sheets), sum(each.unused for each in sheets)
+    unused += sum(each.cells for each in unread)
+    asked = sum(len(each.questions) for each in sheets) + len(others)
+    summary = f"**{counted(used, 'cell')}** {'is' if used == 1 else 'are'} read as counts"
+    summary += f", **{counted(unused, 'number')}** {'is' if unused == 1 else 'are'} not used."
+    summary += f" **{counted(asked, 'question')}** asked." if asked else ""
+    return render_page(
+        "reading.html.j2",
+        __package__,
+        sheets=sheets,
+        title=title,
+        questions=others,
+        unread=unread,
+        summary=summary,
+        column_letters=column_letters,
+        counted=counted,
+    )
 
 
 def replayed_sheets(

@@ -186,21 +186,6 @@ def _unused(reading: Reading) -> Iterator[str]:
             yield f"{table.header(at)}: {counted(len(rows), 'row')} with a value that is not read"
 
 
-def column_letter(at: int) -> str:
-    """Return the letters of a spreadsheet's column.
-
-    Example:
-        >>> column_letter(0), column_letter(27)
-        ('A', 'AB')
-    """
-    letters = ""
-    at += 1
-    while at:
-        at, rest = divmod(at - 1, 26)
-        letters = chr(65 + rest) + letters
-    return letters
-
-
 # --- relations ------------------------------------------------------------------------------
 
 

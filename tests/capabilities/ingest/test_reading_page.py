@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from recon_cli.page.html import reading_page
-from recon_cli.page.sheet_view import SheetView, sheet_view
+from recon_cli.capabilities.ingest.reading_page import reading_page
+from recon_cli.capabilities.ingest.sheet_view import SheetView, sheet_view
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.reading import Reading
@@ -222,10 +222,10 @@ def test_axe_finds_nothing(browser: Browser, page: Path) -> None:
 
 
 def test_every_role_has_a_style() -> None:
-    template = files("recon_cli.page").joinpath("templates/reading.html.j2").read_text()
+    template = files("recon_cli.capabilities.ingest").joinpath("reading.html.j2").read_text()
     view = view_of(HEADER, *PLACES)
     assert {style for style, _, _ in view.roles} == {"header", "place", "count", "marker"}
-    from recon_cli.page.sheet_view import ROLES
+    from recon_cli.capabilities.ingest.sheet_view import ROLES
 
     assert set(ROLES) == set(Role) - {Role.BLANK}
     assert all(f".{style}" in template for style, _ in ROLES.values())
