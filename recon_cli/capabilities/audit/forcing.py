@@ -267,9 +267,8 @@ def forcing_counts(
         zeros = RulingZeros(plan, counts, system)
         for number, name in enumerate(names):
             if name in recovered and cells.is_bounded[number]:
-                proofs = _Proofs(cells, names, number)
                 value = recovered[name]
-                low, high = proofs.of(value, 1), proofs.of(value, -1)
+                low, high = _ends(release, cells, names, number, value)
                 ruled_out = (
                     zeros.of(name, low, high) if low is not None and high is not None else ()
                 )
@@ -277,18 +276,61 @@ def forcing_counts(
     return found
 
 
-class _Proofs:
-    """Weights on the published cells in the connected component of a count."""
+def _ends(
+    release: Release, cells: IntervalCells, names: Sequence[CellName], target: int, value: int
+) -> tuple[EndProof | None, EndProof | None]:
+    """Find the proofs that a count is at least, and at most, its value.
 
-    def __init__(self, cells: IntervalCells, names: Sequence[CellName], target: int) -> None:
+    Counts of its own place come first, then those within each place around it: most proofs need
+    no more, and a program over all counts takes a hundred times as long.
+    """
+    geography, place = release.geography, names[target][0]
+    geoids = pl.Series([geoid for geoid, _, _ in names], dtype=pl.String)
+    own = geography.level_of(place)
+    around = [
+        str(level.enclosing(place)) for level in geography.levels if own and level.encloses(own)
+    ]
+    found: dict[int, EndProof | None] = {1: None, -1: None}
+    tried = 0
+    for is_near in [*(geography.inside(geoids, each).to_numpy() for each in around), None]:
+        proofs = _Proofs(cells, names, target, is_near)
+        if len(proofs.used) == tried:
+            continue
+        tried = len(proofs.used)
+        for sign in (sign for sign, proof in found.items() if proof is None):
+            found[sign] = proofs.of(value, sign)
+        if None not in found.values():
+            break
+    return found[1], found[-1]
+
+
+class _Proofs:
+    """Weights on published cells, where they are connected with a count."""
+
+    def __init__(
+        self,
+        cells: IntervalCells,
+        names: Sequence[CellName],
+        target: int,
+        is_near: BoolArray | None,
+    ) -> None:
+        """Set up the cells.
+
+        Args:
+            target: Number of the count.
+            is_near: Which cells are used; all by default.
+        """
         A = sparse.csr_array(cells.coefficients)
-        self.target = np.asarray(A[[target]].toarray()[0], dtype=np.int64)
-        used = np.flatnonzero(np.diff(A.indptr))
-        self.used = used[used != target]
+        is_used = np.diff(A.indptr) > 0
+        is_used[target] = False
+        self.used = np.flatnonzero(is_used if is_near is None else is_used & is_near)
         self.names = names
         self.low, self.high = cells.low[self.used], cells.high[self.used]
         self.lowered = np.flatnonzero(self.high < OPEN)
-        self.rows = sparse.csr_array(A[self.used])
+        # Of histogram cells that neither the count nor any other has there is nothing to say.
+        some = np.unique(A[np.append(self.used, target)].indices)
+        self.target = np.asarray(A[[target]][:, some].toarray()[0], dtype=np.int64)
+        self.rows = sparse.csr_array(A[self.used][:, some])
         weights = sparse.csr_array(self.rows.T)
         sums = sparse.hstack([weights, -weights[:, self.lowered]])
         ends = np.concatenate([self.low, -self.high[self.lowered]])[None, :]
