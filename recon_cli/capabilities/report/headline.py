@@ -61,9 +61,8 @@ def _never_all_clear(headline: Headline, findings: Findings, words: Words) -> He
     verdicts, notes, details = headline.verdicts, headline.notes, headline.details
     if any(each.startswith(_ALARM) for each in verdicts):
         alarms = tuple(each for each in verdicts if not each.startswith(_ALL_CLEAR))
-        if len(alarms) < len(verdicts) and alarms[0].startswith(_COUNTS_ALARM):
-            more = f"**Of single {words.people}** no more is proven than what these counts say."
-            alarms = (*alarms, more)
+        if len(alarms) < len(verdicts):
+            alarms = (*alarms, _beside(alarms[0], findings.audit, words))
         verdicts = alarms
     if any(each.startswith(_COUNTS_ALARM) for each in verdicts):
         details = tuple(each for each in details if not each.startswith(_REASSURING))
@@ -75,6 +74,14 @@ def _never_all_clear(headline: Headline, findings: Findings, words: Words) -> He
     if findings.reasons:
         notes = (*notes, f"Left out of the files, with a reason: {'; '.join(findings.reasons)}.")
     return replace(headline, verdicts=verdicts, notes=notes, details=details)
+
+
+def _beside(alarm: str, audit: AuditFindings | Missing | None, words: Words) -> str:
+    """Say of what is beside an alarm no more than that nothing is known."""
+    if alarm.startswith(_COUNTS_ALARM) or not isinstance(audit, AuditFindings):
+        return f"**Of single {words.people}** no more is proven than what these counts say."
+    cells = audit.manifest.totals["cells"]
+    return f"**Of {cells:,} protected counts** none is known to follow from the others."
 
 
 def _together(
