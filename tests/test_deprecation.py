@@ -9,7 +9,7 @@ import pytest
 
 from recon_cli.api.reconstruction import FORMER_AUDIT
 from recon_cli.capabilities.ingest.options import FORMER_SOURCES, Ingest
-from recon_cli.console.group import FORMER_COMMANDS
+from recon_cli.cli import FORMER_COMMANDS
 from recon_cli.deprecation import Former, FormerSpelling, series_of
 from recon_cli.version import __version__
 from tests.support.command_line import recon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recon_cli.api.reconstruction import FORMER_AUDIT
 from recon_cli.capabilities.ingest.options import FORMER_SOURCES
-from recon_cli.console.group import FORMER_COMMANDS
+from recon_cli.cli import FORMER_COMMANDS
 from recon_cli.markdown import markdown_table
 
 

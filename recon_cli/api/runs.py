@@ -22,12 +22,12 @@ from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import PROTECTIONS, STAGES
-from recon_cli.pipeline.status import manifests_in
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, load_release
 from recon_cli.statement import load_protection
 from recon_cli.store import open_folder
 from recon_cli.store.files import UNFINISHED, make_folder, parquet_bytes, remove, write_bytes
+from recon_cli.store.folder import manifests_in
 
 #: Keys that name the records a stage works on.
 _RECORDS: Final = ("records", "truth")

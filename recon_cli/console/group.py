@@ -1,4 +1,4 @@
-"""Groups of commands: find them, and turn their failures into messages and exit codes.
+"""Groups of commands, and how they find them.
 
 Most stages' commands are made from their declarations in `recon_cli.pipeline.stages`. ``--help``
 imports none of them: their first sentences stand here or in the declarations.
@@ -7,86 +7,26 @@ imports none of them: their first sentences stand here or in the declarations.
 from __future__ import annotations
 
 import importlib
-import os
 import pkgutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import cache
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any
 
 import click
 
-from recon_cli.console.signals import (
-    INTERRUPTED,
-    MACHINE,
-    NO_READER,
-    TERMINATED,
-    VERBOSITY,
-    Terminated,
-    drop_output,
-    end_at_once,
-    fill_streams,
-    stoppable,
-)
-from recon_cli.deprecation import Former, warn_in_one_line
-from recon_cli.errors import ReconError, Unpublished
 from recon_cli.pipeline.stages import COMMANDS, STAGES
-from recon_cli.resources import as_shortage, collect_seldom
 from recon_cli.stage import undisturbed
 
-
-@contextmanager
-def private_umask() -> Iterator[None]:
-    """Restrict files that libraries make, in this process and its children, to their owner."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
-#: Purpose → the commands for it, in the order in which they are used.
-HEADINGS: Mapping[str, Sequence[str]] = {
-    "Begin": ("init", "fetch"),
-    "Run": ("run", "status", "purge"),
-    "Stages": ("ingest", "reconstruct", "solvar", "link", "score", "report"),
-    "Ask": (
-        *("show", "verify", "audit", "slivers", "claims", "joint", "check", "prove"),
-        *("contributions", "leave-one-out", "attribute", "confidence", "estimate"),
-    ),
-    "Protect": ("protect", "compare", "account", "export"),
-    "More": ("plan", "data", "lab"),
-}
 #: Command of no capability → what it does, as its own help begins.
 _PURPOSES: Mapping[str, str] = {
-    "recon run": "Run every stage that the config has a section for, in order.",
-    "recon status": "Show the status of every stage of a work folder.",
-    "recon purge": "Remove the files that a run made from its work folder.",
     "recon plan": "Judge tables before any attack: their information, the cost of noise, the "
     "remaining risk.",
     "recon data": "Generate records and tables for trials, and list the packaged release schemas.",
     "recon data releases": "List the packaged release schemas, or show one.",
     "recon lab": "Test the tool itself, and the theory behind it.",
 }
-#: Commands of version 0.2 that moved.
-FORMER_COMMANDS: Final = tuple(
-    Former(f"recon {before}", f"recon {now}", since="0.3")
-    for before, now in (
-        ("capacity", "plan capacity"),
-        ("frontier", "plan frontier"),
-        ("risk", "plan risk"),
-        ("synth attacker", "data attacker"),
-        ("synth", "data synth"),
-        ("tabulate", "data tabulate"),
-        ("releases", "data releases"),
-        ("calibrate", "lab calibrate"),
-        ("experiment dinur-nissim", "lab dinur-nissim"),
-        ("merge", "run --merge"),
-    )
-)
 
 
 class Commands(click.Group):
@@ -171,106 +111,6 @@ class Commands(click.Group):
         return {"Commands": list(names)}
 
 
-class Recon(Commands):
-    """The top-level group, which turns failures of its commands into messages and exit codes."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(super().list_commands(ctx))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names, also by a former name."""
-        return super().resolve_command(ctx, _as_now(args))
-
-    def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Group command names by purpose, in this order; unlisted ones come last."""
-        known = {name for listed in HEADINGS.values() for name in listed}
-        found = {title: [n for n in listed if n in names] for title, listed in HEADINGS.items()}
-        found["Other"] = [name for name in names if name not in known]
-        return {title: listed for title, listed in found.items() if listed}
-
-    def main(self, *args: Any, **settings: Any) -> Any:
-        """Run the whole process, as click does."""
-        collect_seldom()
-        fill_streams()
-        # Ours are no plugins' models: to look for some is to read of every installed package.
-        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-        # Threads of numpy's linear algebra wait for each other: arrays are small.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        # polars ends the process where memory runs out: in one line, without its own frames.
-        os.environ["RUST_BACKTRACE"] = "0"
-        try:
-            return super().main(*args, **settings)
-        except SystemExit as end:
-            with undisturbed():
-                from recon_cli.solve.interruption import is_engine_left
-
-            if is_engine_left():
-                end_at_once(end)
-            raise
-        except OSError as error:
-            shortage = as_shortage(error)  # of --help or --version: no subcommand ran
-            if shortage is None:
-                raise
-            click.echo(f"error: {shortage}", err=True)
-            drop_output()
-            sys.exit(shortage.exit_code)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; an expected failure becomes one message and its exit code."""
-        try:
-            told = partial(_say, ctx)
-            with private_umask(), stoppable(), warn_in_one_line(told):
-                value = super().invoke(ctx)
-                sys.stdout.flush()  # or a reader that is gone would be noticed too late
-                return value
-        except ReconError as refusal:
-            error = as_shortage(refusal) or refusal
-            if ctx.meta.get(VERBOSITY, 0) > 1:
-                with undisturbed():
-                    from recon_cli.tracebacks import traceback_text
-
-                click.echo(traceback_text(error), err=True, nl=False)
-            _say(ctx, f"error: {error}")
-            ctx.exit(error.exit_code)
-        except Unpublished as done:
-            _say(ctx, str(done))
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except BrokenPipeError:
-            drop_output()
-            ctx.exit(NO_READER)
-        except KeyboardInterrupt as stopped:
-            terminated = isinstance(stopped, Terminated)
-            word = "terminated" if terminated else "interrupted"
-            _say(ctx, f"{word}; finished partitions are kept, the same command resumes")
-            ctx.exit(TERMINATED if terminated else INTERRUPTED)
-        except SystemExit:
-            raise
-        except BaseException as defect:  # noqa: BLE001 - a panic of polars is no Exception
-            shortage = as_shortage(defect)
-            if shortage is not None:
-                _say(ctx, f"error: {shortage}")
-                drop_output()
-                ctx.exit(shortage.exit_code)
-            with undisturbed():
-                from recon_cli.tracebacks import traceback_text
-
-            click.echo(traceback_text(defect), err=True, nl=False)
-            ctx.exit(1)
-
-
-def _as_now(words: list[str]) -> list[str]:
-    """Return the words of a command line as they are now, and warn if they were others."""
-    for former in FORMER_COMMANDS:
-        before = former.spelling.split()[1:]
-        if words[: len(before)] == before:
-            former.warn()
-            return [*former.now.split()[1:], *words[len(before) :]]
-    return words
-
-
 def _command_of(module: str) -> click.Command:
     """Import the command of a module."""
     command: click.Command = importlib.import_module(module).command
@@ -303,9 +143,3 @@ def _typed(group: click.Command, path: str = "") -> Iterator[str]:
         command = group.get_command(context, name)
         if command is not None:
             yield from _typed(command, words)
-
-
-def _say(ctx: click.Context, text: str) -> None:
-    """Print a message for people, unless stderr is for programs."""
-    if not ctx.meta.get(MACHINE, False):
-        click.echo(text, err=True)

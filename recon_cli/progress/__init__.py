@@ -4,7 +4,6 @@ All of it goes to stderr or a log; results go to stdout.
 """
 
 from recon_cli.progress.console import ConsoleReporter
-from recon_cli.progress.events import JsonLinesReporter
 from recon_cli.progress.protocol import (
     NO_STATUSES,
     Bar,
@@ -22,7 +21,6 @@ __all__ = [
     "Bar",
     "ConsoleReporter",
     "FinishedPartition",
-    "JsonLinesReporter",
     "OnProgress",
     "ProgressSoFar",
     "Reporter",

@@ -1,7 +1,7 @@
 """Files on disk: deterministic Parquet, digests, and atomic writes.
 
 All files and folders of the program are made here, accessible to their owner alone whatever the
-umask; `recon_cli.console.group` does the same for those that libraries make.
+umask; `recon_cli.cli` does the same for those that libraries make.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from recon_cli.errors import StageError
 from recon_cli.stage import Stage
 from recon_cli.store.files import digest
-from recon_cli.store.manifest import FileEntry, Manifest, PartitionRow, read_manifest
+from recon_cli.store.manifest import MANIFEST, FileEntry, Manifest, PartitionRow, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span, place_of
 from recon_cli.store.staging import intact
 
@@ -160,3 +160,20 @@ def _open(path: Path, command: str, expected: tuple[str, ...]) -> Folder:
                 f"(a publication was interrupted); run `{command}` again"
             )
     return Folder(path, manifest)
+
+
+def manifests_in(work: Path) -> tuple[dict[Path, Manifest], tuple[StageError, ...]]:
+    """Read the manifests of all folders, sorted by creation; collect errors of unreadable ones."""
+    found: dict[Path, Manifest] = {}
+    damage: list[StageError] = []
+    for path in sorted(work.glob(f"*/{MANIFEST}")):
+        try:
+            found[path.parent] = read_manifest(path.parent, command="the stage that makes it")
+        except StageError as error:
+            damage.append(error)
+
+    def made(folder: Path) -> tuple[str, int]:
+        """Return the second of creation, then the file time to break ties."""
+        return found[folder].run.created, (folder / MANIFEST).stat().st_mtime_ns
+
+    return {folder: found[folder] for folder in sorted(found, key=made)}, tuple(damage)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import subprocess
 import sys
@@ -18,12 +17,10 @@ from rich.console import Console
 from recon_cli.progress import (
     ConsoleReporter,
     FinishedPartition,
-    JsonLinesReporter,
     SilentReporter,
     Task,
 )
 from recon_cli.progress import console as console_module
-from recon_cli.progress import events as events_module
 from recon_cli.progress.console import draw, line
 from recon_cli.progress.tally import Tally, call_periodically, flow
 from recon_cli.resources import Memory, resident_mb
@@ -209,36 +206,6 @@ def test_ticks_are_cheap() -> None:
     for _ in range(20_000):
         tally.advance(1, 3, {"unique": 1})
     assert time.perf_counter() - started < 1
-
-
-def test_events_are_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events_module, "_EVERY", 0.02)
-    stream = io.StringIO()
-    events = JsonLinesReporter(stream)
-    with events.bar(BLOCKS) as bar:
-        bar.advance(2, 30, {"unique": 1, "open": 1})
-        time.sleep(0.1)
-    events.finished(FinishedPartition("reconstruct", "county 01073", 1.23456, 250.5))
-    events.note("größer")
-    events.detail("nobody asks")
-    found = [json.loads(each) for each in stream.getvalue().splitlines()]
-    *progress, part, note = found
-    assert len(progress) >= 2
-    last = progress[-1]
-    assert last["event"] == "progress"
-    assert (last["units"], last["units_total"]) == (2, 73_000)
-    assert (last["people"], last["people_total"]) == (30, 1_204_000)
-    assert last["statuses"] == {"unique": 1, "open": 1}
-    assert part == {
-        "event": "partition_done",
-        "time": part["time"],
-        "stage": "reconstruct",
-        "partition": "county 01073",
-        "seconds": 1.235,
-        "peak_mb": 250.5,
-    }
-    assert (note["event"], note["text"]) == ("note", "größer")
-    assert all(each["time"].endswith("Z") and len(each["time"]) == 24 for each in found)
 
 
 def test_a_pulse_stops_and_tells_what_stopped_it() -> None:

@@ -65,7 +65,7 @@ def test_the_program_ends_beside_an_engine_that_hears_nothing(tmp_path: Path) ->
     script.write_text(
         "import os, signal, threading\n"
         "import click\n"
-        "from recon_cli.console.group import Recon\n"
+        "from recon_cli.cli import Recon\n"
         "from recon_cli.solve.certificates import confirm_infeasible\n"
         "from tests.solve.test_interruption import market_split\n"
         "def solve():\n"

@@ -12,10 +12,10 @@ from recon_cli.capabilities.score.options import Score
 from recon_cli.errors import StageError
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.status import manifests_in
 from recon_cli.stage import undisturbed
 from recon_cli.store import INGEST, Manifest, Stage, Transaction, open_folder
 from recon_cli.store.files import file_digest, require_writable, write_named
+from recon_cli.store.folder import manifests_in
 from recon_cli.store.manifest import MANIFEST
 
 PAGE = "report.html"

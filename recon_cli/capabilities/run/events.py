@@ -1,22 +1,7 @@
-"""Progress for programs: one JSON object a line.
+"""Progress for programs: one JSON object a line, with the fields that `recon run --help` lists.
 
-Every line has ``event`` and ``time`` (UTC, ISO 8601, milliseconds). What else it has:
-
-===============  ===================================================================
-run_started      version, config, work, stages
-stage_started    stage, index, of
-progress         stage, units, units_total, people, people_total, statuses, seconds,
-                 people_per_second, seconds_left, memory_mb; once a second and at the
-                 end of a task; a total or a time that nobody knows is null
-partition_done   stage, partition, seconds, peak_mb
-note             text
-stage_done       stage, seconds, folders, rows, partitions, statuses, totals
-stage_skipped    as stage_done: it was up to date
-stage_failed     stage, error, message, exit_code
-run_done         exit_code, seconds, done, skipped
-===============  ===================================================================
-
-Seconds are wall time, people and units are counts, memory is in MB.
+Progress is written once a second and at the end of a task. A total or a time that nobody knows is
+null. Seconds are wall time, people and units are counts, memory is in MB.
 """
 
 from __future__ import annotations

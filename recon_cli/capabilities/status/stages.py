@@ -15,6 +15,7 @@ from recon_cli.pipeline.stages import STAGES
 from recon_cli.stage import PRIVATE
 from recon_cli.store import Manifest, Stage, StageStatus, State
 from recon_cli.store.files import file_digest
+from recon_cli.store.folder import manifests_in
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.stage_status import pending_publication, published_manifest
 from recon_cli.store.transaction import STAGING, stagings
@@ -80,23 +81,6 @@ def _status_in_run(stage: Stage, run: Run) -> StageStatus:
         if status.last is None and isinstance(error, StageError):
             return status  # what it reads is not there yet: the stages before it report that
         return replace(status, reasons=(*status.reasons, f"cannot be checked: {error}"))
-
-
-def manifests_in(work: Path) -> tuple[dict[Path, Manifest], tuple[StageError, ...]]:
-    """Read the manifests of all folders, sorted by creation; collect errors of unreadable ones."""
-    found: dict[Path, Manifest] = {}
-    damage: list[StageError] = []
-    for path in sorted(work.glob(f"*/{MANIFEST}")):
-        try:
-            found[path.parent] = read_manifest(path.parent, command="the stage that makes it")
-        except StageError as error:
-            damage.append(error)
-
-    def made(folder: Path) -> tuple[str, int]:
-        """Return the second of creation, then the file time to break ties."""
-        return found[folder].run.created, (folder / MANIFEST).stat().st_mtime_ns
-
-    return {folder: found[folder] for folder in sorted(found, key=made)}, tuple(damage)
 
 
 def _stages_in(work: Path) -> tuple[Stage, ...]:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import click
 
+from recon_cli.capabilities.run.events import JsonLinesReporter
 from recon_cli.console.options import RunOptions
 from recon_cli.console.output import show
 from recon_cli.console.signals import INTERRUPTED, MACHINE, TERMINATED, Terminated, behind
 from recon_cli.console.stage_command import print_outcome
 from recon_cli.errors import ConfigError, ReconError
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.progress import JsonLinesReporter, Reporter
+from recon_cli.progress import Reporter
 from recon_cli.resources import as_shortage
 from recon_cli.store import Stage
 from recon_cli.tracebacks import safe_message

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from recon_cli.capabilities.purge.entries import find_purge
 from recon_cli.pipeline.stages import STAGES
-from recon_cli.store.purge import find_purge
 from recon_cli.store.transaction import STAGING
 from tests.support.command_line import recon
 from tests.support.paths import ROOT

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from recon_cli.capabilities.purge.entries import Purge, find_purge, purge
 from recon_cli.console.options import ConfiguredCommand, RunOptions, run_options
 from recon_cli.console.output import Fact, readable_bytes, show
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.sources.unpacked import remove_abandoned
-from recon_cli.store.purge import Purge, find_purge, purge
 
 
 @click.command(cls=ConfiguredCommand)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from recon_cli.capabilities.run.events import JsonLinesReporter
+from recon_cli.capabilities.run.log import RunLog, log_to
 from recon_cli.console.options import (
     MERGE,
     ConfiguredCommand,
@@ -15,13 +17,11 @@ from recon_cli.console.options import (
     force_option,
     run_options,
 )
-from recon_cli.console.run_log import RunLog, log_to
 from recon_cli.console.stage_command import run_and_print
 from recon_cli.pipeline.order import dependencies, select, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import plan, run_stages
 from recon_cli.pipeline.stages import STAGES
-from recon_cli.progress import JsonLinesReporter
 from recon_cli.stage import undisturbed
 from recon_cli.store import Stage
 
@@ -108,7 +108,7 @@ def command(
     chosen = select(configured, first, last, only)
     if dry_run:
         with undisturbed():
-            from recon_cli.console.plan_table import print_plan
+            from recon_cli.capabilities.run.plan_table import print_plan
 
         print_plan(plan(run, chosen, dependencies(configured, run.config)), force=force)
     elif log_json is None:

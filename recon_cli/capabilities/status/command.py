@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 from recon_cli.capabilities.findings.words import words_of_run
+from recon_cli.capabilities.status.stages import FolderStatus, status_of_folder, status_of_run
 from recon_cli.config import DEFAULT_FILE
 from recon_cli.console.options import ConfiguredCommand, RunOptions, run_options
 from recon_cli.console.output import duration, readable_bytes, show_facts, terminal_width
 from recon_cli.errors import ReconError
 from recon_cli.pipeline.run import Run
-from recon_cli.pipeline.status import FolderStatus, status_of_folder, status_of_run
 from recon_cli.plurals import plural
 from recon_cli.progress.tally import flow, outcomes
 from recon_cli.schema import Release, load_release, packaged_releases
