@@ -5,6 +5,9 @@ percentages, means, medians and extremes are printed beside them, never starred.
 these the audit tells how many stars are recovered, of all and of people with the condition by band
 of age, how many are undecided, and how many CPU seconds it took, those for counts alone beside it
 left out.
+
+With ``--suppress`` the true counts are suppressed by `recon protect suppress` instead, and so many
+statistics are withheld as that takes; the audit of the result finds what is recovered still.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
@@ -23,9 +26,19 @@ import polars as pl
 
 from recon_cli import api
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.protect.counts import tidy_counts
+from recon_cli.capabilities.suppress.primary import PrimaryRules
+from recon_cli.capabilities.suppress.statistics import harmful_statistics
+from recon_cli.capabilities.suppress.suppression import (
+    SuppressionOptions,
+    suppress_counts,
+    suppression_protection,
+)
+from recon_cli.frames import COUNTS
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, bits
 from recon_cli.schema.load import parse_release
+from recon_cli.sources.tidy import with_statistics
 from recon_cli.statement import Protection, Statement, parse_law
 from recon_cli.statement.printed import printed_text
 
@@ -35,7 +48,7 @@ _SHARES: Final = "\n".join(
     f"      OF_BAND{at}: {{statistic: {{share: {{age: {first}..{last}}}}}}}"
     for at, (first, last) in enumerate(BANDS)
 )
-_SCHEMA: Final = f"""
+SCHEMA: Final = f"""
 release: wards
 title: Made-up wards
 features:
@@ -72,7 +85,7 @@ families:
       MEAN: {{statistic: {{mean: age}}}}
       MEDIAN: {{statistic: {{median: age, definition: middle}}}}
 """
-RELEASE: Final = parse_release(_SCHEMA, source="benchmarks.wards")
+RELEASE: Final = parse_release(SCHEMA, source="benchmarks.wards")
 _PERCENTAGES: Final = ("ILL", *(f"OF_BAND{at}" for at in range(len(BANDS))))
 VARIANTS: Final = {
     "counts": ((), 1),
@@ -86,6 +99,7 @@ VARIANTS: Final = {
     "all": ((*_PERCENTAGES, "MEAN", "MEDIAN", "LEAST", "MOST"), 1),
 }
 _BELOW: Final = 5
+_KEY: Final = ["geoid", "table", "cell"]
 #: Number of a cell of `BAND`: people with the condition.
 _ILL: Final = tuple(range(2, 2 * len(BANDS) + 1, 2))
 
@@ -100,9 +114,13 @@ def draw_ward(random: np.random.Generator) -> pl.DataFrame:
 
 
 def rows_of(
-    geoid: str, ward: pl.DataFrame, names: Sequence[str], decimals: int
+    geoid: str, ward: pl.DataFrame, names: Sequence[str], decimals: int, below: int = _BELOW
 ) -> Iterator[tuple[str, str, int, str]]:
-    """Yield geoid, table, cell and text of all that a ward publishes."""
+    """Yield geoid, table, cell and text of all that a ward publishes.
+
+    Args:
+        below: Counts under it are starred.
+    """
     codes = ward.select("sex", pl.col("age") - 18, "ill").to_numpy()
     for table in (*RELEASE.tables, *RELEASE.statistics):
         if table.statistic is not None and table.name not in names:
@@ -112,7 +130,7 @@ def rows_of(
             of = table.statistic
             if of is None:
                 count = int(inside.sum())
-                text = "*" if 0 < count < _BELOW else str(count)
+                text = "*" if 0 < count < below else str(count)
             elif not inside.any():
                 continue
             elif of.kind == "share":
@@ -193,8 +211,62 @@ def measure(wards: Sequence[pl.DataFrame], names: Sequence[str], decimals: int) 
     )
 
 
+@dataclass(frozen=True)
+class Suppressed:
+    """Wards with suppressed counts and withheld statistics.
+
+    Attributes:
+        published: As they can be published.
+        primary: ``geoid, table, cell, true`` of the counts that are suppressed for their size.
+        texts: Number of statistics.
+        harmful: Those that are withheld.
+        seconds: CPU seconds to find these.
+    """
+
+    published: Publication
+    primary: pl.DataFrame
+    texts: int
+    harmful: pl.DataFrame
+    seconds: float
+
+
+def suppressed(wards: Sequence[pl.DataFrame], names: Sequence[str], decimals: int) -> Suppressed:
+    """Suppress the counts of wards below 5, and the statistics that would give these away."""
+    rows = [
+        row
+        for number, ward in enumerate(wards)
+        for row in rows_of(f"C{number:03d}", ward, names, decimals, below=0)
+    ]
+    frame = pl.DataFrame(rows, schema=["geoid", "table", "cell", "count"], orient="row")
+    true = api.publish(RELEASE, frame.with_columns(pl.col("cell").cast(pl.Int64)))
+    counts = true.counts.filter(pl.col("count") > 0).select(COUNTS.names())
+    options = SuppressionOptions(PrimaryRules(_BELOW))
+    truth = replace(true, counts=counts)
+    starred = suppress_counts(replace(RELEASE, statistics=()), truth, options)
+    law, tidy = suppression_protection(options.rules), tidy_counts(truth, starred)
+    given = api.publish(RELEASE, with_statistics(tidy, true.statistics), protection=law)
+    primary = starred.filter("primary").select(*_KEY, "true")
+    started = time.process_time()
+    harmful = harmful_statistics(RELEASE, given, primary, options)
+    seconds = time.process_time() - started
+    kept = true.statistics.join(harmful, on=_KEY, how="anti")
+    shown = api.publish(RELEASE, with_statistics(tidy, kept), protection=law)
+    return Suppressed(shown, primary, true.statistics.height, harmful, seconds)
+
+
+def _show_suppressed(name: str, found: Suppressed) -> None:
+    audited = api.audit_counts(RELEASE, found.published).join(found.primary, on=_KEY)
+    left = audited.filter(pl.col("status") != "safe")
+    sys.stdout.write(
+        f"{name:26}withheld {_share(found.harmful.height, found.texts)}  primary "
+        f"{found.primary.height:,}, not safe {left.height}, recovered "
+        f"{left.filter(status='recovered').height}  {found.seconds:6.1f} s\n"
+    )
+    sys.stdout.flush()
+
+
 def _counts_alone() -> Release:
-    text = _SCHEMA.split("  - levels: [ward]\n    cells: [{by: sex}]\n    tables: {ILL")[0]
+    text = SCHEMA.split("  - levels: [ward]\n    cells: [{by: sex}]\n    tables: {ILL")[0]
     return parse_release(text, source="benchmarks.wards")
 
 
@@ -206,6 +278,7 @@ def main() -> None:
     """Print a row for each choice of statistics."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wards", type=int, default=53)
+    parser.add_argument("--suppress", action="store_true")
     parser.add_argument("--only", choices=list(VARIANTS), action="append")
     options = parser.parse_args()
     random = np.random.default_rng(11)
@@ -213,6 +286,10 @@ def main() -> None:
     alone = 0.0
     for name, (names, decimals) in VARIANTS.items():
         if options.only and name not in {"counts", *options.only}:
+            continue
+        if options.suppress:
+            if names:
+                _show_suppressed(name, suppressed(wards, names, decimals))
             continue
         found = measure(wards, names, decimals)
         alone = alone or found.seconds

@@ -37,6 +37,7 @@ class ProtectionMethod:
             persons, are in the first.
         purpose: One sentence for the help of its command.
         kept: Folders of its private folder, beside the accuracy of the counts.
+        uses_statistics: As of `recon_cli.stage.Stage`.
         reads: Folders of the work folder that it reads, where its section names no others.
     """
 
@@ -45,6 +46,7 @@ class ProtectionMethod:
     folders: tuple[str, ...]
     purpose: str
     kept: tuple[str, ...] = ()
+    uses_statistics: bool = False
     reads: tuple[str, ...] = ("persons",)
 
     @property

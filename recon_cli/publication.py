@@ -6,7 +6,7 @@ The columns named in capitals (`COUNTS`, …) are in `recon_cli.frames`.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 import polars as pl
@@ -173,6 +173,21 @@ def describe_geounits(
         .with_columns(of_region.alias(region.name))
         .select("geoid", "level", region.name, "population", "pattern")
     )
+
+
+def gather(release: Release, source: Source, protection: Protection = EXACT) -> Publication:
+    """Gather all batches of a source into one publication, sorted as in the stage folders."""
+    batches = list(source.batches())
+    if not any(batch.geounits.height for batch in batches):
+        raise SourceError("the files hold no geounits of the release's levels")
+    whole = GeounitBatch(
+        pl.concat([batch.geounits for batch in batches]),
+        pl.concat([batch.counts for batch in batches]).sort("geoid", "table", "cell"),
+        pl.concat([batch.statistics for batch in batches]).sort("geoid", "table", "cell"),
+    )
+    described = describe_geounits(release, source.coverage, whole, protection)
+    published = Publication.of(release, described, whole.counts, source.coverage, protection)
+    return replace(published, statistics=whole.statistics)
 
 
 def _check_geounits(release: Release, coverage: Coverage, batch: GeounitBatch) -> None:

@@ -27,8 +27,7 @@ from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.capabilities.solvar.question import Variability
 from recon_cli.coverage import select
 from recon_cli.deprecation import Former
-from recon_cli.errors import SourceError
-from recon_cli.publication import GeounitBatch, Publication, Source, describe_geounits
+from recon_cli.publication import Publication, gather
 from recon_cli.schema import Release, Table
 from recon_cli.sources import NO_MAPPING, AbsentCells, FileMapping
 from recon_cli.statement import EXACT, Protection
@@ -70,7 +69,7 @@ def publish(
     """
     listed = None if geounits is None else sources.list_geounits(release, geounits, "geounits")
     tidy = sources.tidy_frame(release, counts, absent=absent, protection=protection)
-    return _gather(release, sources.complete_geounits(release, tidy, listed), tidy.protection)
+    return gather(release, sources.complete_geounits(release, tidy, listed), tidy.protection)
 
 
 def read_published(
@@ -115,7 +114,7 @@ def read_published(
         geounits=None if geounits is None else sources.read_geounit_list(release, Path(geounits)),
         protection=protection,
     )
-    return _gather(release, opened.source, opened.protection or EXACT)
+    return gather(release, opened.source, opened.protection or EXACT)
 
 
 @Keywords(Reconstruct)
@@ -385,18 +384,3 @@ def chosen_tables(release: Release, published: Publication, choice: Choice) -> t
     """
     named = choice if isinstance(choice, str) or choice is None else tuple(choice)
     return select(release, named, published.coverage).tables
-
-
-def _gather(release: Release, source: Source, protection: Protection = EXACT) -> Publication:
-    """Gather all batches of a source into one publication, sorted as in the stage folders."""
-    batches = list(source.batches())
-    if not any(batch.geounits.height for batch in batches):
-        raise SourceError("the files hold no geounits of the release's levels")
-    whole = GeounitBatch(
-        pl.concat([batch.geounits for batch in batches]),
-        pl.concat([batch.counts for batch in batches]).sort("geoid", "table", "cell"),
-        pl.concat([batch.statistics for batch in batches]).sort("geoid", "table", "cell"),
-    )
-    described = describe_geounits(release, source.coverage, whole, protection)
-    published = Publication.of(release, described, whole.counts, source.coverage, protection)
-    return replace(published, statistics=whole.statistics)

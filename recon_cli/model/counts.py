@@ -33,7 +33,8 @@ class StatisticTexts:
     """Printed statistics of the geounits of a partition.
 
     Attributes:
-        frame: Columns ``geounit`` (row number), ``table``, ``cell``, ``text``.
+        frame: Columns ``number`` (its own place), ``geounit`` (row number), ``table``, ``cell``,
+            ``text``.
         protection: Has the law of each.
         middle: The rows of medians and quantiles of which several pairs of middle values print
             so: those that ``all`` of them meet; those of the ``nearest`` pair, which are enough;
@@ -184,7 +185,8 @@ def _texts(plan: Plan, geoids: pl.Series, published: Publication) -> StatisticTe
     rows = geoids.alias("geoid").to_frame().with_row_index("geounit")
     frame = published.statistics.join(rows, on="geoid", how="inner")
     frame = frame.select(pl.col("geounit").cast(pl.Int64), "table", "cell", "text")
-    return StatisticTexts(frame.sort("geounit", "table", "cell"), published.protection)
+    frame = frame.sort("geounit", "table", "cell").with_row_index("number")
+    return StatisticTexts(frame.with_columns(pl.col("number").cast(pl.Int64)), published.protection)
 
 
 def _enclosing(level: Level, names: Names) -> Names:

@@ -41,6 +41,8 @@ class JoinedRows:
         columns: Over the people and excesses of its histogram cells, and choices behind them.
         cells: Number of histogram cells.
         row_geounit: For each row the row number of its geounit, −1 for those of excesses.
+        row_statistic: For each row the place of its text in the partition's
+            `StatisticTexts.frame`, −1 where it is of no statistic.
         values: The same rows, over single cells and choices.
         suspects: Row numbers of geounits with a statistic of nobody.
         is_exact: Whether people who meet the rows would print the same texts. Rows of a median
@@ -50,6 +52,7 @@ class JoinedRows:
     columns: SummedColumns
     cells: int
     row_geounit: IntArray
+    row_statistic: IntArray
     values: ValueRows
     suspects: IntArray
     is_exact: bool
@@ -57,11 +60,16 @@ class JoinedRows:
     @property
     def has_many_choices(self) -> bool:
         """Report whether more pairs of middle values hang together than are worth a search."""
-        choices = self.columns.people[self.cells :]
+        choices = self.choices
         if len(choices) <= _MOST_CHOICES:
             return False
         _, part = connected_parts(self.columns.rows.A)
         return int(np.bincount(part[choices]).max()) > _MOST_CHOICES
+
+    @property
+    def choices(self) -> IntArray:
+        """Return the columns of choices."""
+        return self.columns.people[self.cells :]
 
     @property
     def people(self) -> IntArray:
@@ -85,7 +93,7 @@ class JoinedRows:
         np.add.at(found, excess[has], (columns.offset[: self.cells] * people)[has])
         rows, is_taken = columns.rows, set[int]()
         made, by_column = rows.A @ found, sparse.csc_array(rows.A)
-        for column in columns.people[self.cells :].tolist():
+        for column in self.choices.tolist():
             entries = slice(*by_column.indptr[column : column + 2].tolist())
             at, weight = by_column.indices[entries], by_column.data[entries]
             of_choice = int(at[weight > 0][0])
@@ -120,6 +128,7 @@ class JoinedRows:
         first = propagate(own)
         upper = np.full(rows.A.shape[1], OPEN)
         upper[people] = first.upper
+        upper[self.choices] = 1
         is_open = np.zeros(rows.A.shape[1], dtype=bool)
         is_open[people] = first.is_open
         found = propagate_signed(rows, upper)
@@ -211,6 +220,7 @@ def join_statistics(
         columns,
         width,
         np.concatenate([known, extra]),
+        np.concatenate([np.full(len(row_geounit), -1), own.statistic, extra]),
         values,
         np.unique(np.array(suspects, dtype=np.int64)),
         is_exact=all(each.read.is_exact for each in found),
@@ -223,6 +233,7 @@ class _PlaceRows:
 
     Attributes:
         geounit: Row number of the place.
+        number: Place of the text among all of the partition.
         of: The statistic.
         cells: The histogram cells that it is about.
         values: Of these, in whole numbers; empty where it is of no values.
@@ -230,6 +241,7 @@ class _PlaceRows:
     """
 
     geounit: int
+    number: int
     of: Statistic
     cells: IntArray
     values: IntArray
@@ -271,6 +283,7 @@ class _Assembled:
     by_value: sparse.csr_array
     least: IntArray
     geounit: IntArray
+    statistic: IntArray
     first_cell: IntArray
 
 
@@ -282,6 +295,7 @@ def _assembled(
     line, column, plain, by_value = [none], [none], [none], [none]
     least: list[int] = []
     geounit: list[int] = []
+    statistic: list[int] = []
     first_cell: list[int] = []
     for each in found:
         for cells, coefficients, side in _chosen(each, width + len(first_cell), people):
@@ -291,6 +305,7 @@ def _assembled(
             by_value.append(np.zeros_like(coefficients))
             least.append(side)
             geounit.append(each.geounit)
+            statistic.append(each.number)
         first_cell += [int(each.cells[0])] * len(each.read.choices)
         for row in each.read.rows:
             is_main = each.of.feature == main
@@ -300,6 +315,7 @@ def _assembled(
             by_value.append(row.by_value if is_main else np.zeros_like(row.by_value))
             least.append(row.least)
             geounit.append(each.geounit)
+            statistic.append(each.number)
     at = np.concatenate(line), np.concatenate(column)
     shape = (len(least), width + len(first_cell))
     own, weights = (
@@ -307,7 +323,7 @@ def _assembled(
     )
     own.eliminate_zeros()
     weights.eliminate_zeros()
-    sides = (np.array(each, dtype=np.int64) for each in (least, geounit, first_cell))
+    sides = (np.array(each, dtype=np.int64) for each in (least, geounit, statistic, first_cell))
     return _Assembled(own, weights, *sides)
 
 
@@ -381,7 +397,7 @@ def _statistic_rows(
         for (name, cell), rows in here.group_by("table", "cell", maintain_order=True):
             table, number = plan.release.statistic_by_name[str(name)], int(str(cell))
             kind = CellVectors.of_cell(plan.grain, table, number, candidates)
-            for geounit, text in rows.select("geounit", "text").iter_rows():
+            for at, geounit, text in rows.select("number", "geounit", "text").iter_rows():
                 if not is_whole[of_unit == geounit].all():
                     raise SolverError(
                         f"{counts.geoids[geounit]} table {table.name} cell {number}: no count "
@@ -393,4 +409,5 @@ def _statistic_rows(
                     first, last = np.searchsorted(ordered, [geounit, geounit + 1])
                     part = kind.of_place(order[first:last])
                     read = part.read(law, text, texts.middle)
-                    yield _PlaceRows(geounit, kind.of, part.cells, part.measured.values, read)
+                    values = part.measured.values
+                    yield _PlaceRows(geounit, at, kind.of, part.cells, values, read)

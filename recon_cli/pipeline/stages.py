@@ -33,6 +33,7 @@ def _as_stage(method: ProtectionMethod) -> Stage:
         package=method.package,
         purpose=method.purpose,
         public=method.folders,
+        uses_statistics=method.uses_statistics,
     )
 
 

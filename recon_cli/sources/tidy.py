@@ -368,6 +368,17 @@ def with_zeros(
     return pl.concat([counts, pl.DataFrame(zeros, schema=counts.schema, orient="row")])
 
 
+def with_statistics(counts: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
+    """Put statistics among counts, which are texts then, too.
+
+    Args:
+        counts: Columns of `COUNTS`.
+        statistics: Columns of `recon_cli.frames.STATISTICS`.
+    """
+    texts = statistics.rename({"text": "count"})
+    return pl.concat([counts.cast(texts.schema), texts]).sort("geoid", "table", "cell")
+
+
 def write_tidy(counts: pl.DataFrame, path: Path, statistics: pl.DataFrame | None = None) -> None:
     """Write counts as a tidy file with columns ``geoid, table, cell, count``, sorted.
 
@@ -378,8 +389,7 @@ def write_tidy(counts: pl.DataFrame, path: Path, statistics: pl.DataFrame | None
     """
     rows = counts.select(COUNTS.names()).cast(COUNTS)
     if statistics is not None and not statistics.is_empty():
-        texts = statistics.rename({"text": "count"})
-        rows = pl.concat([rows.cast(texts.schema), texts])
+        rows = with_statistics(rows, statistics)
     rows = rows.sort("geoid", "table", "cell")
     match path.suffix.lower():
         case ".csv":

@@ -37,7 +37,10 @@ class StatisticReader:
             for table in release.statistics
             for number, code in enumerate(table.codes, start=1)
         }
-        without = [replace(file, rows=file.rows.filter(~self._is_own(file))) for file in files]
+        without = [
+            replace(file, rows=file.rows.filter(~is_statistic(self._release, file)))
+            for file in files
+        ]
         has_rows = [bool(len(file.collect(file.rows.limit(1)))) for file in without]
         kept = [file for file, has in zip(without, has_rows, strict=True) if has]
         self.counts = tuple(kept or without[:1])
@@ -58,15 +61,9 @@ class StatisticReader:
         level = self._release.geography.partition_level
         return self._rows.filter(within_partitions(level, first, last))
 
-    def _is_own(self, file: TidyFile) -> pl.Expr:
-        if file.by_table:
-            names = [table.name for table in self._release.statistics]
-            return pl.col("table").is_in(names).fill_null(value=False)
-        return pl.col("cell").is_in(list(self._codes)).fill_null(value=False)
-
     def _checked(self, at: int, file: TidyFile) -> pl.DataFrame:
         """Return the statistics of a file, and whether each is withheld."""
-        own = file.collect(file.rows.filter(self._is_own(file)).sort("row"))
+        own = file.collect(file.rows.filter(is_statistic(self._release, file)).sort("row"))
         found = []
         for row in own.iter_rows(named=True):
             try:
@@ -117,6 +114,34 @@ class StatisticReader:
         if refusal:
             raise ValueError(f"{what}: {refusal}")
         return geoid, table.name, number, text, False
+
+
+def is_statistic(release: Release, file: TidyFile) -> pl.Expr:
+    """Return whether a row of a file is of a table of statistics, and no count."""
+    if file.by_table:
+        names = [table.name for table in release.statistics]
+        return pl.col("table").is_in(names).fill_null(value=False)
+    codes = [code for table in release.statistics for code in table.codes]
+    return pl.col("cell").is_in(codes).fill_null(value=False)
+
+
+def placed_statistics(release: Release, file: TidyFile) -> pl.DataFrame:
+    """Return the rows of statistics of a placed file: ``row`` and columns of `STATISTICS`."""
+    own = file.collect(file.rows.filter(is_statistic(release, file)).sort("row"))
+    text = pl.col("count").cast(pl.String).str.strip_chars().fill_null("").alias("text")
+    if file.by_table:
+        named = own.select("row", "geoid", "table", pl.col("number").alias("cell"), text)
+    else:
+        schema = {"code": pl.String, "table": pl.String, "number": pl.Int64}
+        codes = [
+            (code, table.name, number)
+            for table in release.statistics
+            for number, code in enumerate(table.codes, start=1)
+        ]
+        cells = pl.DataFrame(codes, schema=schema, orient="row")
+        joined = own.join(cells, left_on="cell", right_on="code", maintain_order="left")
+        named = joined.select("row", "geoid", "table", pl.col("number").alias("cell"), text)
+    return named.select("row", *(pl.col(name).cast(kind) for name, kind in STATISTICS.items()))
 
 
 def _text(value: object) -> str:

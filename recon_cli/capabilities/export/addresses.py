@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
 from recon_cli.errors import ConfigError
+from recon_cli.frames import STATISTICS
 from recon_cli.schema import Release
 from recon_cli.schema.description import describe_cell
 from recon_cli.sources.cells import CellIndex
@@ -20,6 +21,7 @@ from recon_cli.sources.tables import open_sheets
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import tidy_files
 from recon_cli.sources.tidy_file import open_file, published_cells
+from recon_cli.sources.tidy_statistics import is_statistic, placed_statistics
 
 #: Formats whose files have no rows and columns.
 _NO_ROWS: Final = ("census-api", "json-stat")
@@ -33,6 +35,9 @@ _SHARE: Final = pl.Schema(
         "table": pl.String,
         "cell": pl.Int16,
     }
+)
+_PRINTED: Final = pl.Schema(
+    [("sheet", pl.String), ("row", pl.Int32), ("column", pl.Int32), *STATISTICS.items()]
 )
 #: Columns of a tidy file that say what a count is of.
 _LABELS: Final = ("geoid", "level", "table", "cell")
@@ -51,6 +56,8 @@ class CountedFile:
         labels: Sheet and column, from 1, of what says what counts are of.
         shares: A row for each count that a percentage is of, or among: ``sheet, row, column``, as
             of counts, of the percentage; ``geoid, table, cell`` of the count.
+        statistics: A row for each printed statistic of a table of its own: ``sheet, row, column``
+            and columns of `recon_cli.frames.STATISTICS`.
     """
 
     document: Document
@@ -58,6 +65,7 @@ class CountedFile:
     counts: pl.DataFrame
     labels: frozenset[tuple[str, int]]
     shares: pl.DataFrame
+    statistics: pl.DataFrame = field(default_factory=_PRINTED.to_frame)
 
 
 def locate_counts(
@@ -126,9 +134,12 @@ def locate_counts(
 def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> CountedFile:
     if path.suffix.lower() != ".csv":
         raise ConfigError(f"{path}: is no table of text, and cannot be marked; save it as CSV")
-    file = open_file(path, has_statements=has_statements).placed(release)
+    is_stated = has_statements or bool(release.statistics)
+    whole = open_file(path, has_statements=is_stated).placed(release)
     published = published_cells(release)
-    file.check(release, published)
+    file = replace(whole, rows=whole.rows.filter(~is_statistic(release, whole)))
+    if not release.statistics or file.collect(file.rows.limit(1)).height:
+        file.check(release, published)
     headers = [name for name in file.rows.collect_schema().names() if name != ROW]
     words = {
         number: describe_cell(release, cell)
@@ -150,7 +161,11 @@ def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> Counted
     ).sort(ROW)
     labels = {("", number) for number, name in enumerate(headers, start=1) if name in _LABELS}
     named = _named(release, counts)
-    return CountedFile(document_of(path), path.name, named, frozenset(labels), _all([]))
+    printed = placed_statistics(release, whole).with_columns(
+        sheet=pl.lit(""), column=pl.lit(headers.index("count") + 1)
+    )
+    printed = printed.select(_PRINTED.names()).cast(_PRINTED)
+    return CountedFile(document_of(path), path.name, named, frozenset(labels), _all([]), printed)
 
 
 def _all(shares: Sequence[pl.DataFrame]) -> pl.DataFrame:

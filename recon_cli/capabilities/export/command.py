@@ -65,7 +65,9 @@ def command(
 
     --suppressed writes files with true counts as they can be published: small counts are withheld,
     and those that would give them away, each replaced by --mark, which a footnote explains. If
-    `recon protect suppress` has not run it is done, with the files' own counts. Sheets that were
+    `recon protect suppress` has not run it is done, with the files' own counts. Means, medians and
+    other statistics beside them are withheld where they would give a small count away; the notes
+    say which. Sheets that were
     not read are left out. Formulas become numbers.
 
     --records writes a workbook of reconstructed records, for regions such as tracts in which every
@@ -98,7 +100,8 @@ def command(
     ):
         if target is None:
             continue
-        refuse_statistics(run.release, "recon export")
+        if target is not suppressed:
+            refuse_statistics(run.release, "recon export")
         made = write(run, target)
         if options.verbosity >= 0:
             facts = [("wrote", "\n".join(map(str, made.files)))]

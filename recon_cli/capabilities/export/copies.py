@@ -20,7 +20,14 @@ from recon_cli.capabilities.export.findings import (
     proven_findings,
 )
 from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
-from recon_cli.capabilities.export.safe import Marking, with_suppressed
+from recon_cli.capabilities.export.safe import (
+    Marking,
+    told_statistics,
+    with_suppressed,
+    withheld_counts,
+    withheld_shares,
+    withheld_statistics,
+)
 from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.ingest.partitions import file_mapping
 from recon_cli.capabilities.ingest.stage import input_files
@@ -146,16 +153,23 @@ def export_suppressed(
     suppressed = open_folder(run.work, stage_named("suppress"), "suppressed")
     if suppressed.manifest.publishable is False:
         raise StageError(f"{suppressed.path}: its counts are for study and not for publication")
-    shown = pl.concat(suppressed.read(name) for name in suppressed.partitions)
+    rows = pl.concat(suppressed.read(name) for name in suppressed.partitions)
+    is_count = ~pl.col("table").is_in(list(run.release.statistic_by_name))
+    shown = rows.filter(is_count).with_columns(pl.col("count").cast(pl.Int32))
+    printed = rows.filter(~is_count).select(*_CELL, text=pl.col("count").cast(pl.String))
     files = _located(run)
-    written, notes = [], []
-    withheld = shares = 0
+    written: list[Path] = []
+    notes: list[str] = []
+    withheld = shares = statistics = 0
     for file, target in _targets(files, folder, ""):
-        stars = _withheld(file, shown)
+        stars = withheld_counts(file, shown)
         withheld += stars.height
-        told = _withheld_shares(file, shown)
+        told = withheld_shares(file, shown)
         shares += told.height
-        stars = pl.concat([stars.select(_AT), told])
+        harmful = withheld_statistics(file, printed)
+        statistics += harmful.height
+        notes += told_statistics(run.release, file, harmful)
+        stars = pl.concat([stars.select(_AT), told, harmful.select(_AT)])
         if file.document.is_workbook:
             book = _loaded_workbook(file)
             _refuse_parts(book)
@@ -182,7 +196,8 @@ def export_suppressed(
                 f"{file.name}: {len(others):,} numbers are no counts and stay, as in "
                 f"{min(others)}: see that they tell of none that is withheld"
             )
-    numbers = {"withheld": withheld, **({"percentages": shares} if shares else {})}
+    numbers = {"withheld": withheld, "percentages": shares, "statistics": statistics}
+    numbers = {what: number for what, number in numbers.items() if number or what == "withheld"}
     return Exported(tuple(written), numbers, tuple(notes))
 
 
@@ -348,36 +363,9 @@ def _numbers(findings: pl.DataFrame) -> dict[str, int]:
 # --- suppressed counts ----------------------------------------------------------------------------
 
 
-def _withheld(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
-    """Select the counts of a file that are suppressed.
-
-    Raises:
-        StageError: Another one is not what the suppressed publication has.
-    """
-    own = shown.select(*_CELL, "count", is_there=pl.lit(value=True))
-    counts = file.counts.join(own, on=_CELL, how="left", maintain_order="left")
-    is_flag = pl.col("is_there").fill_null(value=False) & pl.col("count").is_null()
-    is_same = pl.col("value").fill_null(0) == pl.col("count").fill_null(0)
-    other = counts.filter(~is_flag & ~is_same)
-    if other.height:
-        row = other.row(0, named=True)
-        raise StageError(
-            f"{file.document.label}: row {row['row']}, column {row['column']}: {row['text']!r} is "
-            f"{row['count'] or 0} in suppressed/, which was made of other counts; run "
-            "`recon ingest`, then `recon protect suppress` with suppress.counts"
-        )
-    return counts.filter(is_flag & pl.col("value").is_not_null())
-
-
-def _withheld_shares(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
-    """Select the percentages of counts that are suppressed, or among them: they give these away."""
-    hidden = shown.filter(pl.col("count").is_null()).select(_CELL)
-    return file.shares.join(hidden, on=_CELL, how="semi").select(_AT).unique(maintain_order=True)
-
-
 def _told_cells(file: CountedFile) -> pl.DataFrame:
-    """Return where counts stand, and percentages of them."""
-    return pl.concat([file.counts.select(_AT), file.shares.select(_AT)])
+    """Return where counts stand, percentages of them, and statistics."""
+    return pl.concat(each.select(_AT) for each in (file.counts, file.shares, file.statistics))
 
 
 def _star_workbook(

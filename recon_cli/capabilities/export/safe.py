@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
+import polars as pl
+
+from recon_cli.capabilities.export.addresses import CountedFile
 from recon_cli.capabilities.protect.true_counts import SUPPRESSED
 from recon_cli.config.sections import SECTIONS
-from recon_cli.errors import ConfigError
+from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.pipeline.stages import stage_named
+from recon_cli.schema import Release
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.store import INGEST
 from recon_cli.store.manifest import MANIFEST
 
 _SUPPRESS = "suppress"
+_CELL: Final = ("geoid", "table", "cell")
+_AT: Final = ("sheet", "row", "column")
+#: Places that a note names of each table of statistics.
+_MOST_PLACES: Final = 6
 
 
 @dataclass(frozen=True)
@@ -76,3 +85,66 @@ def with_suppressed(run: Run, below: int | None) -> Run:
     for each in (INGEST, stage):
         run_stage(each, run)
     return run
+
+
+def withheld_counts(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
+    """Select the counts of a file that are suppressed.
+
+    Raises:
+        StageError: Another one is not what the suppressed publication has.
+    """
+    own = shown.select(*_CELL, "count", is_there=pl.lit(value=True))
+    counts = file.counts.join(own, on=_CELL, how="left", maintain_order="left")
+    is_flag = pl.col("is_there").fill_null(value=False) & pl.col("count").is_null()
+    is_same = pl.col("value").fill_null(0) == pl.col("count").fill_null(0)
+    other = counts.filter(~is_flag & ~is_same)
+    if other.height:
+        row = other.row(0, named=True)
+        raise StageError(
+            f"{file.document.label}: row {row['row']}, column {row['column']}: {row['text']!r} is "
+            f"{row['count'] or 0} in suppressed/, which was made of other counts; run "
+            "`recon ingest`, then `recon protect suppress` with suppress.counts"
+        )
+    return counts.filter(is_flag & pl.col("value").is_not_null())
+
+
+def withheld_shares(file: CountedFile, shown: pl.DataFrame) -> pl.DataFrame:
+    """Select the percentages of counts that are suppressed, or among them: they give these away."""
+    hidden = shown.filter(pl.col("count").is_null()).select(_CELL)
+    return file.shares.join(hidden, on=_CELL, how="semi").select(_AT).unique(maintain_order=True)
+
+
+def withheld_statistics(file: CountedFile, printed: pl.DataFrame) -> pl.DataFrame:
+    """Select the printed statistics of a file that are withheld, since they give counts away.
+
+    Args:
+        printed: Columns of `recon_cli.frames.STATISTICS`: what is to be published.
+
+    Raises:
+        StageError: Another one is not what the suppressed publication has.
+    """
+    own = printed.select(*_CELL, pl.col("text").alias("shown"))
+    rows = file.statistics.join(own, on=_CELL, how="left", maintain_order="left")
+    other = rows.filter((pl.col("shown") != SUPPRESSED) & (pl.col("shown") != pl.col("text")))
+    if other.height:
+        row = other.row(0, named=True)
+        raise StageError(
+            f"{file.document.label}: row {row['row']}: {row['text']!r} is {row['shown']} in "
+            "suppressed/, which was made of other statistics; run `recon ingest`, then "
+            "`recon protect suppress` with suppress.counts"
+        )
+    return rows.filter((pl.col("shown") == SUPPRESSED) & (pl.col("text") != SUPPRESSED))
+
+
+def told_statistics(release: Release, file: CountedFile, harmful: pl.DataFrame) -> Iterator[str]:
+    """Say which statistics of a file are withheld: how many of each table, and where."""
+    for table in release.statistics:
+        own = harmful.filter(table=table.name)
+        if own.height:
+            places = own["geoid"].unique(maintain_order=True).to_list()
+            more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+            of = file.statistics.filter(table=table.name).height
+            yield (
+                f"{file.name}: {own.height:,} of {of:,} texts of {table.name} would give counts "
+                f"away and are withheld, in {', '.join(places[:_MOST_PLACES])}{more}"
+            )

@@ -44,9 +44,11 @@ from recon_cli.capabilities.protect.unit_lists import (
 )
 from recon_cli.chance import KeyedChance
 from recon_cli.execute import OnProgress
+from recon_cli.frames import STATISTICS
 from recon_cli.model.margins import cells_of
 from recon_cli.publication import Publication
 from recon_cli.schema import Table
+from recon_cli.sources.tidy import with_statistics
 from recon_cli.statement import Law, Protection, Statement, describe_law
 from recon_cli.store import InputFile, Manifest, Piece, Staging, open_folder
 from recon_cli.store.files import key_of
@@ -117,6 +119,14 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         """Return the rows to publish; columns of `recon_cli.frames.COUNTS`."""
         return tidy_counts(truth, protected)
 
+    def printed(
+        self,
+        truth: Publication,  # noqa: ARG002
+        protected: pl.DataFrame,  # noqa: ARG002
+    ) -> tuple[pl.DataFrame, Mapping[str, int]]:
+        """Return the statistics to publish, columns of `STATISTICS`, and totals of them."""
+        return STATISTICS.to_frame(), {}
+
     def kept(self, truth: Publication) -> Sequence[pl.DataFrame]:  # noqa: ARG002
         """Return further frames of a partition, one for each further folder."""
         return ()
@@ -137,6 +147,7 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
             self.config.records or self.run.work / "persons",
             counts=getattr(self.config, "counts", None),
             identifier=self.identifier,
+            with_statistics=self.stage.uses_statistics,
         )
 
     @cached_property
@@ -183,8 +194,13 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         of_levels = truth.geounits.group_by("level").agg(pl.col("population").sum())
         people = int(of_levels["population"].max() or 0)  # type: ignore[arg-type]
         sums = sum_errors(self.release, truth, protected)
-        frames = (self.tidy(truth, protected), sums, *self.kept(truth))
+        statistics, of_statistics = self.printed(truth, protected)
+        rows = self.tidy(truth, protected)
+        if self.release.statistics:
+            rows = with_statistics(rows, statistics)
+        frames = (rows, sums, *self.kept(truth))
         totals = {"units": len(unit), "people": people, **self.totals(truth, protected)}
+        totals |= of_statistics
         named = dict(zip(self.stage.folders, frames, strict=True))
         yield Protected(piece, named, totals, done=done)
 

@@ -13,7 +13,7 @@ from recon_cli.capabilities.protect.counts import count_records
 from recon_cli.capabilities.tabulate.stage import record_columns, typed_records
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, SourceError, VerificationError
-from recon_cli.frames import COUNTS
+from recon_cli.frames import COUNTS, IS_AS_PUBLISHED
 from recon_cli.markdown import markdown_table
 from recon_cli.pipeline.published_input import input_digests
 from recon_cli.pipeline.run import pieces_of
@@ -46,6 +46,7 @@ class Origin:
         records: A file or folder.
         counts: A work folder, in place of records.
         identifier: A column of records to keep.
+        with_statistics: Whether statistics that are printed beside counts are read, too.
     """
 
     section: str
@@ -53,6 +54,7 @@ class Origin:
     records: Path
     counts: Path | None = None
     identifier: str | None = None
+    with_statistics: bool = False
 
     def digests(self, release: Release) -> dict[str, dict[str, str]]:
         """Map partitions to digests of their inputs."""
@@ -75,7 +77,11 @@ class Origin:
             SourceError: The records do not fit the schema.
         """
         if self.counts is not None:
-            return read_published(self.counts, release, partition), None
+            with_statistics = self.with_statistics
+            published = read_published(
+                self.counts, release, partition, with_statistics=with_statistics
+            )
+            return _exact(published), None
         names = [*record_columns(release)]
         names += [] if self.identifier is None or self.identifier in names else [self.identifier]
         frame = self._file(release).read(partition, names)
@@ -106,6 +112,14 @@ class Origin:
                 f"{counts if self.section in _OF_COUNTS else ''}"
             )
         return open_records(f"{self.section}.records", self.records, release)
+
+
+def _exact(published: Publication) -> Publication:
+    """Drop the intervals of counts that are all as published, as beside printed statistics."""
+    if published.is_exact or not published.counts.select(IS_AS_PUBLISHED.all()).item():
+        return published
+    counts = published.counts.select(COUNTS.names()).filter(pl.col("count") > 0)
+    return replace(published, counts=counts)
 
 
 def protection_files(

@@ -7,4 +7,5 @@ SUPPRESS = ProtectionMethod(
     "counts",
     ("suppressed",),
     "Suppress small counts, and those that would give them away.",
+    uses_statistics=True,
 )

@@ -11,20 +11,29 @@ import polars as pl
 
 from recon_cli.capabilities.protect.counts import require_one_pattern
 from recon_cli.capabilities.protect.counts_stage import CountsStage
-from recon_cli.capabilities.protect.stage import Fact, Protected
+from recon_cli.capabilities.protect.stage import Fact, Ingredients, Protected
+from recon_cli.capabilities.protect.true_counts import SUPPRESSED
 from recon_cli.capabilities.suppress.options import Suppress
 from recon_cli.capabilities.suppress.primary import PrimaryRules
+from recon_cli.capabilities.suppress.statistics import harmful_statistics
 from recon_cli.capabilities.suppress.suppression import (
     SuppressionOptions,
     suppress_counts,
     suppression_protection,
 )
 from recon_cli.chance import KeyedChance
+from recon_cli.errors import ConfigError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
-from recon_cli.publication import Publication
-from recon_cli.statement import Protection
+from recon_cli.publication import Publication, gather
+from recon_cli.sources.tidy import tidy_frame, with_statistics
+from recon_cli.statement import Protection, Statement
+from recon_cli.statement.statistics import StatisticLaw, Withheld
 from recon_cli.store import Manifest, Piece
+from recon_cli.store.protection import read_protection
+from recon_cli.store.published import open_published
+
+_KEY = ["geoid", "table", "cell"]
 
 
 class SuppressStage(CountsStage[Suppress, None]):
@@ -53,10 +62,37 @@ class SuppressStage(CountsStage[Suppress, None]):
             p_percent=config.p_percent,
         )
 
-    @property
+    @cached_property
     def statements(self) -> Protection:
-        """Return suppression, with complementary cells."""
-        return suppression_protection(self.rules)
+        """Return suppression, with complementary cells; of statistics the law of their texts."""
+        found = suppression_protection(self.rules)
+        names = tuple(table.name for table in self.release.statistics)
+        if not names or self.origin.counts is None:
+            return found
+        withheld = Statement(Withheld(), names, markers=(SUPPRESSED,))
+        before = read_protection(open_published(self.origin.counts, self.release)[0], self.release)
+        laws = (each for each in before.statements if isinstance(each.law, StatisticLaw))
+        return Protection((*found.statements, withheld, *laws))
+
+    @property
+    def options(self) -> SuppressionOptions:
+        config = self.config
+        return SuppressionOptions(self.rules, config.safety, self.seed, config.region_seconds)
+
+    def ingredients(self) -> Ingredients:
+        """Return the inputs.
+
+        Raises:
+            ConfigError: Statistics are to be published beside counts of records.
+        """
+        if self.release.statistics and self.origin.counts is None:
+            raise ConfigError(
+                f"suppress: release {self.release.name!r} has printed statistics "
+                f"({self.release.statistics[0].name}), which are read beside counts: write both "
+                "with `recon data tabulate`, ingest that file, and name its work folder with "
+                "--set suppress.counts=FOLDER"
+            )
+        return super().ingredients()
 
     def settings(self) -> Mapping[str, Any]:
         """Return all options except paths."""
@@ -80,17 +116,35 @@ class SuppressStage(CountsStage[Suppress, None]):
     ) -> pl.DataFrame:
         """Suppress, region by region; see `capabilities.suppress.suppression.suppress_counts`."""
         require_one_pattern(truth)
-        options = SuppressionOptions(
-            self.rules, self.config.safety, self.seed, effort=self.config.region_seconds
-        )
         return suppress_counts(
-            self.release,
+            replace(self.release, statistics=()),
             truth,
-            options,
+            self.options,
             records=records,
             tables=self.tables,
             on_progress=on_progress,
         )
+
+    def printed(
+        self, truth: Publication, protected: pl.DataFrame
+    ) -> tuple[pl.DataFrame, Mapping[str, int]]:
+        """Withhold the statistics that would give primary counts away."""
+        texts = truth.statistics
+        if texts.is_empty():
+            return texts, {}
+        rows = with_statistics(self.tidy(truth, protected), texts)
+        source = tidy_frame(self.release, rows, protection=self.statements)
+        published = gather(self.release, source, self.statements)
+        primary = protected.filter("primary").select(*_KEY, "true")
+        harmful = harmful_statistics(self.release, published, primary, self.options)
+        shown = texts.join(harmful.select(*_KEY, withheld=True), on=_KEY, how="left")
+        text = pl.when("withheld").then(pl.lit(SUPPRESSED)).otherwise("text").alias("text")
+        by_table = dict(harmful["table"].value_counts().sort("table").iter_rows())
+        return shown.select(*_KEY, text), {
+            "statistics": texts.height,
+            "statistics_withheld": harmful.height,
+            **{f"withheld_{table}": number for table, number in by_table.items()},
+        }
 
     def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
         """Protect like other counts; each region has reported its progress.
@@ -118,6 +172,12 @@ class SuppressStage(CountsStage[Suppress, None]):
         yield "suppressed", suppressed
         yield f"  primary, below {notes['below']} or dominated", (primary, suppressed)
         yield "  complementary", (suppressed - primary, suppressed)
+        if statistics := totals.get("statistics"):
+            yield "statistics", statistics
+            yield "  withheld", (totals["statistics_withheld"], statistics)
+            for table in self.release.statistics:
+                if number := totals.get(f"withheld_{table.name}"):
+                    yield f"    {table.name}", number
         if notes["zeros"] == "publish":
             yield "warning", "zeros are published, so every flag says at least 1"
 
