@@ -64,6 +64,8 @@ def describe_law(law: Law) -> str:
 
     >>> describe_law(parse_law({"rounded": {"base": 3}}))
     'rounded (base 3)'
+    >>> describe_law(Suppressed())
+    'suppressed (by a rule that is not known)'
     """
     [(name, parameters)] = law_document(law).items()
     if isinstance(law, CellKey) and law.table is not None:
@@ -71,4 +73,6 @@ def describe_law(law: Law) -> str:
     words = ", ".join(
         key if value is True else f"{key} {value}" for key, value in parameters.items()
     )
+    if isinstance(law, Suppressed) and law.below is None:
+        words = ", ".join(filter(None, ("by a rule that is not known", words)))
     return f"{name} ({words})" if words else name

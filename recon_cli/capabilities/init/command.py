@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 import polars as pl
@@ -30,6 +30,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.plurals import counted
 from recon_cli.sources.read.choices import Question
 from recon_cli.spreadsheet import csv_bytes
+from recon_cli.statement.suppression import Suppressed
 from recon_cli.store.files import write_named
 
 _DEFAULT = "recon.yaml"
@@ -106,6 +107,16 @@ _OURS = b'content="recon-cli '
     metavar="ROW",
     help="Of tables: number of a header row. Repeatable.",
 )
+@click.option(
+    "--below",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Of suppressed counts: those of 1 to N-1 are suppressed.  [default: unknown]",
+)
+@click.option(
+    "--complementary", is_flag=True, help="With --below: others are, too, to protect these."
+)
+@click.option("--zeros", is_flag=True, help="With --below: so is 0.")
 @click.option("--yes", is_flag=True, help="Take what was found where it could be read in two ways.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
@@ -136,7 +147,8 @@ def command(
       recon init tables/*.csv --release mine.yaml \
         --to audit.yaml
     """
-    found, open_questions = _settled(paths, release, Said(**said), yes=yes)
+    rule = _rule(said.pop("below"), **{name: said.pop(name) for name in ("complementary", "zeros")})
+    found, open_questions = _settled(paths, release, Said(**said), rule, yes=yes)
     page = None if not found.readings else _page(found)
     if open_questions:
         list_questions(open_questions)
@@ -163,8 +175,28 @@ def command(
     click.echo(f"next: recon run{chosen}")
 
 
+def _rule(below: int | None, *, complementary: bool, zeros: bool) -> Suppressed | None:
+    """Return the rule by which counts are suppressed, as it is said.
+
+    Raises:
+        ConfigError: It has no threshold.
+    """
+    if below is None and (complementary or zeros):
+        flag = "--complementary" if complementary else "--zeros"
+        raise ConfigError(f"{flag}: say below which number counts are suppressed: --below N")
+    if below is None:
+        return None
+    flagged: Literal["positive", "may-be-zero"] = "may-be-zero" if zeros else "positive"
+    return Suppressed(below=below, flagged=flagged, complementary=complementary)
+
+
 def _settled(
-    paths: Sequence[Path], release: str | None, said: Said, *, yes: bool
+    paths: Sequence[Path],
+    release: str | None,
+    said: Said,
+    rule: Suppressed | None,
+    *,
+    yes: bool,
 ) -> tuple[RecognisedFiles, list[Question]]:
     """Recognise files; at a terminal, until every question that they leave open is answered.
 
@@ -174,7 +206,7 @@ def _settled(
     left: list[str] = []
     while True:
         choices = said.choices(codes_first=release is not None)
-        found = recognise(paths, release, said.mapping, choices)
+        found = recognise(paths, release, said.mapping, choices, rule)
         asked = [each for each in found.questions if not yes and each.text not in left]
         if not asked or not is_terminal():
             return found, asked
@@ -208,7 +240,7 @@ class _Drafts:
             texts[schema] = found.draft
             found = replace(found, release=str(schema))
         if found.needs_law:
-            texts[protection_file(to)] = compose_protection(found.markers, found.base)
+            texts[protection_file(to)] = compose_protection(found.markers, found.base, found.rule)
         if found.names:
             texts[names_file(to)] = _names(found.names)
         texts[to] = compose(found, to)
@@ -254,7 +286,8 @@ def _names(names: Mapping[str, str]) -> str:
 
 
 def _facts(found: RecognisedFiles, to: Path) -> list[Fact]:
-    law = f"{protection_file(to)}, a draft" if found.needs_law else None
+    how = "a draft" if found.rule is None else "as it was said"
+    law = f"{protection_file(to)}, {how}" if found.needs_law else None
     if found.protection is not None:
         law = f"{found.protection}, as it is there"
     about = list(found.about[:3])

@@ -21,7 +21,7 @@ from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
 from recon_cli.coverage import PROTECTION, count_left_out
 from recon_cli.errors import ConfigError
-from recon_cli.statement.suppression import is_marker
+from recon_cli.statement.suppression import Suppressed, is_marker
 from recon_cli.statement.texts import interval_said, threshold_of
 
 #: Sections that `recon run` is asked for, and those that need files which not everybody has.
@@ -107,15 +107,21 @@ def schema_file(target: Path, name: str) -> Path:
     return path.with_suffix(".schema.yaml") if name.casefold() in taken else path
 
 
-def compose_protection(markers: Sequence[str], base: int | None) -> str:
+def compose_protection(
+    markers: Sequence[str], base: int | None, rule: Suppressed | None = None
+) -> str:
     """Return laws as weak as what was seen allows, to be narrowed down or corrected.
 
     Args:
         markers: What stands in place of suppressed counts.
         base: What all counts are multiples of, if they look rounded.
+        rule: By what rule counts are suppressed, where somebody has said so.
     """
     lines, statements = list[str](), list[str]()
-    if markers:
+    if markers and rule is not None:
+        lines += _comment("By which law counts were suppressed, as `recon init` was told.")
+        statements += _drafted_laws(markers, rule, is_rounded=bool(base))
+    elif markers:
         lines += [
             *_comment(
                 f"By which law counts were suppressed. As it is, {drafted_reading(markers)}. A "
@@ -128,7 +134,8 @@ def compose_protection(markers: Sequence[str], base: int | None) -> str:
             hidden = ", ".join(map(repr, said))
             lines += _comment(f"If {hidden} may hide greater counts, say so in the config:")
             lines.append(f"#   mapping: {{unpublished: {_yaml(said)}}}")
-        statements += _drafted_laws(markers, is_rounded=bool(base))
+        rule = Suppressed(flagged="may-be-zero")
+        statements += _drafted_laws(markers, rule, is_rounded=bool(base))
     if base:
         lines += [
             *_comment(
@@ -142,8 +149,8 @@ def compose_protection(markers: Sequence[str], base: int | None) -> str:
     return "\n".join([*lines, "statements:", *statements]) + "\n"
 
 
-def _drafted_laws(markers: Sequence[str], *, is_rounded: bool) -> Iterator[str]:
-    """Yield the statements of texts in place of counts, as weak as their words allow."""
+def _drafted_laws(markers: Sequence[str], rule: Suppressed, *, is_rounded: bool) -> Iterator[str]:
+    """Yield the statements of texts in place of counts: what they say, else the rule."""
     stated = [each for each in markers if interval_said(each) and not is_marker(each)]
     rest = [each for each in markers if each not in stated]
     if stated:
@@ -151,7 +158,8 @@ def _drafted_laws(markers: Sequence[str], *, is_rounded: bool) -> Iterator[str]:
     if rest:
         is_listed = is_rounded or bool(stated) or not all(map(is_marker, rest))
         which = f"markers: {_yaml(rest)}, " if is_listed else ""
-        yield f"  - {{{which}law: {{suppressed: {{flagged: may-be-zero}}}}}}"
+        keys = rule.model_dump(exclude_defaults=True)
+        yield f"  - {{{which}law: {{suppressed: {_yaml(keys)}}}}}"
 
 
 def _narrower_laws(markers: Sequence[str]) -> list[tuple[str, str]]:

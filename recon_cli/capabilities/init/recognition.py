@@ -11,6 +11,7 @@ from typing import Final
 from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
 from recon_cli.capabilities.init.drafting import draft, geoids_of
 from recon_cli.capabilities.init.names import slug
+from recon_cli.capabilities.init.notes import noted_rule
 from recon_cli.capabilities.init.survey import rounding_base, survey_rows
 from recon_cli.capabilities.init.tables import (
     Fit,
@@ -36,7 +37,7 @@ from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.tables import sheets_left_out
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
-from recon_cli.statement.suppression import is_marker
+from recon_cli.statement.suppression import Suppressed, is_marker
 from recon_cli.statement.texts import interval_said
 
 TIDY: Final = "tidy"
@@ -77,6 +78,8 @@ class RecognisedFiles:
         readings: Sheets as they were read, with their names.
         left_out: Numbers of what is read that are not used.
         unread: And those of sheets that are not read.
+        beside: The texts beside the numbers.
+        rule: By what rule counts are suppressed, where a user has said so.
     """
 
     source: str
@@ -95,6 +98,8 @@ class RecognisedFiles:
     readings: tuple[tuple[str, Reading], ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     unread: tuple[LeftOut, ...] = ()
+    beside: tuple[str, ...] = ()
+    rule: Suppressed | None = None
 
     @property
     def is_protected(self) -> bool:
@@ -112,6 +117,7 @@ def recognise(
     release: str | None = None,
     said: FileMapping = NO_MAPPING,
     choices: Choices = NO_CHOICES,
+    rule: Suppressed | None = None,
 ) -> RecognisedFiles:
     """Find out what ``paths`` are.
 
@@ -119,6 +125,7 @@ def recognise(
         release: A packaged release or the path of a schema; guessed if None.
         said: Header rows and place column of tables, where they cannot be told.
         choices: The same of sheets that are read by their numbers, and which columns are counts.
+        rule: By what rule counts are suppressed.
 
     Raises:
         ConfigError: There is nothing to read, or it is not clear what it is.
@@ -142,7 +149,7 @@ def recognise(
     mapping = {**_as_keys(said), **recognised.mapping}
     if said.columns and "columns_of" not in mapping:
         mapping["columns"] = {**said.columns, **recognised.mapping.get("columns", {})}  # type: ignore[dict-item]
-    return _with_protection(replace(recognised, mapping=mapping))
+    return _with_protection(replace(recognised, mapping=mapping), rule)
 
 
 def _loaded(names: Sequence[str]) -> dict[str, Release]:
@@ -160,24 +167,43 @@ def _as_keys(said: FileMapping) -> dict[str, object]:
     return {name: value for name, value in keys.items() if value}
 
 
-def _with_protection(found: RecognisedFiles) -> RecognisedFiles:
-    """With the law that is declared beside the files, or doubts about what it may be."""
+def _with_protection(found: RecognisedFiles, rule: Suppressed | None) -> RecognisedFiles:
+    """Add the law that is declared beside the files, or said, or doubts about what it may be.
+
+    Raises:
+        ConfigError: A rule is said, and nothing is suppressed, or a file declares it.
+    """
     folders = dict.fromkeys(path if path.is_dir() else path.parent for path in found.paths)
     declared = next((f / PROTECTION for f in folders if (f / PROTECTION).is_file()), None)
+    if declared is not None and rule is not None:
+        raise ConfigError(f"--below {rule.below}: {declared} declares the law; change it there")
     if declared is not None:
         return replace(found, protection=declared)
     doubts = []
-    if found.markers:
+    if rule is not None and not found.markers:
+        raise ConfigError(f"--below {rule.below}: no text stands in place of a count")
+    if found.markers and rule is None:
         doubts.append(
             "by which rule counts are suppressed: in the drafted law "
-            f"{drafted_reading(found.markers)}; a narrower rule proves more"
+            f"{drafted_reading(found.markers)}; a narrower rule proves more{_noted(found)}"
         )
     if found.base is not None:
         doubts.append(
             f"whether counts are rounded: all are multiples of {found.base}, so the drafted law "
             "says that they are"
         )
-    return replace(found, doubts=(*found.doubts, *doubts))
+    return replace(found, doubts=(*found.doubts, *doubts), rule=rule)
+
+
+def _noted(found: RecognisedFiles) -> str:
+    """Quote a note that says the rule, with the flags that say the same."""
+    noted = noted_rule(found.beside, found.markers)
+    if noted is None:
+        return ""
+    return (
+        f", and a reader has one: {noted.text!r} (`--below {noted.below}`, with `--complementary` "
+        "where others are suppressed to protect these)"
+    )
 
 
 def drafted_reading(markers: Sequence[str]) -> str:
@@ -303,6 +329,7 @@ def _tables(
         unread=tuple(sheets_left_out(paths, FileMapping(sheet=opened.sheets))),
         questions=(*found.questions, *(opened.questions if found.draft is not None else ())),
         readings=opened.readings,
+        beside=opened.beside,
     )
 
 

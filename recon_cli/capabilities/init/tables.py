@@ -94,6 +94,7 @@ class TableFiles:
         notes: What was passed over, a sentence each.
         readings: Sheets that are read by their numbers, with their names.
         questions: What is asked of all of them.
+        beside: The texts beside the numbers of those sheets, and of sheets of notes.
     """
 
     files: tuple[TableFile, ...]
@@ -101,6 +102,7 @@ class TableFiles:
     notes: tuple[str, ...] = ()
     readings: tuple[tuple[str, Reading], ...] = ()
     questions: tuple[Question, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,12 +180,14 @@ def open_table_files(
     sheets = tuple(dict.fromkeys(each.document.sheet for each in files if each.document.sheet))
     if unknown := [name for name in said.sheet if sheets and name not in sheets]:
         raise SourceError(f"{paths[0]}: no sheet {unknown[0]!r} with cells")
+    texts = _beside(readings, (text for path in paths for text in _notes_of(path, said)))
     return TableFiles(
         tuple(_of_one_period(file) for file in files),
         sheets if passed or said.sheet else (),
         (*notes, *(note for file in files for note in file.sheet.notes)),
         tuple(readings),
-        tuple(_in_thousands(readings, (text for path in paths for text in _notes_of(path, said)))),
+        tuple(_in_thousands(texts)),
+        texts,
     )
 
 
@@ -265,18 +269,21 @@ def _notes_of(path: Path, said: FileMapping) -> Iterator[str]:
                 yield from (cell for row in rows for cell in row)
 
 
-def _in_thousands(
-    readings: Sequence[tuple[str, Reading]], notes: Iterable[str]
-) -> Iterator[Question]:
-    """Yield a question where words beside numbers say that they are in thousands or millions."""
+def _beside(readings: Sequence[tuple[str, Reading]], notes: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts beside the numbers: titles, headers, notes."""
     texts: dict[str, None] = {}
     for _, reading in readings:
         inside = np.zeros(reading.grid.shape, dtype=bool)
         for table in reading.tables:
             inside[table.region.body] = True
         texts |= dict.fromkeys(reading.grid.texts[~inside].tolist())
-    for text in (*texts, *notes):
-        if text and says(text, Sense.SCALE):
+    return tuple(filter(None, (*texts, *notes)))
+
+
+def _in_thousands(beside: Iterable[str]) -> Iterator[Question]:
+    """Yield a question where words beside numbers say that they are in thousands or millions."""
+    for text in beside:
+        if says(text, Sense.SCALE):
             shown = " ".join(text.split())
             shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
             yield Question(

@@ -31,6 +31,8 @@ class Sense(StrEnum):
     FEMALE = "female"
     BY = "by"
     AND = "and"
+    BELOW = "below"
+    SUPPRESSED = "suppressed"
 
 
 class Entry(BaseModel):
