@@ -100,6 +100,11 @@ class Staging:
         """Write a file beside the partitions of ``folder``."""
         files.write_bytes(self.new / folder / name, data)
 
+    def write_extras(self, folder: str, named: Mapping[str, bytes]) -> None:
+        """Write several files: name → content."""
+        for name, data in named.items():
+            self.write_extra(folder, name, data)
+
     def finished(self) -> dict[str, PartitionEntry]:
         """Map names of finished partitions and pieces to their entries."""
         found = {}

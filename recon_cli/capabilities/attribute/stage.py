@@ -42,10 +42,10 @@ from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.sources.record_layout import given_translation
 from recon_cli.sources.records import RecordFile, Slice, open_records
-from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Manifest, Transaction
-from recon_cli.store.files import key_of, parquet_bytes
+from recon_cli.store.files import key_of
 from recon_cli.store.protection import laws_of, read_published
+from recon_cli.store.tables import table_files
 
 RESULT = "attributed"
 _NUMBERS = dict.fromkeys(("least", "most", "names"), pl.Int64)
@@ -294,9 +294,7 @@ def _make(stage: Transaction, known: _People) -> Manifest:
     )
     rows = rows.sort(columns[:4])
     people = sum(each.rows for parts in known.slices.values() for each in parts.values())
-    folder = ATTRIBUTE.folders[0]
-    stage.staging.write_extra(folder, f"{RESULT}.parquet", parquet_bytes(rows))
-    stage.staging.write_extra(folder, f"{RESULT}.csv", csv_bytes(rows))
+    stage.staging.write_extras(ATTRIBUTE.folders[0], table_files({RESULT: rows}))
     return stage.publish(
         [],
         notes={

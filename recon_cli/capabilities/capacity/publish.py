@@ -16,9 +16,8 @@ from recon_cli.coverage import Coverage
 from recon_cli.page.html import report_files
 from recon_cli.schema import Release, Table
 from recon_cli.seeding import generator
-from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Folder, Staging
-from recon_cli.store.files import parquet_bytes
+from recon_cli.store.tables import table_files
 
 
 def write_assessment(
@@ -40,7 +39,6 @@ def write_assessment(
     capacity = assess(release, levels)
     trial = _trial(capacity, config, seed)
     equations = sum_equations(_written(staging, "capacity", geounits))
-    frame = level_frame(capacity)
     finest = equations.row(0, named=True)
     noise = noise_needed(
         capacity,
@@ -50,12 +48,9 @@ def write_assessment(
         shares=config.shares,
         gain=config.gain,
     )
-    for name, table in (("levels", frame), ("equations", equations), ("noise", noise)):
-        staging.write_extra("capacity", f"{name}.parquet", parquet_bytes(table))
-        staging.write_extra("capacity", f"{name}.csv", csv_bytes(table))
+    results = {"levels": level_frame(capacity), "equations": equations, "noise": noise}
     document = compose_capacity(release, tables, capacity, equations, noise=noise, trial=trial)
-    for name, data in report_files(document, PAGE).items():
-        staging.write_extra("capacity", name, data)
+    staging.write_extras("capacity", table_files(results) | report_files(document, PAGE))
     return {"summary": list(document.headline.sentences)}
 
 

@@ -63,12 +63,11 @@ from recon_cli.progress import Task
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import open_records
-from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Manifest, Transaction, open_folder
-from recon_cli.store.files import parquet_bytes
 from recon_cli.store.folder import Folder
 from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published
+from recon_cli.store.tables import table_files
 
 #: The page fills with every protection, and this takes seconds for each budget.
 _believed = cache(expected_posterior)
@@ -113,8 +112,8 @@ def write_comparison(
         conditions=_conditions(config, runs),
     )
     document = replace(document, banner=NOT_FOR_PUBLICATION)
-    for name, data in {**_table_files(shown, scores), **report_files(document, PAGE)}.items():
-        stage.staging.write_extra("comparison", name, data)
+    files = table_files(_tables(shown, scores), 4) | report_files(document, PAGE)
+    stage.staging.write_extras("comparison", files)
     return stage.publish([], notes={"summary": list(document.headline.sentences)})
 
 
@@ -399,8 +398,8 @@ def _means(
     )
 
 
-def _table_files(shown: _Shown, scores: pl.DataFrame | None) -> dict[str, bytes]:
-    """Write the comparison, all errors and scores as Parquet and CSV: file name → bytes."""
+def _tables(shown: _Shown, scores: pl.DataFrame | None) -> dict[str, pl.DataFrame]:
+    """Map names of files to the comparison, all errors and scores."""
     compared = pl.DataFrame([each.as_row() for each in shown.summaries], infer_schema_length=None)
     every = pl.concat(
         frame.select(pl.lit(name).alias("protection"), pl.all())
@@ -415,7 +414,4 @@ def _table_files(shown: _Shown, scores: pl.DataFrame | None) -> dict[str, bytes]
             "differences": shown.swept.differences,
             "unit_errors": shown.swept.units,
         }
-    return {
-        **{f"{name}.parquet": parquet_bytes(table) for name, table in tables.items()},
-        **{f"{name}.csv": csv_bytes(table, 4) for name, table in tables.items()},
-    }
+    return tables

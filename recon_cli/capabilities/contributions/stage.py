@@ -18,11 +18,11 @@ from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.published_input import PublishedInput
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
-from recon_cli.spreadsheet import csv_bytes
 from recon_cli.stage import undisturbed
 from recon_cli.store import Manifest, Transaction
 from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published
+from recon_cli.store.tables import table_files
 
 RESULT = "contributions"
 
@@ -64,12 +64,7 @@ def open_stage(run: Run) -> MadeStage:
                 on_tick=bar.advance,
             )
         ranked = leaving_out.ranked(done.values)
-        with undisturbed():
-            from recon_cli.store.files import parquet_bytes
-
-        data = parquet_bytes(ranked)
-        stage.staging.write_extra("contributions", f"{RESULT}.parquet", data)
-        stage.staging.write_extra("contributions", f"{RESULT}.csv", csv_bytes(ranked, 2))
+        stage.staging.write_extras("contributions", table_files({RESULT: ranked}, 2))
         return stage.publish(
             [],
             notes={

@@ -21,9 +21,8 @@ from recon_cli.capabilities.topdown.stage import invariant_query
 from recon_cli.page.html import report_files
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release
-from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Manifest, Transaction
-from recon_cli.store.files import parquet_bytes
+from recon_cli.store.tables import table_files
 
 
 def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
@@ -59,11 +58,7 @@ def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
         files["users"] = found.users
     if bounded is not None:
         files |= {"bounded_count": bounded.right, "count_intervals": bounded.tested}
-    for name, table in files.items():
-        stage.staging.write_extra("frontier", f"{name}.parquet", parquet_bytes(table))
-        stage.staging.write_extra("frontier", f"{name}.csv", csv_bytes(table))
-    for name, data in report_files(document, PAGE).items():
-        stage.staging.write_extra("frontier", name, data)
+    stage.staging.write_extras("frontier", table_files(files) | report_files(document, PAGE))
     return stage.publish([], notes={"summary": list(document.headline.sentences)})
 
 

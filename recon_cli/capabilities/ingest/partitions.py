@@ -60,8 +60,7 @@ def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
         pieces = buffer.finish(config.piece_people)
     stage.staging.write_extra("tables", COVERAGE, coverage_bytes(source.coverage, run.release))
     if protection is not None:
-        for name, content in protection_files(protection, run.release).items():
-            stage.staging.write_extra("tables", name, content)
+        stage.staging.write_extras("tables", protection_files(protection, run.release))
     stage.staging.write_extra("geounits", PIECES, pieces_bytes(pieces))
     if names := place_names(config):
         stage.staging.write_extra("geounits", NAMES, names_bytes(names))

@@ -211,12 +211,8 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
             pl.read_parquet(staging.partition_folder(accuracy, piece.partition) / piece.part)
             for piece in pieces
         ]
-        for folder, files in (
-            (counts, self.beside),
-            (accuracy, accuracy_files(self.release, sums)),
-        ):
-            for name, content in files.items():
-                staging.write_extra(folder, name, content)
+        staging.write_extras(counts, self.beside)
+        staging.write_extras(accuracy, accuracy_files(self.release, sums))
 
     def finish(self) -> None:
         """Write the counts as one file, if requested."""

@@ -20,13 +20,14 @@ from recon_cli.pipeline.run import pieces_of
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
 from recon_cli.sources.records import RecordFile, open_records
-from recon_cli.spreadsheet import csv_bytes, harmless
+from recon_cli.spreadsheet import harmless
 from recon_cli.statement import Protection, protection_text
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.store import Folder, Piece
-from recon_cli.store.files import parquet_bytes, remove_unfinished, written_whole
+from recon_cli.store.files import remove_unfinished, written_whole
 from recon_cli.store.protection import read_published
 from recon_cli.store.published import open_published
+from recon_cli.store.tables import table_files
 
 #: A p-table beside the counts; not ``.csv``, or it would be taken for counts.
 _PERTURBATION_TABLE = "ptable.txt"
@@ -146,11 +147,8 @@ def accuracy_files(release: Release, sums: Sequence[pl.DataFrame]) -> dict[str, 
     """
     table = accuracy_table(release, sums)
     rows = [[_figure(value) for value in row] for row in table.iter_rows()]
-    return {
-        "accuracy.parquet": parquet_bytes(table),
-        "accuracy.csv": csv_bytes(table, 4),
-        "accuracy.md": markdown_table(table.columns, rows, text_columns=3).encode(),
-    }
+    text = markdown_table(table.columns, rows, text_columns=3)
+    return table_files({"accuracy": table}, 4) | {"accuracy.md": text.encode()}
 
 
 def _figure(value: object) -> str:

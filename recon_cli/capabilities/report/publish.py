@@ -35,8 +35,7 @@ def write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...], name: s
     )
     if stage.recipe.is_study:
         document = replace(document, banner=NOT_FOR_PUBLICATION)
-    for file, data in report_files(document, name).items():
-        stage.staging.write_extra("report", file, data)
+    stage.staging.write_extras("report", report_files(document, name))
     return stage.publish([], notes=report_notes(document))
 
 

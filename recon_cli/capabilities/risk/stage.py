@@ -35,9 +35,9 @@ from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Level, Release
 from recon_cli.sources.damage import columns_found, why_unreadable
-from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import InputFile, Manifest, Piece, Staging, Transaction
-from recon_cli.store.files import file_digest, parquet_bytes
+from recon_cli.store.files import file_digest
+from recon_cli.store.tables import table_files
 
 SUMMARY = "summary"
 _COUNTS = {"geoid": pl.String, "table": pl.String, "cell": pl.Int32, "count": pl.Int64}
@@ -69,8 +69,7 @@ def open_stage(run: Run) -> MadeStage:
                 for name in entries
             )
         )
-        stage.staging.write_extra("risk", f"{SUMMARY}.parquet", parquet_bytes(summary))
-        stage.staging.write_extra("risk", f"{SUMMARY}.csv", csv_bytes(summary))
+        stage.staging.write_extras("risk", table_files({SUMMARY: summary}))
         return stage.publish(pieces, usages=results.usages, workers=results.workers)
 
     return MadeStage(recipe, make)

@@ -14,7 +14,11 @@ from recon_cli.capabilities.findings.findings import Findings, ScoreFindings
 from recon_cli.capabilities.findings.section import Section
 from recon_cli.capabilities.score.gains import PANELS
 from recon_cli.capabilities.score.rates_page import looks_of, rate_sheet, reading, sizes_of
-from recon_cli.capabilities.score.tables import ALTERNATIVES_BY_PEOPLE, BY_PEOPLE
+from recon_cli.capabilities.score.tables import (
+    AGREEMENT_TABLES,
+    ALTERNATIVES_BY_PEOPLE,
+    BY_PEOPLE,
+)
 from recon_cli.page.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel, dots, rates
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.missing import Missing
@@ -22,12 +26,11 @@ from recon_cli.page.sizes import ALL
 from recon_cli.page.words import Words, count, enumerate_words, percent
 
 _AGREEMENT_RATES = {"agree_exact": "exact columns", "agree_binned": "coarse columns"}
-_AGREEMENT_TABLES = ("table08_agreement", "table11_agreement_alternatives")
 
 
 def agreement_section(found: ScoreFindings, words: Words) -> ReportSection:
     """Report the agreement of every pair of files, by size."""
-    rows = found.table(*_AGREEMENT_TABLES).unique(
+    rows = found.table(*AGREEMENT_TABLES).unique(
         ["source", "against", "block_size", "rate"], keep="first", maintain_order=True
     )
     keys = found.links.config

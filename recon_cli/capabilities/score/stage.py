@@ -43,9 +43,9 @@ from recon_cli.schema import Release
 from recon_cli.sources.records import RecordFile
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Folder, Manifest, Transaction, open_folder
-from recon_cli.store.files import parquet_bytes
 from recon_cli.store.manifest import MANIFEST
 from recon_cli.store.published import PROTECTION
+from recon_cli.store.tables import table_files
 
 RATES = "rates"
 GAINS = "gains"
@@ -106,16 +106,12 @@ def open_stage(run: Run) -> MadeStage:
         collected = _collect(run, config, folders, zero, seed)
         rates = make_rates(collected, sources, replace(rules, kind=collected.kind), config.compare)
         gains = make_gains(collected, sources, replace(rules, kind=collected.kind))
-        files = {**result_files(run, rates), **gain_files(gains)}
+        files = result_files(run, rates) | table_files({GAINS: gains}, 4)
         if collected.passes is not None:
             known = replace(rules, kind=collected.kind)
             passes = make_passes(collected, notes["passes"], sources.records, known)
-            files |= {
-                f"{PASSES}.parquet": parquet_bytes(passes),
-                f"{PASSES}.csv": csv_bytes(passes, 4),
-            }
-        for name, data in files.items():
-            stage.staging.write_extra("score", name, data)
+            files |= table_files({PASSES: passes}, 4)
+        stage.staging.write_extras("score", files)
         if confidence is not None:
             calibrated = _calibrate_confidence(
                 run, confidence, rules, resamples=config.bootstrap, seed=seed
@@ -149,24 +145,11 @@ def sheets(run: Run, rates: pl.DataFrame) -> dict[str, ResultTable]:
 
 def result_files(run: Run, rates: pl.DataFrame) -> dict[str, bytes]:
     """Write all rates, and each table as Parquet, CSV and Markdown: file name → bytes."""
-    files = {
-        f"{RATES}.parquet": parquet_bytes(rates),
-        f"{RATES}.csv": csv_bytes(rates),
-    }
+    files = table_files({RATES: rates})
     for name, sheet in sheets(run, rates).items():
-        rows = rates.filter(pl.col("table") == name)
-        files[f"{name}.parquet"] = parquet_bytes(rows)
-        files[f"{name}.csv"] = csv_bytes(rows, 4)
+        files |= table_files({name: rates.filter(pl.col("table") == name)}, 4)
         files[f"{name}.md"] = sheet.markdown().encode()
     return files
-
-
-def gain_files(gains: pl.DataFrame) -> dict[str, bytes]:
-    """Write the gains as Parquet and CSV: file name → bytes."""
-    return {
-        f"{GAINS}.parquet": parquet_bytes(gains),
-        f"{GAINS}.csv": csv_bytes(gains, 4),
-    }
 
 
 def find_zero(run: Run) -> Zero:

@@ -58,6 +58,10 @@ ALTERNATIVES_BY_PEOPLE: Final = {
 }
 
 
+#: Agreement of files, and that of alternatives.
+AGREEMENT_TABLES: Final = ("table08_agreement", "table11_agreement_alternatives")
+
+
 @dataclass(frozen=True)
 class Sources:
     """Which sources are shown where.
@@ -211,8 +215,6 @@ def _beside(rows: pl.DataFrame, sources: Sources) -> pl.DataFrame:
 ATTACKERS = {"comrcl": "COMRCL", "cef": "CEF_atkr"}
 KEYS = ("table", "panel", "source", "against", "block_size", "rate")
 
-_AGREEMENT_TABLES = ("table08_agreement", "table11_agreement_alternatives")
-
 
 def study_folder(study: str) -> Traversable:
     """Return the folder with a study's printed tables.
@@ -251,7 +253,7 @@ def published(study: str) -> pl.DataFrame:
         for frame in _link_values(tables[name].with_columns(panel=pl.lit(panel)), name)
     ]
     frames += [
-        frame for name in _AGREEMENT_TABLES for frame in _agreement_values(tables[name], name)
+        frame for name in AGREEMENT_TABLES for frame in _agreement_values(tables[name], name)
     ]
     frames += _block_values(tables["table07_uniques_by_block_size"])
     total = tables["table12_all"].filter(pl.col("block_size") == "All")

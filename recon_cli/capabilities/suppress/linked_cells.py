@@ -22,6 +22,7 @@ from recon_cli.frames import STATEMENTS
 from recon_cli.model.bounds import propagate_signed
 from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.counts import PartitionCounts, arrange_counts
+from recon_cli.model.distinct_rows import distinct_columns, distinct_rows
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.program import connected_parts
@@ -178,24 +179,14 @@ def _distinct(
     agreement: sparse.csr_array,
 ) -> LinkedCells:
     """Merge cells with the same functional, and columns in the same rows."""
-    rows, functional = _alike(coefficients)
-    both = sparse.csr_array(sparse.vstack([coefficients[rows], agreement]))
-    columns, _ = _alike(sparse.csr_array(both.T))
-    columns = np.sort(columns)
+    rows, functional = distinct_rows(coefficients)
+    columns, _ = distinct_columns(sparse.csc_array(sparse.vstack([coefficients[rows], agreement])))
     return LinkedCells(
         region,
         names.with_columns(distinct=pl.Series(functional, dtype=pl.Int64)),
         sparse.csr_array(coefficients[rows][:, columns]),
         sparse.csr_array(agreement[:, columns]),
     )
-
-
-def _alike(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
-    """Return the first of each set of equal rows, and each row's set; by random projections."""
-    weights = np.random.default_rng(0).integers(1, 2**40, size=(matrix.shape[1], 2), dtype=np.int64)
-    signature = matrix @ weights
-    _, first, same = np.unique(signature, axis=0, return_index=True, return_inverse=True)
-    return first, same.ravel()
 
 
 @dataclass(frozen=True)
@@ -219,9 +210,7 @@ class Likeness:
             unit: Unit of each column.
             known: People in each column.
         """
-        weights = np.random.default_rng(0).integers(1, 2**40, size=(coarser.shape[0], 2))
-        found = np.unique(sparse.csr_array(coarser.T) @ weights, axis=0, return_inverse=True)
-        kind = found[1].ravel()
+        _, kind = distinct_columns(sparse.csc_array(coarser))
         shape = (int(unit.max(initial=-1)) + 1, int(kind.max(initial=-1)) + 1)
 
         def among(some: IntArray) -> sparse.csr_array:
