@@ -75,12 +75,12 @@ class KeptAccount:
     limit: Limit | None
 
     def products(self) -> list[Product]:
-        """List the reserved products in order.
+        """List the reserved products in order; none if there is no account yet.
 
         Raises:
             StageError: The file cannot be read.
         """
-        return _read_products(self.path, self.of)
+        return [product for name, product in _read_lines(self.path) if name == self.of]
 
     def reserve(self, protection: Spending, id_: str) -> None:
         """Record the privacy loss of a protection; once for each ``id_``.
@@ -155,11 +155,6 @@ def _published(work: Path) -> Iterator[tuple[Path, str, str | None]]:
             manifest = read_manifest(folder, command=stage.command)
             if manifest.publishable is not False:
                 yield folder, stage.name, manifest.notes.get("account")
-
-
-def _read_products(path: Path, of: str) -> list[Product]:
-    """Read the products about some people, in order; none if there is no account yet."""
-    return [product for name, product in _read_lines(path) if name == of]
 
 
 def _read_lines(path: Path) -> list[tuple[str, Product]]:

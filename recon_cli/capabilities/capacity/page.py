@@ -115,10 +115,11 @@ def _sentences(
     guarantee = noise.filter(pl.col("figure") == ANY_ATTACKER, pl.col("counts") == ALL_LEVELS)
     rows = guarantee.sort((pl.col("parameter") - 0.6).abs()).row(0, named=True)
     right = round(100 * rows["parameter"])
+    all_of = f"These {len(tables)} tables publish" if len(tables) != 1 else "This table publishes"
     exact = "" if finest.rank.is_exact else "at least "
     least, most = ("", "") if last["exact"] else ("at least ", "at most ")
     return (
-        f"{_these(len(tables))} **{finest.cells:,} counts** of a {words.unit}, "
+        f"{all_of} **{finest.cells:,} counts** of a {words.unit}, "
         f"{exact}**{finest.rank.value:,} of them independent**, on "
         f"{of_people(finest.people, words)}.",
         f"Published zeros leave {last['unknowns']:,} unknowns of "
@@ -128,10 +129,6 @@ def _sentences(
         f"{right}:{100 - right}, each count needs noise of sd **{rows['sd']:.1f}**; with that the "
         f"total of a {words.unit} is right to ±{rows['sd']:.0f}.",
     )
-
-
-def _these(tables: int) -> str:
-    return "This table publishes" if tables == 1 else f"These {tables} tables publish"
 
 
 def _equations_section(

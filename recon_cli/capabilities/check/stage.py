@@ -104,7 +104,7 @@ def find_violations(given: GivenConfig, report: Callable[[_Found], None]) -> Non
                     found = evidence.with_people(found)
                 report((number, found, evidence.grounds(rule.subject.needs)))
 
-    for stage in needed_stages(run.config):
+    for stage in _with_dependencies(run.config, _asked(run.config)):
         try:
             _run_if_asked(stage, run, Evidence(work, run.release, expected, done))
         except KeyboardInterrupt:
@@ -187,12 +187,8 @@ def _run_if_asked(stage: Stage, run: Run, evidence: Evidence) -> None:
         run_stage(stage, run)
 
 
-def needed_stages(config: RunConfig) -> tuple[Stage, ...]:
-    """Return the stages that the rules need and those that these read from, in order."""
-    return _with_dependencies(config, _asked(config))
-
-
 def _with_dependencies(config: RunConfig, asked: tuple[Stage, ...]) -> tuple[Stage, ...]:
+    """Return some stages and those that these read from, in order."""
     stages = stages_of(config)
     before = dependencies(stages, config)
     needed: set[str] = set()

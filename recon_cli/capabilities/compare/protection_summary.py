@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import polars as pl
@@ -70,10 +70,6 @@ class ProtectionSummary:
         """Return one of the measures of risk; no gain if guesses are right more often."""
         found: float | None = getattr(self, name)
         return None if found is None else max(found, 0.0)
-
-    def as_row(self) -> dict[str, object]:
-        """Return the summary as a table row."""
-        return {**asdict(self), "gain": self.gain}
 
 
 def summarise(

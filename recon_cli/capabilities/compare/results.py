@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -400,7 +400,9 @@ def _means(
 
 def _tables(shown: _Shown, scores: pl.DataFrame | None) -> dict[str, pl.DataFrame]:
     """Map names of files to the comparison, all errors and scores."""
-    compared = pl.DataFrame([each.as_row() for each in shown.summaries], infer_schema_length=None)
+    compared = pl.DataFrame(
+        [{**asdict(each), "gain": each.gain} for each in shown.summaries], infer_schema_length=None
+    )
     every = pl.concat(
         frame.select(pl.lit(name).alias("protection"), pl.all())
         for name, frame in shown.errors.items()

@@ -137,9 +137,9 @@ def _sentences(found: Frontiers, people: str) -> tuple[str, ...]:
     best = errors.filter(pl.col("is_best"), pl.col("epsilon") == middle)
     worst = best.filter(pl.col("split") == OPTIMUM).sort("rmse")
     first, last = worst.row(0, named=True), worst.row(-1, named=True)
-    priced = () if found.budget is None else (_priced(found.budget),)
+    priced = f"At the price given, the best privacy loss is **ε = {found.budget or 0:.3g}**."
     return (
-        *priced,
+        *(() if found.budget is None else (priced,)),
         f"With ε = **{middle:g}** for everything, split as the weights want it, a count of "
         f"{first['table']} ({first['level']}) is off by **{first['rmse']:,.0f}** {people} in the "
         f"root mean square, one of {last['table']} ({last['level']}) by "
@@ -147,10 +147,6 @@ def _sentences(found: Frontiers, people: str) -> tuple[str, ...]:
         f"An attacker who knows all other records is right about one fair bit with probability "
         f"at most e^ε/(1+e^ε), {100 / (1 + math.exp(-middle)):.0f}%.",
     )
-
-
-def _priced(budget: float) -> str:
-    return f"At the price given, the best privacy loss is **ε = {budget:.3g}**."
 
 
 def _levels_section(levels: pl.DataFrame) -> tuple[ReportSection, ...]:

@@ -64,7 +64,8 @@ class SheetWords:
     def _by_values(self, masks: _Masks) -> str:
         """Return the values of the dimensions, or the row and the column; empty for one header."""
         everybody = tuple(feature.full for feature in self.release.features)
-        axes = {axis: own for axis, own in self._labels.items() if not _is_of_a_sheet(axis)}
+        of_a_sheet = f"{COLUMNS} of "
+        axes = {a: own for a, own in self._labels.items() if not a.startswith(of_a_sheet)}
         if not {*axes} - {COLUMNS}:
             return ""
         words: list[str] = []
@@ -89,7 +90,3 @@ def _without_unit(words: list[str]) -> list[str]:
     """Return the words of a header without a unit at its end, such as *Number*."""
     is_unit = len(words) > 1 and len(words[-1].split()) == 1 and says(words[-1], Sense.UNIT)
     return words[:-1] if is_unit else words
-
-
-def _is_of_a_sheet(axis: str) -> bool:
-    return axis.startswith(f"{COLUMNS} of ")

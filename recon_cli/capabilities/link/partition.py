@@ -248,7 +248,7 @@ class PartitionLinkage:
         on_links: OnLinks,
     ) -> Iterator[pl.DataFrame]:
         """Link all sources that share the records of ``origin``: it and its guessers."""
-        guessers = self.spec.sharing(origin)
+        guessers = [each for each in self.spec.guessers if each.origin == origin]
         gains = {guesser.name: self._guess(guesser, people) for guesser in guessers}
         if origin != TABLES:
             gains = {origin: people["gain"], **gains}

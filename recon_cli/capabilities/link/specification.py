@@ -219,7 +219,3 @@ class LinkageSpecification:
         """Return the origins to read, including `TABLES` if a guesser uses them."""
         origins = (*self.origins, *(g.origin for g in self.guessers), self.baseline)
         return tuple(dict.fromkeys(origins))
-
-    def sharing(self, origin: str) -> tuple[Guesser, ...]:
-        """Return the guessers whose records have the keys of ``origin``."""
-        return tuple(guesser for guesser in self.guessers if guesser.origin == origin)

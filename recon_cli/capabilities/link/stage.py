@@ -68,7 +68,8 @@ def open_stage(run: Run) -> MadeStage:
             "link", count_gains, lambda: (inputs, run.work), whole, light=LIGHT
         ).values
         _check_usage(inputs, slices, counted)
-        known = _with_modes(inputs, counted)
+        spec = baselines.with_modes(inputs.spec, [each.counts for each in counted])
+        known = replace(inputs, spec=spec)
         pieces = [piece for each in counted for piece in each.pieces]
         context = LinkageContext(known, run.work, stage.staging, config.draws, rows=config.rows)
         results = run.map_unfinished(stage, link_piece, lambda: context, pieces)
@@ -160,12 +161,6 @@ def _usage(inputs: LinkageInputs, truth: pl.DataFrame, partition: str) -> dict[s
                 "and codes (docs/attackers.md)"
             ) from None
     return usage
-
-
-def _with_modes(inputs: LinkageInputs, counted: Iterable[PartitionGains]) -> LinkageInputs:
-    """Add the modes over all partitions to the inputs."""
-    spec = baselines.with_modes(inputs.spec, [each.counts for each in counted])
-    return replace(inputs, spec=spec)
 
 
 @dataclass(frozen=True)

@@ -51,17 +51,14 @@ class PublishedCell:
     high: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.level} {self.geoid} table {self.table.name} cell {self.number_and_code}"
+        number = self.cell.number
+        code = self.table.codes[number - 1]
+        return f"{self.level} {self.geoid} table {self.table.name} cell {number} ({code})"
 
     @property
     def greatest(self) -> int:
         """Return the greatest true count."""
         return self.count if self.high is None else self.high
-
-    @property
-    def number_and_code(self) -> str:
-        """Return its number in the table and its published code: ``2 (P12-02)``."""
-        return f"{self.cell.number} ({self.table.codes[self.cell.number - 1]})"
 
 
 @dataclass(frozen=True)
@@ -252,7 +249,8 @@ def facts_around(
         inside = inside.filter([release.geography.inside(unit, geoid) for geoid in inside["geoid"]])
     patterns: dict[int, PatternCells] = {}
     for pattern in inside["pattern"].unique().to_list():
-        used_cells = _pattern_cells(release, tables, published, pattern)
+        covered = published.coverage[pattern]
+        used_cells = _cells_of(release, covered.level, tuple(covered.published_cells(tables)))
         if used_cells.cells:
             patterns[pattern] = used_cells
     used = inside.filter(pl.col("pattern").is_in(list(patterns)))
@@ -322,13 +320,6 @@ def _ends(
         low, high = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         found.append((low, high))
     return found
-
-
-def _pattern_cells(
-    release: Release, tables: Sequence[Table], published: Publication, pattern: int
-) -> PatternCells:
-    cells = tuple(published.coverage[pattern].published_cells(tables))
-    return _cells_of(release, published.coverage[pattern].level, cells)
 
 
 def _structural_zeros(release: Release) -> PatternCells:

@@ -164,7 +164,7 @@ def _without_records(findings: Findings, gap: Missing, words: Words) -> Headline
     if not isinstance(audit, AuditFindings) or not audit.manifest.totals["cells"]:
         return Headline(
             (f"**Unknown:** nothing here says whether {words.people} are given away.",),
-            (_unknown_until(gap),),
+            (f"{capitalized(gap.why)}. Run {gap.remedy}.",),
         )
     verdict = counts_verdict(audit)
     undecided = audit.manifest.statuses.get("undecided", 0)
@@ -434,7 +434,3 @@ def _why_hedged(hedge: str, variability: VariabilityFindings | Missing, words: W
         f"“{hedge}”, because `recon solvar` did not settle within its budget how many alike "
         "records every reconstruction has (`solvar.unit_seconds`)."
     )
-
-
-def _unknown_until(gap: Missing) -> str:
-    return f"{gap.why[:1].upper()}{gap.why[1:]}. Run {gap.remedy}."

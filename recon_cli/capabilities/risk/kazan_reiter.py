@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -207,14 +208,6 @@ def _wrong_prior(*, truth: bool) -> Panels:
     return {_RIGHT: {name: _right(counts, each) for name, each in risks.items()}}
 
 
-def _wrong_prior_in() -> Panels:
-    return _wrong_prior(truth=True)
-
-
-def _wrong_prior_out() -> Panels:
-    return _wrong_prior(truth=False)
-
-
 def _processed() -> Panels:
     rho, counts = rho_of("block"), range(1, 11)
     made = {
@@ -302,13 +295,13 @@ FIGURES: Mapping[str, StudyFigure] = {
         "right decisions if the adversary is wrong about the count above; the target in and "
         "alone in the block group, prior 1/2.",
         _UPPER,
-        _wrong_prior_in,
+        partial(_wrong_prior, truth=True),
         unit="%",
     ),
     "11": StudyFigure(
         "the same with the target out, so that nobody is in the block group.",
         _UPPER,
-        _wrong_prior_out,
+        partial(_wrong_prior, truth=False),
         unit="%",
     ),
     "12": StudyFigure(

@@ -117,10 +117,11 @@ def open_stage(run: Run) -> MadeStage:
                 run, confidence, rules, resamples=config.bootstrap, seed=seed
             )
             stage.staging.write_extra("score", CALIBRATED, csv_bytes(calibrated))
+        has_intervals = config.bootstrap > 0 or int(folders["truth"].manifest.config["draws"]) > 1
         described = {
             "tables": rates["table"].unique(maintain_order=True).to_list(),
             "zero_variability": zero.note,
-            "intervals": collected.kind if _has_intervals(config, folders) else "none",
+            "intervals": collected.kind if has_intervals else "none",
             "withheld": int(rates["withheld"].sum()),
         }
         return stage.publish([], notes=described)
@@ -247,10 +248,6 @@ def _differing(zero: Zero, partition: str) -> pl.DataFrame | None:
     if zero.solvar is None or partition not in zero.solvar.partitions:
         return None
     return with_differing(zero.solvar.read(partition))
-
-
-def _has_intervals(config: Score, folders: Mapping[str, Folder]) -> bool:
-    return config.bootstrap > 0 or int(folders["truth"].manifest.config["draws"]) > 1
 
 
 def _open_confidence(run: Run) -> Folder | None:

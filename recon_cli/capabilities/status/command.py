@@ -63,7 +63,9 @@ def command(options: RunOptions, *, as_json: bool) -> None:
         raise click.UsageError(f"--work {work}: no such folder")
     folders = status_of_folder(work) if run is None else status_of_run(run)
     if as_json:
-        _print_json(work, folders)
+        stages = [_as_json(each) for each in folders]
+        text = {"work": str(work), "version": __version__, "stages": stages}
+        click.echo(json.dumps(text, indent=1, ensure_ascii=False))
     elif options.verbosity >= 0:
         _print(work, folders, run)
 
@@ -72,13 +74,6 @@ def _only_work(options: RunOptions) -> bool:
     """Test whether there is a work folder and no config."""
     given = options.config is not None or options.settings or options.work is None
     return not given and not Path(DEFAULT_FILE).exists()
-
-
-def _print_json(work: Path, folders: Sequence[FolderStatus]) -> None:
-
-    stages = [_as_json(each) for each in folders]
-    text = {"work": str(work), "version": __version__, "stages": stages}
-    click.echo(json.dumps(text, indent=1, ensure_ascii=False))
 
 
 def _as_json(folder: FolderStatus) -> dict[str, object]:
