@@ -53,7 +53,6 @@ class CoveragePattern:
         )
 
     def published_cells(self, tables: Iterable[Table]) -> Iterator[tuple[Table, Cell]]:
-        """Yield the published cells of ``tables``, each with its table."""
         for table in tables:
             for number in self.cells.get(table.name, ()):
                 yield table, table.cells[number - 1]

@@ -38,7 +38,6 @@ class Former:
 
     @property
     def message(self) -> str:
-        """Format the warning."""
         return (
             f"{self.spelling} is now {self.now}; version {self.since} is the last that accepts it"
         )
@@ -49,7 +48,6 @@ class Former:
         return series_of(__version__) > series_of(self.since)
 
     def warn(self) -> None:
-        """Warn of the former spelling."""
         warnings.warn(self.message, FormerSpelling, stacklevel=2)
 
 

@@ -112,7 +112,6 @@ class Commands(click.Group):
 
 
 def _command_of(module: str) -> click.Command:
-    """Import the command of a module."""
     command: click.Command = importlib.import_module(module).command
     return command
 

@@ -46,7 +46,6 @@ class StatisticTexts:
     middle: Middle = "all"
 
     def at(self, geounits: IntArray) -> pl.DataFrame:
-        """Return the texts of some geounits."""
         here = pl.Series(np.unique(geounits), dtype=pl.Int64)
         return self.frame.filter(pl.col("geounit").is_in(here.implode()))
 

@@ -340,7 +340,6 @@ class ConnectedParts:
 
     @classmethod
     def whole(cls, program: IntegerProgram) -> ConnectedParts:
-        """Take the whole program as one part."""
         rows, variables = (np.zeros(size, dtype=np.int64) for size in program.shape)
         return cls(program, rows, variables, 1)
 

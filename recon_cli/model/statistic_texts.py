@@ -83,7 +83,6 @@ class CellVectors:
         return cls(of, counted, base, measured_cells(grain, of, candidates))
 
     def of_place(self, cells: IntArray) -> PlaceVectors:
-        """Select the vectors of one place."""
         cells = cells[self.counted[cells] | self.base[cells]]
         here = Measured(self.measured.values[cells], self.measured.unit)
         return PlaceVectors(self.of, cells, self.counted[cells], self.base[cells], here)

@@ -384,7 +384,6 @@ def _summed_values(
 def _statistic_rows(
     plan: Plan, counts: PartitionCounts, batch: slice, candidates: Candidates, is_whole: BoolArray
 ) -> Iterator[_PlaceRows]:
-    """Yield the rows of each statistic of a batch."""
     texts = counts.statistics
     if texts is None:
         return

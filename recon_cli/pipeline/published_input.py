@@ -44,12 +44,10 @@ class PublishedInput:
 
     @property
     def table_names(self) -> list[str]:
-        """Return the names of the tables in use."""
         return [table.name for table in self.used]
 
     @property
     def is_exact(self) -> bool:
-        """Report whether every count is published as it is."""
         return not has_statements(self.tables)
 
     @property
@@ -59,13 +57,11 @@ class PublishedInput:
 
     @property
     def folders(self) -> tuple[Folder, ...]:
-        """Return the folders with partitions."""
         return self.tables, self.geounits
 
     def recipe(
         self, run: Run, stage: Stage, settings: Mapping[str, Any], seed: int | None = None
     ) -> Recipe:
-        """Make the recipe of a stage that reads all of this."""
         return run.recipe(
             stage,
             {**settings, "tables": self.table_names},

@@ -91,7 +91,6 @@ class Tally:
                 self._advanced = self._clock()
 
     def snapshot(self) -> Snapshot:
-        """Return the present state."""
         with self._lock:
             now = self._clock()
             people, units, decided = self._lately(now)

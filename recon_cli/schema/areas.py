@@ -46,7 +46,6 @@ class Places:
 
     @cached_property
     def members(self) -> frozenset[str]:
-        """Return the geoids."""
         return frozenset(self.geoids)
 
 

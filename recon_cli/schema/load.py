@@ -332,7 +332,6 @@ class Terms:
         return self.index(name, where), tuple(1 << i for i in range(count))
 
     def narrow(self, masks: tuple[int, ...], condition: Condition, where: str) -> tuple[int, ...]:
-        """Add a condition to ``masks``."""
         narrowed = list(masks)
         for name, form in condition.items():
             at = self.index(name, where)

@@ -61,7 +61,6 @@ class TightConstraints:
         )
 
     def __len__(self) -> int:
-        """Count the constraints."""
         return int(self.rows.sum() + self.variables.sum())
 
 

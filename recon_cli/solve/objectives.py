@@ -53,7 +53,6 @@ class LinearFunctionals:
         return self.upper - self.lower
 
     def select(self, rows: IntArray) -> LinearFunctionals:
-        """Select some of the functionals."""
         return LinearFunctionals(
             sparse.csr_array(self.coefficients[rows]), self.lower[rows], self.upper[rows]
         )
@@ -81,7 +80,6 @@ class Maximization:
 
     @property
     def constant(self) -> int:
-        """Return the constant of the objective."""
         return int(self.constants.sum())
 
     def at_least(self, value: int) -> IntegerProgram:

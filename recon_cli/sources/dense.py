@@ -45,7 +45,6 @@ class KeptSheet:
     has_gaps: bool
 
     def scan(self) -> pl.LazyFrame:
-        """Return the rows."""
         return pl.scan_parquet(self.folder / "*.parquet")
 
 

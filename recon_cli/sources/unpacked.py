@@ -37,7 +37,6 @@ class UnpackedFolder:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the folder with its content."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)

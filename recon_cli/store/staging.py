@@ -178,7 +178,6 @@ class PartWriter:
         return self._rows.get((partition, folder), 0)
 
     def read(self, partition: str, folder: str, columns: list[str]) -> pl.DataFrame:
-        """Read some columns of the parts of a partition."""
         import polars as pl  # slow to load, and not needed to read a manifest
 
         home = self.staging.partition_folder(folder, partition)

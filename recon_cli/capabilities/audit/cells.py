@@ -146,7 +146,6 @@ class IntervalCells:
         return cls(**arrays, coefficients=coefficients)
 
     def where(self, kept: BoolArray) -> IntervalCells:
-        """Select some of the cells."""
         names = [field.name for field in fields(self) if field.name != "coefficients"]
         some = {name: getattr(self, name)[kept] for name in names}
         return IntervalCells(**some, coefficients=sparse.csr_array(self.coefficients[kept]))

@@ -194,7 +194,6 @@ class AskedCounts:
 
     @classmethod
     def of(cls, system: CliqueSystem, counts: PartitionCounts, rows: PublishedRows) -> AskedCounts:
-        """Select those of some rows of a system."""
         plan = system.form.plan
         pattern = plan.patterns[rows.pattern]
         _, node = system.form.published(pattern)

@@ -243,7 +243,6 @@ class _Part:
         functionals: sparse.csr_array,
         options: WitnessOptions,
     ) -> _Part:
-        """Select a component of a batch."""
         columns, whole = component.columns, component.program
         here, inside = known[columns], sparse.csr_array(sparse.csc_array(functionals)[:, columns])
         lower = np.maximum(whole.lower, here - options.safety)

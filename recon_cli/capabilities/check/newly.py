@@ -205,7 +205,6 @@ def _before(
 
 
 def _without(published: Publication, tables: Collection[str]) -> Publication:
-    """Remove some tables from a publication."""
     coverage = tuple(
         replace(
             pattern,

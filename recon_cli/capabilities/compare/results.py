@@ -235,7 +235,6 @@ def _nothing(truth: Publication) -> Publication:
 
 
 def _people_of_truth(run: Run) -> int:
-    """Count the records of the truth."""
     path = truth_of(run, run.config.section(Compare))
     slices = open_records("compare.truth", path, run.release).slices()
     return sum(each.rows for each in slices.values())

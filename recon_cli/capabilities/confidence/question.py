@@ -94,7 +94,6 @@ class ConfidenceQuestion(PlannedQuestion):
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> pl.DataFrame:
-        """Measure confidence as `measure_confidence` does."""
         plan, published, release = self.plan, part.published, self.release
         published.require_exact("confidence of records")
         columns = histogram_columns(release, plan.tables, published.coverage)

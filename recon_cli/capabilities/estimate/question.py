@@ -173,7 +173,6 @@ class _Coordinates:
 
 
 def _restricted(block: MatrixBlock, levels: Sequence[_Coordinates]) -> list[_Restricted]:
-    """Restrict the levels to the coordinates of a block."""
     found: list[_Restricted] = []
     measured = np.zeros((block.size, block.size))
     for each in reversed(levels):

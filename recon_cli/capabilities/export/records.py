@@ -132,7 +132,6 @@ def _shown(proofs: Proofs, own: pl.DataFrame) -> list[str]:
 
 
 def _inside(read: pl.DataFrame, place: str, region: Any, units: pl.DataFrame) -> pl.DataFrame:
-    """Select records inside the regions."""
     read = read.cast({place: pl.String})
     where = region.enclosing(pl.col(place))
     return read.filter(where.is_in(units["_region"].unique().implode()))

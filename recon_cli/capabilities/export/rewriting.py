@@ -180,7 +180,6 @@ class WrittenWorkbook:
             cell.comment = Comment(before + mark.comment, _AUTHOR, height=_HEIGHT, width=_WIDTH)
 
     def replace(self, sheet: str, row: int, column: int, text: str) -> None:
-        """Replace the text of a cell."""
         cell: Any = self._book[sheet].cell(row, column)
         cell.value, cell.data_type = text, "s"
 

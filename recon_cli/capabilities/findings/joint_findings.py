@@ -82,7 +82,6 @@ class JointFindings:
 
     @property
     def shown_parts(self) -> tuple[str, str]:
-        """Return the parts as `shown_parts` does."""
         return shown_parts(self.manifest)
 
     @property

@@ -63,7 +63,6 @@ def write(run: Run, config: Frontier, stage: Transaction) -> Manifest:
 
 
 def _exact(release: Release, asked: ExactCounts) -> ExactTables:
-    """Compute the cost of exact counts."""
     strategy = load_strategy(asked.strategy, release, asked.without, asked.scale)
     query = invariant_query("frontier.invariant.query", asked.query, strategy)
     known = {NATION, *(level.name for level in release.geography.levels)}

@@ -150,7 +150,6 @@ class _Row:
 
 
 def _rows_of(link: Link, second: LinkedPart) -> Iterator[_Row]:
-    """Yield the inequalities of a link."""
     one = np.ones(len(second.unit), dtype=np.int64)
     if link.kind is LinkKind.EQUAL or link.size is None:
         yield _Row((1, -one), is_equal=True, is_void=False)

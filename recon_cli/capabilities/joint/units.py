@@ -288,7 +288,6 @@ class _Places:
         return digest_seed(self.options.fixed_seed, purpose, self.geoids[unit])
 
     def settled(self) -> JointCertainty:
-        """Settle all places."""
         for component in split_components(
             self.rows, self.bounds, self.label, targets=self.label, pack=1
         ):

@@ -29,7 +29,6 @@ class Keys:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return all columns."""
         return tuple(self.same) if self.near is None else (*self.same, self.near)
 
 

@@ -48,13 +48,11 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def strategy(self) -> Strategy:
-        """Return the strategy."""
         config = self.config
         return load_strategy(config.strategy, self.true, config.without, config.scale)
 
     @cached_property
     def levels(self) -> Sequence[str]:
-        """Return the levels that are published."""
         release = self.true
         levels = self.config.levels or measured.published_levels(self.strategy, release)
         measured.require_publishable(self.strategy, release, levels)
@@ -76,7 +74,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Return the tables of the queries."""
         names = {table_name(query) for query in self.strategy.queries.values()}
         return tuple(table for table in self.release.tables if table.name in names)
 
@@ -204,11 +201,9 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         return protected.select(COUNTS.names())
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
-        """Count the measurements."""
         return {"cells": protected.height, "negative": int((protected["count"] < 0).sum())}
 
     def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:
-        """Return a table of the measurements."""
         unit = "ρ" if manifest.notes["mechanism"] == "gaussian" else "ε"
         rows = [
             (

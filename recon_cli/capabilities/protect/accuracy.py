@@ -160,7 +160,6 @@ def _sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) -
 
 
 def _cells_published(truth: Publication, geounits: pl.DataFrame) -> pl.DataFrame:
-    """Count the published cells of each table."""
     rows = [
         (number, name, len(cells))
         for number, pattern in enumerate(truth.coverage)

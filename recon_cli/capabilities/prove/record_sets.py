@@ -57,7 +57,6 @@ class RecordSet:
         return cls(name, tuple(lines), rows[:, 0], rows[:, 1], rows[:, 2:], atoms)
 
     def within(self, units: IntArray) -> RecordSet:
-        """Select the records of some units."""
         at = np.isin(self.unit, units)
         lines = tuple(self.lines[place] for place in np.flatnonzero(at).tolist())
         return replace(

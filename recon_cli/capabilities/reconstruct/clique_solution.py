@@ -108,7 +108,6 @@ class _Tables:
 def _any(
     system: CliqueSystem, bounds: SignedBounds, blocks: tuple[tuple[IntArray, ...], ...], seed: int
 ) -> _Tables | None:
-    """Find any solution."""
     A, fixed = _free_rows(system, bounds)
     constraints = LinearConstraints(A, system.rows.least - fixed, system.rows.most - fixed)
     ends = bounds.lower[bounds.free], bounds.upper[bounds.free]

@@ -106,7 +106,6 @@ class OpenUnits:
         return -self.rows.marginal(self.base)
 
     def select(self, unit: int) -> OpenUnits:
-        """Select one of the units."""
         alone = np.array([unit])
         kept = self.rows.rows_of(alone)
         person = None if self.person is None else self.person[alone]

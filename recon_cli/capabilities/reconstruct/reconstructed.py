@@ -27,7 +27,6 @@ class Reconstructed(PublishedInput):
 
     @property
     def folders(self) -> tuple[Folder, ...]:
-        """Return the folders with partitions."""
         return self.tables, self.geounits, self.microdata, self.blocks
 
     def records(self) -> Any:

@@ -330,7 +330,6 @@ class _DenseRegions:
     on_progress: OnProgress
 
     def solved(self) -> BatchSolution:
-        """Solve all regions of the batch."""
         batch, system, listed = self.batch, self.batch.system, self.listed
         n = len(system.units)
         require_room(batch.plan, n)

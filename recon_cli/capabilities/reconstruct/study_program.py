@@ -67,7 +67,6 @@ class StudyProgram:
     def of(
         cls, release: Release, tables: Sequence[Table], coverage: Coverage, engine: Engine
     ) -> Self:
-        """Build the program of some tables."""
         return cls(make_published_plan(release, tables, coverage), engine)
 
     def solve(self, part: StudyPart, seed: int) -> ProgramSolution:

@@ -16,7 +16,6 @@ class ProtectedPlaces:
         self.tables = work.open(INGEST)
 
     def places(self, partition: str) -> frozenset[str]:
-        """Return the geoids of a partition."""
         found = set(self.audit.read(partition, columns=("geoid",))["geoid"].to_list())
         counts = self.tables.read(partition)
         if "low" in counts.columns:

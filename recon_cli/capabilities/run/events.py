@@ -35,7 +35,6 @@ class JsonLinesReporter:
         self._lock = threading.Lock()
 
     def emit(self, event: str, **facts: Fact) -> None:
-        """Write one line."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         text = json.dumps({"event": event, "time": now, **facts}, ensure_ascii=False)
         with self._lock:

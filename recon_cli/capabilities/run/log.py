@@ -89,7 +89,6 @@ class RunLog:
             )
 
     def stage_started(self, stage: Stage, index: int, of: int) -> Reporter:
-        """Log the start of a stage, and return the reporter of its progress."""
         if self.events is None:
             return self.options.reporter_on_terminal(f"{index}/{of}")
         self.events.emit("stage_started", stage=stage.short_name, index=index, of=of)
@@ -114,7 +113,6 @@ class RunLog:
             )
 
     def stage_failed(self, stage: Stage, error: BaseException) -> None:
-        """Log the failure of a stage, and with it of the run."""
         if self.events is not None:
             error = as_shortage(error) or behind(error)
             kind, code = type(error).__name__, exit_code(error)

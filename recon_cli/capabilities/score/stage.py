@@ -251,7 +251,6 @@ def _differing(zero: Zero, partition: str) -> pl.DataFrame | None:
 
 
 def _open_confidence(run: Run) -> Folder | None:
-    """Return the folder ``confidence/``; None if there is none."""
     if not (run.work / "confidence" / MANIFEST).is_file():
         return None
     return open_folder(run.work, CONFIDENCE, "confidence")

@@ -56,7 +56,6 @@ class CellLine:
 
     @property
     def shown(self) -> str:
-        """Format the count."""
         return shown_count(self.count, self.high)
 
 
@@ -247,7 +246,6 @@ class ProtectedCount:
 
     @property
     def published(self) -> str:
-        """Format the published statement."""
         return shown_count(self.low, OPEN if self.high is None else self.high)
 
     @property

@@ -36,11 +36,9 @@ class Distances:
 
     @classmethod
     def zeros(cls, units: int) -> Self:
-        """Return zero distances."""
         return cls(np.zeros(units, dtype=np.int64), np.zeros(units, dtype=np.int64))
 
     def add(self, units: IntArray, reached: IntArray, bound: IntArray) -> None:
-        """Add the distances of some units in one component."""
         self.reached[units] += reached
         self.bound[units] += bound
 
@@ -82,7 +80,6 @@ class ComponentHistogram:
         return np.flatnonzero(self.unit_of_variable == unit)
 
     def cells_where(self, chosen: BoolArray) -> LinearFunctionals:
-        """Select some of the histogram cells."""
         return self.cells.select(np.flatnonzero(chosen))
 
     def relax_others(self, unit: int) -> ComponentHistogram:

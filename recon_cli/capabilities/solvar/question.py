@@ -150,7 +150,6 @@ class VariabilityQuestion(PlannedQuestion):
         is_exact: bool,
         people: int,
     ) -> Self:
-        """Prepare for some tables."""
         plan = make_variability_plan(release, tables, coverage, options.mode, is_exact=is_exact)
         return cls(plan, options, people)
 
@@ -165,7 +164,6 @@ class VariabilityQuestion(PlannedQuestion):
         on_progress: OnProgress = ignore_progress,
         quarantine: Quarantine = NO_QUARANTINE,
     ) -> Variability:
-        """Measure a part as `measure_variability` does."""
         plan, options, published = self.plan, self.options, part.published
         columns = histogram_columns(plan.release, plan.tables, published.coverage)
         if options.diameter:

@@ -136,12 +136,10 @@ class SensitiveCells:
 
     @cached_property
     def by_column(self) -> sparse.csc_array:
-        """Return `rows` by column."""
         return sparse.csc_array(self.rows)
 
     @cached_property
     def agreement_by_column(self) -> sparse.csc_array | None:
-        """Return `agreement` by column."""
         return None if self.agreement is None else sparse.csc_array(self.agreement)
 
     @cached_property

@@ -68,12 +68,10 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
         return {name: open_folder(home, SYNTH, name) for name in _SOURCES}
 
     def pieces(self) -> Sequence[Piece]:
-        """Return the counties."""
         return pieces_of(self.population["persons"].manifest)
 
     @cached_property
     def states(self) -> Mapping[str, Sequence[Piece]]:
-        """Map states to their counties."""
         states: dict[str, list[Piece]] = {}
         for county in self.pieces():
             states.setdefault(self.levels["state"].enclosing(county.partition), []).append(county)

@@ -196,7 +196,6 @@ class Answers:
     hispanic: BoolArray
 
     def at(self, rows: IntArray) -> Answers:
-        """Select the answers of some rows."""
         return Answers(self.race[rows], self.hispanic[rows])
 
     def put(self, mask: BoolArray, other: Answers) -> Answers:

@@ -80,7 +80,6 @@ class HeadedSheet:
         return self.headers.index(header) if header in self.headers else None
 
     def count(self, header: str) -> CountColumn:
-        """Return the one column of counts."""
         return CountColumn(self.headers.index(header), header)
 
     def roles(
