@@ -18,7 +18,7 @@ from markupsafe import Markup
 from recon_cli.markdown import markdown_cell, markdown_table, markdown_text
 from recon_cli.page.document import ReportDocument
 from recon_cli.page.drawing import NARROW, WIDE, draw, page_style, svg_file
-from recon_cli.page.markup import term_key, to_html, to_text, without_links
+from recon_cli.page.markup import term_key, to_html, without_links
 from recon_cli.version import __version__
 
 
@@ -35,16 +35,6 @@ def report_files(document: ReportDocument, page: str) -> dict[str, bytes]:
     for figure in document.figures:
         files[f"chart-{figure.name}.svg"] = svg_file(figure.chart).encode()
     return files
-
-
-def report_notes(document: ReportDocument) -> dict[str, list[str]]:
-    """Summarise a report for the manifest: its headline without marks, and missing parts."""
-    return {
-        "headline": [to_text(sentence) for sentence in document.headline.sentences],
-        "missing": [
-            f"{each.title}: {gap.why}" for each in document.sections for gap in each.missing
-        ],
-    }
 
 
 def html_page(document: ReportDocument) -> str:

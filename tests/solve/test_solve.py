@@ -15,6 +15,8 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.reconstruct.correction import min_l1_correction
+from recon_cli.capabilities.solvar import cut as cut_module
+from recon_cli.capabilities.solvar.cut import feasibility_cut
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import split_components
@@ -22,7 +24,6 @@ from recon_cli.model.program import IntegerProgram, LinearConstraints, fix_other
 from recon_cli.solve import dual_bounds, feasibility
 from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Search, maximize
-from recon_cli.solve.dual_bounds import feasibility_cut
 from recon_cli.solve.feasibility import Attempt, Feasibility, min_l1_repair, pump, solve_program
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
 from recon_cli.solve.objectives import LinearFunctionals, distance_from
@@ -351,7 +352,7 @@ def test_prices_that_are_no_numbers_cut_nothing_off(
 ) -> None:
     program = program_of([[2, 1, 1], [0, 0, 0]], [0, 0], upper=2)
     strange = Vertex(np.zeros(1), np.array([price]), 0.1)
-    monkeypatch.setattr(dual_bounds, "solve_relaxation", lambda *_: strange)
+    monkeypatch.setattr(cut_module, "solve_relaxation", lambda *_: strange)
     found = feasibility_cut(program, np.array([0, 1]), np.array([2, 2, 0]), 0.5)
     assert not len(found.rows.least)
 

@@ -18,6 +18,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds, StatedCounts
 from recon_cli.capabilities.audit.ends import FindEnds, SummedEnds
+from recon_cli.capabilities.audit.rays import endless_variables
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds, SignedBounds, propagate_signed
 from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
@@ -27,7 +28,6 @@ from recon_cli.model.program import activity_bounds
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility, solve_nested
-from recon_cli.solve.linear_relaxation import endless_variables
 from recon_cli.solve.nested_blocks import Keeper, find_ends, find_settled, known_before
 
 

@@ -12,11 +12,11 @@ from pydantic import Field, model_validator
 
 from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
+from recon_cli.capabilities.check.candidate import tables_of
 from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.capabilities.check.finding import EXAMPLES, Finding, found_counts
 from recon_cli.capabilities.check.subject import Subject
 from recon_cli.frames import IS_AS_PUBLISHED
-from recon_cli.schema.register import tables_of
 from recon_cli.stage import undisturbed
 from recon_cli.store.protection import apart
 

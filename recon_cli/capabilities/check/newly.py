@@ -25,11 +25,11 @@ from recon_cli.capabilities.audit.statuses import (
     SAFE,
     UNDECIDED,
 )
+from recon_cli.capabilities.check.candidate import can_leave, tables_of
 from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.frames import IS_AS_PUBLISHED
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
-from recon_cli.schema.register import can_leave, tables_of
 from recon_cli.store.protection import read_published
 
 #: Columns that identify a count.

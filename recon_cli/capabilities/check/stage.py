@@ -9,6 +9,7 @@ from pathlib import Path
 
 from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.options import Audit
+from recon_cli.capabilities.check.candidate import without_tables
 from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.capabilities.check.finding import Finding, Grounds
 from recon_cli.capabilities.check.limited import results_until
@@ -28,7 +29,7 @@ from recon_cli.pipeline.run_stages import run_stage
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
 from recon_cli.schema.files import load_register
-from recon_cli.schema.register import compose, without_tables
+from recon_cli.schema.register import compose
 from recon_cli.store import INGEST, Stage
 
 #: Number of a rule, what is known of it now, and by what.

@@ -13,8 +13,9 @@ from recon_cli.capabilities.show.geounit import Why
 from recon_cli.capabilities.show.page import show_page
 from recon_cli.capabilities.show.stage import view_geounit
 from recon_cli.capabilities.show.view import GeounitView
-from recon_cli.page.document import NOT_FOR_PUBLICATION
-from recon_cli.page.html import report_files, report_notes
+from recon_cli.page.document import NOT_FOR_PUBLICATION, ReportDocument
+from recon_cli.page.html import report_files
+from recon_cli.page.markup import to_text
 from recon_cli.pipeline.run import Run
 from recon_cli.store import Manifest, Transaction
 
@@ -36,7 +37,7 @@ def write(run: Run, stage: Transaction, manifests: tuple[Manifest, ...], name: s
     if stage.recipe.is_study:
         document = replace(document, banner=NOT_FOR_PUBLICATION)
     stage.staging.write_extras("report", report_files(document, name))
-    return stage.publish([], notes=report_notes(document))
+    return stage.publish([], notes=_notes(document))
 
 
 def _view(run: Run, place: Place, at: int) -> GeounitView:
@@ -47,3 +48,13 @@ def _view(run: Run, place: Place, at: int) -> GeounitView:
     """
     why = Why(numbers=None if at == 0 else (), first=1, counts=at < _EXPLAINED)
     return view_geounit(run, place.geoid, why)
+
+
+def _notes(document: ReportDocument) -> dict[str, list[str]]:
+    """Summarise a report for the manifest: its headline without marks, and missing parts."""
+    return {
+        "headline": [to_text(sentence) for sentence in document.headline.sentences],
+        "missing": [
+            f"{each.title}: {gap.why}" for each in document.sections for gap in each.missing
+        ],
+    }

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 import polars as pl
 
-from recon_cli.budget import exact, precision, prior_of
+from recon_cli.budget import exact
 from recon_cli.capabilities.risk import expectation
 from recon_cli.capabilities.risk.expectation import ExpectedRisk
+from recon_cli.capabilities.risk.given import precision, prior_of
 from recon_cli.capabilities.risk.kazan_reiter import FIGURES, TABLES
 from recon_cli.capabilities.risk.two_levels import Flat, TwoLevels
 from recon_cli.console.options import (

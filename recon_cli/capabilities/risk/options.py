@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from recon_cli.budget import as_written, exact, precision, prior_of
+from recon_cli.budget import as_written, exact
+from recon_cli.capabilities.risk.given import precision, prior_of
 from recon_cli.config.model import ConfigModel, ConfigPath, ConfigPaths, Names, Section
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release

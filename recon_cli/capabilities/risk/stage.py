@@ -10,8 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli.budget import exact, prior_of
+from recon_cli.budget import exact
 from recon_cli.capabilities.risk import RISK
+from recon_cli.capabilities.risk.given import prior_of
 from recon_cli.capabilities.risk.options import UNIFORM, Upper
 from recon_cli.capabilities.risk.options import Risk as RiskSection
 from recon_cli.capabilities.risk.release import (

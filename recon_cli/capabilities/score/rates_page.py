@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from recon_cli.capabilities.findings.findings import ScoreFindings
-from recon_cli.page.charts import Look, looks_by_kind
+from recon_cli.capabilities.score.rate_charts import looks_by_kind
+from recon_cli.page.charts import Look
 from recon_cli.page.document import ResultTable, result_table
 from recon_cli.page.sizes import ALL
 from recon_cli.page.words import Words, capitalized, count, percent, size_label

@@ -15,10 +15,10 @@ from scipy import sparse
 import recon_cli as recon
 from benchmarks.office.publication import Office, PublishedTable, exact_counts
 from recon_cli.capabilities.audit import question
+from recon_cli.capabilities.audit.rays import endless_variables
 from recon_cli.frames import OPEN
 from recon_cli.model.ledger import Ledger
 from recon_cli.model.program import IntegerProgram, LinearConstraints
-from recon_cli.solve.linear_relaxation import endless_variables
 from recon_cli.solve.near_vertices import BlockView, best_combination
 from recon_cli.statement import Protection, Statement, parse_law
 
