@@ -13,10 +13,10 @@ import polars as pl
 
 from recon_cli.api.reconstruction import read_published
 from recon_cli.capabilities.compare.options import Compare
+from recon_cli.capabilities.records.records_file import RecordsFile
 from recon_cli.capabilities.report.options import Report
 from recon_cli.config import RunConfig, load_config
 from recon_cli.config.model import Section, Top
-from recon_cli.config.records_file import RecordsFile
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run

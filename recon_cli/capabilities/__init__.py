@@ -70,5 +70,6 @@ CAPABILITIES: Final = (
     "show",
     "verify",
     "measurements",
+    "records",
     "findings",
 )

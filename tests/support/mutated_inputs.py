@@ -25,6 +25,7 @@ import polars as pl
 import yaml
 from click.testing import CliRunner
 
+from recon_cli.capabilities.records.files import Translation, open_records
 from recon_cli.cli import main
 from recon_cli.config import load_config
 from recon_cli.errors import ReconError
@@ -32,7 +33,6 @@ from recon_cli.schema import load_release, parse_release
 from recon_cli.sources import FileMapping, open_tables, open_tidy
 from recon_cli.sources.formats import DimensionMapping
 from recon_cli.sources.listing import read_geounit_list
-from recon_cli.sources.records import Translation, open_records
 from recon_cli.statement import load_protection
 from recon_cli.store.folder import partitions, read_partition
 from recon_cli.store.pieces import read_pieces

@@ -17,8 +17,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from recon_cli.capabilities.link.options import AttackerFile
+from recon_cli.capabilities.records.records_file import as_records_file
 from recon_cli.config.model import Section
-from recon_cli.config.records_file import as_records_file
 
 
 class Attribute(Section):

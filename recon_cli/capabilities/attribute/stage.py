@@ -25,6 +25,8 @@ from recon_cli.capabilities.reconstruct.facts import (
     record_counts_of,
 )
 from recon_cli.capabilities.reconstruct.reconstructed import Reconstructed, open_reconstructed
+from recon_cli.capabilities.records.files import RecordFile, Slice, open_records
+from recon_cli.capabilities.records.layout import given_translation
 from recon_cli.capabilities.show.counterexamples import Claim
 from recon_cli.capabilities.show.geounit_page import masks_of
 from recon_cli.capabilities.show.minimal_explanation import (
@@ -40,8 +42,6 @@ from recon_cli.page.missing import Missing
 from recon_cli.pipeline.failure_log import log_disagreements
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
-from recon_cli.sources.record_layout import given_translation
-from recon_cli.sources.records import RecordFile, Slice, open_records
 from recon_cli.store import Manifest, Transaction
 from recon_cli.store.files import key_of
 from recon_cli.store.protection import laws_of, read_published

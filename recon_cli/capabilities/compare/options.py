@@ -29,6 +29,7 @@ from pydantic_core import PydanticCustomError
 from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.protect.sections import ProtectingByChance
 from recon_cli.capabilities.reconstruct.options import Reconstruct
+from recon_cli.capabilities.records.records_file import Records
 from recon_cli.capabilities.solvar.options import Solvar
 from recon_cli.capabilities.swap.settings import Experimental, Share, Three
 from recon_cli.config.model import (
@@ -39,7 +40,6 @@ from recon_cli.config.model import (
     TableChoice,
     check_levels,
 )
-from recon_cli.config.records_file import Records
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.stages import PROTECTIONS

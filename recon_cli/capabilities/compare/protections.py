@@ -13,11 +13,12 @@ from recon_cli.capabilities.link.options import FROM_CEF, Link
 from recon_cli.capabilities.link.specification import CEF, CEF_ATKR
 from recon_cli.capabilities.protect.sections import ProtectingByChance
 from recon_cli.capabilities.protect.stage import ProtectionStage
+from recon_cli.capabilities.records.files import open_records
+from recon_cli.capabilities.records.records_file import RecordsFile
 from recon_cli.capabilities.score.options import Score
 from recon_cli.capabilities.tabulate.options import Tabulate
 from recon_cli.config import RunConfig
 from recon_cli.config.model import Section, TableChoice, Top
-from recon_cli.config.records_file import RecordsFile
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
@@ -25,7 +26,6 @@ from recon_cli.pipeline.run_stages import open_stage
 from recon_cli.pipeline.stages import PROTECTIONS, stage_named
 from recon_cli.protections import ATTACKS, ProtectionMethod, Publishes
 from recon_cli.schema import Release
-from recon_cli.sources.records import open_records
 from recon_cli.store import Stage
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS
 from recon_cli.store.study import STUDY, is_for_study

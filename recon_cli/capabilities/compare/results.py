@@ -51,6 +51,7 @@ from recon_cli.capabilities.findings.proven import Proofs
 from recon_cli.capabilities.findings.result_tables import read_disclosures
 from recon_cli.capabilities.protect.counts import count_records
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.capabilities.records.files import open_records
 from recon_cli.capabilities.score.stage import read_rates
 from recon_cli.capabilities.tabulate.stage import record_columns, typed_records
 from recon_cli.config import RunConfig
@@ -62,7 +63,6 @@ from recon_cli.pipeline.stages import stage_named
 from recon_cli.progress import Task
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from recon_cli.sources.records import open_records
 from recon_cli.store import Manifest, Transaction, open_folder
 from recon_cli.store.folder import Folder
 from recon_cli.store.protection import read_published

@@ -17,6 +17,7 @@ from recon_cli.capabilities.compare.protections import (
     units_path,
 )
 from recon_cli.capabilities.protect.unit_lists import read_units
+from recon_cli.capabilities.records.files import open_records
 from recon_cli.config import RunConfig
 from recon_cli.errors import ReconError, StageError
 from recon_cli.execute import OnProgress, Results, WorkItem, run_items
@@ -28,7 +29,6 @@ from recon_cli.plurals import plural
 from recon_cli.progress import NO_STATUSES, Bar, Reporter, SilentReporter, Task
 from recon_cli.resources import Usage
 from recon_cli.schema import Release
-from recon_cli.sources.records import open_records
 from recon_cli.store import Stage
 from recon_cli.store.files import key_of, parquet_bytes, write_bytes
 from recon_cli.store.manifest import MANIFEST, read_manifest

@@ -19,9 +19,9 @@ from recon_cli.capabilities.export.copies import NOT_FOR_PUBLICATION, Exported
 from recon_cli.capabilities.export.rewriting import MOST_ROWS, written_again
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import Proofs
+from recon_cli.capabilities.records.files import known_columns, open_records
 from recon_cli.errors import ConfigError, StageError
 from recon_cli.pipeline.run import Run
-from recon_cli.sources.records import known_columns, open_records
 from recon_cli.store.files import write_named
 
 #: Rows above the records: what it is, and the headers.

@@ -9,12 +9,12 @@ from typing import Any
 from recon_cli.capabilities.leave_one_out import LEAVE_ONE_OUT
 from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
+from recon_cli.capabilities.records.files import RecordFile, Slice, open_records
 from recon_cli.capabilities.score.options import Score
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import QuestionStage
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import Release
-from recon_cli.sources.records import RecordFile, Slice, open_records
 from recon_cli.stage import undisturbed
 from recon_cli.store import Folder, Piece, Staging
 from recon_cli.store.files import key_of

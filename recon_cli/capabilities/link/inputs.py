@@ -22,12 +22,12 @@ from recon_cli.capabilities.link.specification import (
     default_guessers,
     guesser_tables,
 )
-from recon_cli.config.records_file import RecordsFile
+from recon_cli.capabilities.records.files import RecordFile, open_records
+from recon_cli.capabilities.records.layout import given_translation
+from recon_cli.capabilities.records.records_file import RecordsFile
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.pipeline.run import Run
 from recon_cli.schema import AttackKeys, Release, Table
-from recon_cli.sources.record_layout import given_translation
-from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.store import INGEST
 from recon_cli.store.manifest import MANIFEST, read_manifest
 from recon_cli.store.piece import EVERYWHERE, Span

@@ -18,8 +18,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from recon_cli.capabilities.records.records_file import RecordsFile, as_records_file
 from recon_cli.config.model import AnyNames, ConfigModel, ConfigPath, Names, Section, as_list
-from recon_cli.config.records_file import RecordsFile, as_records_file
 
 #: What stands for a file in ``sources`` and ``attackers``.
 OWN_MICRODATA = "microdata"

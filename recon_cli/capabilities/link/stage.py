@@ -19,12 +19,12 @@ from recon_cli.capabilities.link.specification import (
     LinkageSpecification,
     parent_level,
 )
+from recon_cli.capabilities.records.files import AS_IT_IS, Slice
 from recon_cli.errors import SourceError, UnknownValueError
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.seeding import digest_seed
-from recon_cli.sources.records import AS_IT_IS, Slice
 from recon_cli.store import Manifest, Piece, Staging, Transaction
 from recon_cli.store.files import key_of
 from recon_cli.store.pieces import PIECE_PEOPLE, cut

@@ -10,6 +10,7 @@ import polars as pl
 
 from recon_cli.capabilities.protect.accuracy import accuracy_table, count_copies
 from recon_cli.capabilities.protect.counts import count_records
+from recon_cli.capabilities.records.files import RecordFile, open_records
 from recon_cli.capabilities.tabulate.stage import record_columns, typed_records
 from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, SourceError, VerificationError
@@ -19,7 +20,6 @@ from recon_cli.pipeline.published_input import input_digests
 from recon_cli.pipeline.run import pieces_of
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
-from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.spreadsheet import harmless
 from recon_cli.statement import Protection, protection_text
 from recon_cli.statement.cell_key import CellKey

@@ -17,11 +17,11 @@ from recon_cli.capabilities.randomize.answers import (
     randomize_records,
 )
 from recon_cli.capabilities.randomize.options import Randomize
+from recon_cli.capabilities.records.files import RecordFile, open_records
 from recon_cli.capabilities.tabulate.stage import record_columns, typed_records
 from recon_cli.chance import KeyedChance
 from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
-from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.store import Manifest, Piece
 
 

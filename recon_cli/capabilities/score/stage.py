@@ -17,6 +17,7 @@ from recon_cli.capabilities.link.inputs import open_linkage_inputs
 from recon_cli.capabilities.link.key_encoding import column_codes
 from recon_cli.capabilities.link.specification import CEF, HDF
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.capabilities.records.files import RecordFile
 from recon_cli.capabilities.score import SCORE
 from recon_cli.capabilities.score.collect import (
     Collected,
@@ -40,7 +41,6 @@ from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.progress import Task
 from recon_cli.schema import Release
-from recon_cli.sources.records import RecordFile
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store import Folder, Manifest, Transaction, open_folder
 from recon_cli.store.manifest import MANIFEST

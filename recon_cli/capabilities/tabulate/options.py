@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from recon_cli.capabilities.records.records_file import Records
 from recon_cli.config.model import ConfigPath, Names, Section, TableChoice, check_levels
-from recon_cli.config.records_file import Records
 from recon_cli.schema import Release
 
 

@@ -14,20 +14,7 @@ import polars as pl
 
 from recon_cli import sources, tabulation
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
-from recon_cli.capabilities.tabulate import TABULATE
-from recon_cli.capabilities.tabulate.legacy_writer import write_legacy
-from recon_cli.capabilities.tabulate.options import Tabulate
-from recon_cli.capabilities.tabulate.statistics import print_statistics
-from recon_cli.config.records_file import RecordsFile
-from recon_cli.errors import ConfigError, SourceError, VerificationError
-from recon_cli.frames import STATISTICS, UNREADABLE
-from recon_cli.pipeline.opened_stage import MadeStage
-from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.progress import Task
-from recon_cli.schema import Release, Table, column_dtype
-from recon_cli.sources.damage import columns_found, kind_of, why_unreadable
-from recon_cli.sources.record_layout import given_translation
-from recon_cli.sources.records import (
+from recon_cli.capabilities.records.files import (
     AS_IT_IS,
     FILE_KINDS,
     RecordFile,
@@ -35,6 +22,19 @@ from recon_cli.sources.records import (
     open_records,
     scan_records,
 )
+from recon_cli.capabilities.records.layout import given_translation
+from recon_cli.capabilities.records.records_file import RecordsFile
+from recon_cli.capabilities.tabulate import TABULATE
+from recon_cli.capabilities.tabulate.legacy_writer import write_legacy
+from recon_cli.capabilities.tabulate.options import Tabulate
+from recon_cli.capabilities.tabulate.statistics import print_statistics
+from recon_cli.errors import ConfigError, SourceError, VerificationError
+from recon_cli.frames import STATISTICS, UNREADABLE
+from recon_cli.pipeline.opened_stage import MadeStage
+from recon_cli.pipeline.run import Run, StageOutcome
+from recon_cli.progress import Task
+from recon_cli.schema import Release, Table, column_dtype
+from recon_cli.sources.damage import columns_found, kind_of, why_unreadable
 from recon_cli.store import INGEST, InputFile, Manifest, Piece, Recipe, Transaction, open_folder
 from recon_cli.store.files import file_digest, remove_unfinished, written_whole
 from recon_cli.store.study import is_for_study, require_study_name

@@ -28,6 +28,7 @@ from recon_cli.capabilities.protect.unit_lists import (
     read_units,
     require_listed,
 )
+from recon_cli.capabilities.records.files import RecordFile, open_records
 from recon_cli.capabilities.tabulate.stage import record_columns, typed_records
 from recon_cli.capabilities.topdown.options import Topdown
 from recon_cli.capabilities.topdown.topdown import Fixed, Invariant, Product, estimate
@@ -37,7 +38,6 @@ from recon_cli.execute import OnProgress
 from recon_cli.pipeline.run import Run
 from recon_cli.plurals import plural
 from recon_cli.schema import Release
-from recon_cli.sources.records import RecordFile, open_records
 from recon_cli.store import Manifest, Piece
 
 _SETTINGS = {

@@ -1,6 +1,6 @@
 """Packaged layouts of record files: the publisher's names of columns and codes.
 
-A layout is a YAML file in ``record_layouts/``. ``place`` names the columns that form a unit's
+A layout is a YAML file in ``layouts/``. ``place`` names the columns that form a unit's
 geoid, with the digits of each; ``columns``, ``values``, ``joined`` and ``only`` are those of a
 `Translation`; ``numbered`` has the number of a feature's first value if its values are numbered
 in order; and ``highest`` the number up to which a file goes beyond the release's last value.
@@ -13,12 +13,12 @@ from dataclasses import replace
 from importlib import resources
 from typing import Any
 
+from recon_cli.capabilities.records.files import Translation, known_columns
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Release, Value
-from recon_cli.sources.records import Translation, known_columns
 from recon_cli.strict_yaml import parse_yaml
 
-_FOLDER = resources.files(__package__) / "record_layouts"
+_FOLDER = resources.files(__package__) / "layouts"
 
 
 def layout_names() -> tuple[str, ...]:
