@@ -242,3 +242,17 @@ def test_a_column_that_breaks_the_sums_of_rows_is_asked_about() -> None:
     asked = " ".join(question.text for question in table.questions)
     assert "'Median pay, women', 'Median pay, men' are in no relation" in asked
     assert "'Women'" not in asked.replace("'Median pay, women'", "")
+
+
+def test_a_column_headed_as_a_percentage_is_no_count() -> None:
+    """Of zeros and stars alone no number says so; neither does a percentage of what is not here."""
+    rows: list[list[object]] = [["School", "Pupils", "Boys", "Girls", "Meals", "Meals %"]]
+    numbers: list[tuple[int, int, object, object]]
+    numbers = [(60, 60, "*", "*"), (41, 39, 0, 0), (45, 50, 0, 0), (33, 27, "*", "*")]
+    rows += [[f"School {i}", str(a + b), a, b, c, d] for i, (a, b, c, d) in enumerate(numbers)]
+    (table,) = read(rows).tables
+    assert [table.header(at) for at in table.statistics] == ["Meals %"]
+    (question,) = table.questions
+    assert question.text.startswith("'Meals' is in no relation")
+    above = [*rows, ["School 9", "300", 150, 150, 120, 120]]
+    assert not read(above).tables[0].statistics

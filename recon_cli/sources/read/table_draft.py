@@ -452,8 +452,10 @@ class TableDraft:
             for at, kind in relations.columns.items()
             if kind is Kind.UNRELATED and not self._is_left_out(at)
         ]
+        percentages = {at for at in unrelated if at not in said and self._are_percentages(at)}
+        unrelated = [at for at in unrelated if at not in percentages]
         for at, kind in relations.columns.items():
-            is_count = at in said or (kind is not Kind.STATISTIC and at not in other)
+            is_count = at in said or (kind is not Kind.STATISTIC and at not in other | percentages)
             (counts if is_count else statistics).append(at)
         rows = relations.sums(Axis.ROWS)
         other_said = {*self._said(self.choices.apart)}
@@ -485,6 +487,12 @@ class TableDraft:
                     )
                 )
         return tuple(counts), tuple(statistics)
+
+    def _are_percentages(self, at: int) -> bool:
+        """Test whether a column that adds up with no other is headed as percentages are."""
+        numbers = self.grid.values[self.region.body, at]
+        is_headed = says(" ".join(self.headers[at][-1:]), Sense.PERCENTAGE)
+        return is_headed and bool(np.nanmax(numbers, initial=0.0) <= 100)
 
     def _breaks(self, at: int, rows: Sequence[Relation]) -> bool:
         """Test whether a column breaks more of the sums among rows than it has, as medians do."""
