@@ -256,3 +256,14 @@ def test_a_column_headed_as_a_percentage_is_no_count() -> None:
     assert question.text.startswith("'Meals' is in no relation")
     above = [*rows, ["School 9", "300", 150, 150, 120, 120]]
     assert not read(above).tables[0].statistics
+
+
+def test_a_total_of_which_one_number_is_printed_is_a_row() -> None:
+    """It stood below the words, and became one of them: its number was lost."""
+    rows: list[list[object]] = [["Court", "All", "Held", "Freed", "Men", "Women"]]
+    rows += [["All courts", 64, "", "", "", ""]]
+    rows += [["Ashby", 40, 31, 9, 22, 18], ["Elm", 24, 13, 11, 20, 4]]
+    reading = read(rows)
+    (table,) = reading.tables
+    assert [path[-1] for path in table.rows] == ["All courts", "Ashby", "Elm"]
+    assert table.header(1) == "All"

@@ -135,9 +135,18 @@ class _Finder:
             return found
         wide = full >= 2
         alone = found & ~wide & (np.arange(len(found)) < int(np.argmax(kept & (wide | ~found))))
+        alone &= ~self._is_below_words(columns)
         if len(columns) > 3 and (kept & wide).any():
             kept &= ~alone | (np.arange(len(found)) >= int(np.argmax(kept & wide)))
         return self._without_sparse_end(kept, full)
+
+    def _is_below_words(self, columns: NDArray[np.intp]) -> BoolArray:
+        """Find rows below one that has words over most columns of numbers: no title, no header."""
+        words = self.grid.filled[:, columns] & ~self.grid.is_number[:, columns]
+        words &= ~self.marks[:, columns]
+        over = 2 * words.sum(axis=1) > len(columns)
+        found: BoolArray = np.cumsum(over) - over > 0
+        return found
 
     def _without_sparse_end(self, found: BoolArray, full: NDArray[np.int64]) -> BoolArray:
         """Return rows of numbers without those below a blank row that have half as many at most."""
