@@ -88,6 +88,12 @@ class PartitionCounts:
         for middle in middles if texts is not None else ():
             yield replace(self, statistics=texts and replace(texts, middle=middle))
 
+    @property
+    def exactly(self) -> PartitionCounts:
+        """Return the same counts with rows that say all that is printed, wherever some do."""
+        texts = self.statistics
+        return self if texts is None else replace(self, statistics=replace(texts, middle="one"))
+
     def level_of(self, geounit: int) -> str:
         """Return the level of a geounit, by its row number: that of which it is its own parent."""
         return next(name for name, rows in self.parent.items() if (rows == geounit).any())

@@ -223,9 +223,17 @@ def _order_rows(
 def median_cases(
     measured: Measured, base: BoolArray, ends: Ends, definition: Definition
 ) -> list[list[Row]]:
-    """Return rows for each pair of middle values that prints so, the closest pairs first.
+    """Return rows for each pair of `middle_pairs`: one of the cases holds, and each is enough."""
+    pairs = middle_pairs(measured, base, ends, definition)
+    return [pair_rows(measured, base, pair, definition) for pair in pairs]
 
-    One of the cases holds, and each alone is enough. Of ``low`` and ``high`` the pair is one value.
+
+def middle_pairs(
+    measured: Measured, base: BoolArray, ends: Ends, definition: Definition
+) -> list[tuple[int, int]]:
+    """Return each pair of middle values that prints so, the closest pairs first.
+
+    Of ``low`` and ``high`` the pair is one value.
 
     Args:
         measured: The value of each histogram cell.
@@ -246,17 +254,20 @@ def median_cases(
     pairs = sorted(
         {(b - a, a, b) for a, b in zip(low[fits].tolist(), high[fits].tolist(), strict=True)}
     )
-    people = base.astype(np.int64)
+    return [(a, b) for gap, a, b in pairs if gap >= 0]
 
-    def rows(a: int, b: int) -> list[Row]:
-        before, until = (base & (measured.values < a), base & (measured.values <= b))
-        up_to_a, below_b = (base & (measured.values <= a), base & (measured.values < b))
-        lower = [Row.of(people - 2 * before, 1), Row.of(2 * up_to_a - people, 0)]
-        upper = [Row.of(people - 2 * below_b, 0), Row.of(2 * until - people, 1)]
-        wanted = {"low": lower, "high": upper}.get(definition, [*lower, *upper])
-        return [*wanted, *somebody(base)]
 
-    return [rows(a, b) for gap, a, b in pairs if gap >= 0]
+def pair_rows(
+    measured: Measured, base: BoolArray, pair: tuple[int, int], definition: Definition
+) -> list[Row]:
+    """Return the rows of a pair of middle values, as of `middle_pairs`."""
+    people, (a, b) = base.astype(np.int64), pair
+    before, until = (base & (measured.values < a), base & (measured.values <= b))
+    up_to_a, below_b = (base & (measured.values <= a), base & (measured.values < b))
+    lower = [Row.of(people - 2 * before, 1), Row.of(2 * up_to_a - people, 0)]
+    upper = [Row.of(people - 2 * below_b, 0), Row.of(2 * until - people, 1)]
+    wanted = {"low": lower, "high": upper}.get(definition, [*lower, *upper])
+    return [*wanted, *somebody(base)]
 
 
 def quantile_cases(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,12 +20,13 @@ from recon_cli.model.statistic_rows import (
     impossible,
     maximum_rows,
     mean_rows,
-    median_cases,
     median_rows,
+    middle_pairs,
     minimum_rows,
     mode_rows,
     nobody,
     outwards,
+    pair_rows,
     quantile_cases,
     quantile_rows,
     share_rows,
@@ -35,8 +37,8 @@ from recon_cli.schema.statistics import Statistic
 from recon_cli.statement.printed import Ends, printed_value
 from recon_cli.statement.statistics import Printed
 
-#: Pairs of middle values that a program may choose among.
-_MOST_PAIRS: Final = 60
+#: Pairs of middle values that are looked at; a program chooses among those that stand for them.
+_MOST_PAIRS: Final = 200
 #: Those that are tried first, since a program of all is slow.
 _FEW: Final = 5
 
@@ -50,11 +52,26 @@ class StatisticRows:
         is_exact: Whether people who meet them print the text, too. Of the nearest middle values
             they do, and others may print it besides.
         choices: Rows of which one set holds besides; none for no choice.
+        pairs: The pair of middle values of each choice; empty where none stands for another.
+        most: So many choices are tried, once some stand for others; if those are all the rows are
+            exact.
     """
 
     rows: list[Row]
     is_exact: bool = True
     choices: tuple[list[Row], ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ()
+    most: int = 0
+
+    def among(self, kept: Sequence[int]) -> StatisticRows:
+        """Keep the choices that stand for all, and of these the ones that are tried."""
+        tried = kept[: self.most]
+        return replace(
+            self,
+            is_exact=self.is_exact and len(tried) == len(kept),
+            choices=tuple(self.choices[at] for at in tried),
+            pairs=tuple(self.pairs[at] for at in tried),
+        )
 
 
 @dataclass(frozen=True)
@@ -122,10 +139,12 @@ class PlaceVectors:
 
     def _ordered(self, ends: Ends, middle: Middle) -> StatisticRows:
         of, measured, base = self.of, self.measured, self.base
+        pairs: list[tuple[int, int]] = []
         if of.kind == "quantile":
             cases = quantile_cases(measured, base, ends, of.order)
         else:
-            cases = median_cases(measured, base, ends, of.definition)
+            pairs = middle_pairs(measured, base, ends, of.definition)
+            cases = [pair_rows(measured, base, pair, of.definition) for pair in pairs]
         is_declared = of.kind == "median" and of.definition != "any"
         if is_declared and len(cases) == 1:
             return StatisticRows(cases[0])
@@ -136,9 +155,8 @@ class PlaceVectors:
             return StatisticRows(quantile_rows(measured, base, ends, of.order), is_exact=False)
         rows = median_rows(measured, base, ends if is_declared else outwards(ends))
         if middle in {"few", "one"}:
-            tried = cases if middle == "one" else cases[:_FEW]
-            is_exact = is_declared and len(tried) == len(cases)
-            return StatisticRows(rows, is_exact, tuple(tried))
+            most = len(cases) if middle == "one" else _FEW
+            return StatisticRows(rows, is_declared, tuple(cases), tuple(pairs), most)
         return StatisticRows(rows, is_exact=False)
 
 

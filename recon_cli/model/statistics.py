@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -22,11 +23,10 @@ from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import LinearConstraints, connected_parts
-from recon_cli.model.statistic_rows import Row
-from recon_cli.model.statistic_texts import CellVectors, StatisticRows, measured_cells, statistic_of
+from recon_cli.model.statistic_assembly import MostPeople, PlaceRows, assemble, represent
+from recon_cli.model.statistic_texts import CellVectors, measured_cells, statistic_of
 from recon_cli.model.summed_columns import SummedColumns, ValueRows, sum_columns
 from recon_cli.schema import Release
-from recon_cli.schema.statistics import Statistic
 from recon_cli.statement.statistics import Printed
 
 #: Connected pairs of middle values among which a solver chooses in seconds.
@@ -142,20 +142,28 @@ class JoinedRows:
 
 def statistic_predicates(release: Release) -> Iterator[Masks]:
     """Yield the predicates that the grain must resolve for the statistics of a release."""
+    yield from _counted_predicates(release)
+    for table in release.statistics:
+        of = statistic_of(table)
+        if of.feature is not None:
+            masks: dict[Fraction, int] = {}
+            for at, value in enumerate(of.values):
+                masks[value] = masks.get(value, 0) | 1 << at
+            for _, mask in sorted(masks.items()):
+                yield (*release.full[: of.feature], mask, *release.full[of.feature + 1 :])
+
+
+def _counted_predicates(release: Release) -> Iterator[Masks]:
     for table in release.statistics:
         of = statistic_of(table)
         for cell in table.cells:
             yield of.counted(cell.masks)
             yield of.based(cell.masks)
-        if of.feature is not None:
-            for number in sorted(set(of.values)):
-                mask = sum(1 << at for at, value in enumerate(of.values) if value == number)
-                yield (*release.full[: of.feature], mask, *release.full[of.feature + 1 :])
 
 
 def statistic_features(release: Release) -> frozenset[int]:
     """Return the indices of features whose values some statistic tells apart."""
-    masks = list(statistic_predicates(release))
+    masks = list(_counted_predicates(release))
     differing = (f for f, full in enumerate(release.full) if any(m[f] != full for m in masks))
     return averaged_features(release) | {*differing}
 
@@ -198,8 +206,16 @@ def join_statistics(
     ]
     main = next((each.of.feature for each in found if each.of.kind == "mean"), None)
     width = len(candidates.unit)
-    most = _MostPeople.of(rows)
-    own = _assembled([each for each in found if len(each.cells)], main, width, most)
+    most = MostPeople.of(rows)
+    summed = _summed_values(plan, found, main, candidates)
+    found = represent(
+        [each for each in found if len(each.cells)],
+        main,
+        sparse.csr_array(sparse.vstack([rows.A, apart])),
+        summed,
+        candidates.unit,
+    )
+    own = assemble(found, main, width, most)
     # A choice is one more column, of a unit of its place.
     further = own.plain.shape[1] - width
     wide = sparse.csr_array((rows.A.shape[0], further), dtype=np.int64)
@@ -207,7 +223,7 @@ def join_statistics(
     values = ValueRows(
         plain=sparse.csr_array(sparse.vstack([sparse.hstack([rows.A, wide]), own.plain])),
         by_value=sparse.csr_array(sparse.vstack([empty, own.by_value])),
-        values=np.append(_summed_values(plan, found, main, candidates), np.zeros(further, int)),
+        values=np.append(summed, np.zeros(further, int)),
         least=np.concatenate([rows.least, own.least]),
         most=np.concatenate([rows.most, np.full(len(own.least), OPEN)]),
     )
@@ -227,152 +243,8 @@ def join_statistics(
     )
 
 
-@dataclass(frozen=True)
-class _PlaceRows:
-    """The rows of one statistic of one place.
-
-    Attributes:
-        geounit: Row number of the place.
-        number: Place of the text among all of the partition.
-        of: The statistic.
-        cells: The histogram cells that it is about.
-        values: Of these, in whole numbers; empty where it is of no values.
-        read: The rows over them.
-    """
-
-    geounit: int
-    number: int
-    of: Statistic
-    cells: IntArray
-    values: IntArray
-    read: StatisticRows
-
-
-@dataclass(frozen=True)
-class _MostPeople:
-    """The rows of counts, to bound the people of histogram cells."""
-
-    by_cell: sparse.csc_array
-    most: IntArray
-
-    @classmethod
-    def of(cls, rows: LinearConstraints) -> _MostPeople:
-        return cls(sparse.csc_array(rows.A), rows.most)
-
-    def among(self, cells: IntArray) -> int:
-        """Return how many people some cells have at most: by a row of all, or by one of each."""
-        inside = sparse.csr_array(self.by_cell[:, cells])
-        of_all = self.most[np.diff(inside.indptr) == len(cells)]
-        if len(of_all) and of_all.min() < OPEN:
-            return int(of_all.min())
-        entries = inside.tocoo()
-        each = np.full(len(cells), OPEN)
-        np.minimum.at(each, entries.col, self.most[entries.row])
-        return int(each.sum())
-
-
-@dataclass(frozen=True)
-class _Assembled:
-    """Rows over all histogram cells of a batch and choices behind them, as in `ValueRows`.
-
-    Attributes:
-        first_cell: For each choice a histogram cell of its place.
-    """
-
-    plain: sparse.csr_array
-    by_value: sparse.csr_array
-    least: IntArray
-    geounit: IntArray
-    statistic: IntArray
-    first_cell: IntArray
-
-
-def _assembled(
-    found: Sequence[_PlaceRows], main: int | None, width: int, people: _MostPeople
-) -> _Assembled:
-    """Put rows of places together; values of other features than ``main`` are multiplied out."""
-    none = np.empty(0, dtype=np.int64)
-    line, column, plain, by_value = [none], [none], [none], [none]
-    least: list[int] = []
-    geounit: list[int] = []
-    statistic: list[int] = []
-    first_cell: list[int] = []
-    for each in found:
-        for cells, coefficients, side in _chosen(each, width + len(first_cell), people):
-            line.append(np.full(len(cells), len(least)))
-            column.append(cells)
-            plain.append(coefficients)
-            by_value.append(np.zeros_like(coefficients))
-            least.append(side)
-            geounit.append(each.geounit)
-            statistic.append(each.number)
-        first_cell += [int(each.cells[0])] * len(each.read.choices)
-        for row in each.read.rows:
-            is_main = each.of.feature == main
-            line.append(np.full(len(each.cells), len(least)))
-            column.append(each.cells)
-            plain.append(row.plain if is_main else row.coefficients(each.values))
-            by_value.append(row.by_value if is_main else np.zeros_like(row.by_value))
-            least.append(row.least)
-            geounit.append(each.geounit)
-            statistic.append(each.number)
-    at = np.concatenate(line), np.concatenate(column)
-    shape = (len(least), width + len(first_cell))
-    own, weights = (
-        sparse.csr_array((np.concatenate(part), at), shape=shape) for part in (plain, by_value)
-    )
-    own.eliminate_zeros()
-    weights.eliminate_zeros()
-    sides = (np.array(each, dtype=np.int64) for each in (least, geounit, statistic, first_cell))
-    return _Assembled(own, weights, *sides)
-
-
-def _chosen(
-    each: _PlaceRows, first: int, people: _MostPeople
-) -> Iterator[tuple[IntArray, IntArray, int]]:
-    """Yield columns, coefficients and least of the rows of a choice: 1 where its case holds.
-
-    A row that no case that holds implies is loosened by as much as its people can miss it.
-
-    Args:
-        first: Column of the first case.
-    """
-    if not each.read.choices:
-        return
-    columns = first + np.arange(len(each.read.choices))
-    ones = np.ones(len(columns), dtype=np.int64)
-    yield columns, ones, 1
-    yield columns, -ones, -1
-    most = people.among(each.cells)
-    for plain, least, cases in _shared_rows(each.read.choices):
-        loose = least - min(int(plain.min()), 0) * most
-        if loose > 0:
-            cells = np.append(each.cells, columns[cases])
-            yield cells, np.append(plain, np.full(len(cases), -loose)), least - loose
-
-
-def _shared_rows(choices: Sequence[Sequence[Row]]) -> Iterator[tuple[IntArray, int, IntArray]]:
-    """Yield coefficients and least of each distinct row of some cases, and the cases that imply it.
-
-    A row is implied by another of no greater coefficients and no lower least: of middle values
-    that lie closer together, or farther apart.
-    """
-    rows = list(
-        dict.fromkeys((tuple(row.plain.tolist()), row.least) for of in choices for row in of)
-    )
-    number = {row: at for at, row in enumerate(rows)}
-    plain = np.array([row for row, _ in rows], dtype=np.int64)
-    least = np.array([side for _, side in rows], dtype=np.int64)
-    has = np.zeros((len(choices), len(rows)), dtype=bool)
-    for case, of in enumerate(choices):
-        has[case, [number[tuple(row.plain.tolist()), row.least] for row in of]] = True
-    for at in range(len(rows)):
-        implies = (plain <= plain[at]).all(axis=1) & (least >= least[at])
-        yield plain[at], int(least[at]), np.flatnonzero(has[:, implies].any(axis=1))
-
-
 def _summed_values(
-    plan: Plan, found: Sequence[_PlaceRows], main: int | None, candidates: Candidates
+    plan: Plan, found: Sequence[PlaceRows], main: int | None, candidates: Candidates
 ) -> IntArray:
     """Return the value of each histogram cell by the feature whose means are printed."""
     if main is None:
@@ -383,7 +255,7 @@ def _summed_values(
 
 def _statistic_rows(
     plan: Plan, counts: PartitionCounts, batch: slice, candidates: Candidates, is_whole: BoolArray
-) -> Iterator[_PlaceRows]:
+) -> Iterator[PlaceRows]:
     texts = counts.statistics
     if texts is None:
         return
@@ -409,4 +281,4 @@ def _statistic_rows(
                     part = kind.of_place(order[first:last])
                     read = part.read(law, text, texts.middle)
                     values = part.measured.values
-                    yield _PlaceRows(geounit, at, kind.of, part.cells, values, read)
+                    yield PlaceRows(geounit, at, kind.of, part.cells, values, read)

@@ -8,6 +8,7 @@ See *audit* in docs/glossary.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -51,7 +52,13 @@ from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, plan_of_units
-from recon_cli.model.system import System, build_system, build_systems, whole_regions_of
+from recon_cli.model.system import (
+    MOST_CANDIDATES,
+    System,
+    build_system,
+    build_systems,
+    whole_regions_of,
+)
 from recon_cli.progress import OnProgress, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
@@ -82,8 +89,8 @@ AUDIT: Final = pl.Schema(
 #: no bound is known.
 WITHOUT: Final = pl.Schema({"least_without": pl.Int32, "greatest_without": pl.Int32})
 _KEY = ["geoid", "table", "cell"]
-#: Units of a batch where statistics are printed: one region after the other.
-_FEW: Final = 1
+#: Units of a batch where statistics are printed, whose histogram cells are all listed.
+_FEW: Final = 16
 #: Share of a region's budget for solutions that print the same medians.
 _SHARE: Final = 0.1
 
@@ -263,18 +270,27 @@ class _Partition:
         return np.full(len(low), self.options.safety, dtype=np.int64)
 
     def _audit_jointly(self, batch: slice, progress: AuditProgress) -> Iterator[pl.DataFrame]:
-        system = build_system(self.plan, self.counts, batch, must_list=False)
+        exactly = self.counts.exactly
+        system = build_system(self.plan, exactly, batch, must_list=False)
         if not system.strata:
             return
-        if system.joined is not None and not system.joined.is_exact:
+        joined = system.joined
+        if joined is not None and (not joined.is_exact or joined.has_many_choices):
+            system = build_system(self.plan, self.counts, batch, must_list=False)
             yield self._rated(*self._between(batch, system, progress))
-            return
+        else:
+            yield self._rated(*replace(self, counts=exactly).within(batch, system, progress))
+
+    def within(
+        self, batch: slice, system: System, progress: AuditProgress
+    ) -> tuple[pl.DataFrame, CountEnds]:
+        """Return counts and bounds where people who meet all rows print the same."""
         # Candidates that are not listed leave nothing but solutions and margins.
         kinds = (False,) if system.is_listed.all() else (False, True)
         names, ends = self.ends_of(self.solved(system, kinds), progress)
         if self.units_alone is not None and not system.is_listed.all():
             ends = self.units_alone.narrowed(batch, names, ends, progress)
-        yield self._rated(names, ends)
+        return names, ends
 
     def solved(
         self, system: System, kinds: Sequence[bool], people: IntArray | None = None
@@ -454,9 +470,12 @@ def by_statistics(audited: pl.DataFrame) -> int:
     return audited.filter(pl.col("status") == RECOVERED, ~known).height
 
 
-def _batches(counts: PartitionCounts) -> Iterator[slice]:
-    """Yield batches of whole regions: small ones where every value of a feature is listed."""
-    return whole_regions_of(counts, _FEW) if counts.statistics else whole_regions_of(counts)
+def _batches(plan: Plan, counts: PartitionCounts) -> Iterator[slice]:
+    """Yield batches of whole regions: of a few units where every value of a feature is listed."""
+    if counts.statistics is None:
+        return whole_regions_of(counts)
+    listed = MOST_CANDIDATES // max(math.prod(plan.grain.sizes), 1)
+    return whole_regions_of(counts, max(min(_FEW, listed), 1))
 
 
 def _or_open(ends: IntArray) -> pl.Series:
@@ -540,7 +559,7 @@ class AuditQuestion(PlannedQuestion):
             self.plan, published, counts, self.options, self.asked, quarantine, part.checkpoint
         )
         frames = list(partition.audit_empty_places())
-        for number, batch in enumerate(_batches(counts)):
+        for number, batch in enumerate(_batches(self.plan, counts)):
             progress = AuditProgress(on_progress, batch.stop - batch.start)
             frames.append(partition.audited(number, batch, progress))
             progress.finish(frames[-1]["status"])

@@ -1,0 +1,217 @@
+"""The rows of printed statistics of places, put together over the histogram cells of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.arrays import IntArray
+from recon_cli.frames import OPEN
+from recon_cli.model.middle_pairs import representatives
+from recon_cli.model.program import LinearConstraints
+from recon_cli.model.statistic_rows import Row
+from recon_cli.model.statistic_texts import StatisticRows
+from recon_cli.schema.statistics import Statistic
+
+
+@dataclass(frozen=True)
+class PlaceRows:
+    """The rows of one statistic of one place.
+
+    Attributes:
+        geounit: Row number of the place.
+        number: Place of the text among all of the partition.
+        of: The statistic.
+        cells: The histogram cells that it is about.
+        values: Of these, in whole numbers; empty where it is of no values.
+        read: The rows over them.
+    """
+
+    geounit: int
+    number: int
+    of: Statistic
+    cells: IntArray
+    values: IntArray
+    read: StatisticRows
+
+
+@dataclass(frozen=True)
+class MostPeople:
+    """The rows of counts, to bound the people of histogram cells."""
+
+    by_cell: sparse.csc_array
+    most: IntArray
+
+    @classmethod
+    def of(cls, rows: LinearConstraints) -> MostPeople:
+        return cls(sparse.csc_array(rows.A), rows.most)
+
+    def among(self, cells: IntArray) -> int:
+        """Return how many people some cells have at most: by a row of all, or by one of each."""
+        inside = sparse.csr_array(self.by_cell[:, cells])
+        of_all = self.most[np.diff(inside.indptr) == len(cells)]
+        if len(of_all) and of_all.min() < OPEN:
+            return int(of_all.min())
+        entries = inside.tocoo()
+        each = np.full(len(cells), OPEN)
+        np.minimum.at(each, entries.col, self.most[entries.row])
+        return int(each.sum())
+
+
+@dataclass(frozen=True)
+class AssembledRows:
+    """Rows over all histogram cells of a batch and choices behind them, as in `ValueRows`.
+
+    Attributes:
+        first_cell: For each choice a histogram cell of its place.
+    """
+
+    plain: sparse.csr_array
+    by_value: sparse.csr_array
+    least: IntArray
+    geounit: IntArray
+    statistic: IntArray
+    first_cell: IntArray
+
+
+def assemble(
+    found: Sequence[PlaceRows], main: int | None, width: int, people: MostPeople
+) -> AssembledRows:
+    """Put rows of places together; values of other features than ``main`` are multiplied out."""
+    none = np.empty(0, dtype=np.int64)
+    line, column, plain, by_value = [none], [none], [none], [none]
+    least: list[int] = []
+    geounit: list[int] = []
+    statistic: list[int] = []
+    first_cell: list[int] = []
+    for each in found:
+        for cells, coefficients, side in _chosen(each, width + len(first_cell), people):
+            line.append(np.full(len(cells), len(least)))
+            column.append(cells)
+            plain.append(coefficients)
+            by_value.append(np.zeros_like(coefficients))
+            least.append(side)
+            geounit.append(each.geounit)
+            statistic.append(each.number)
+        first_cell += [int(each.cells[0])] * len(each.read.choices)
+        for row in each.read.rows:
+            is_main = each.of.feature == main
+            line.append(np.full(len(each.cells), len(least)))
+            column.append(each.cells)
+            plain.append(row.plain if is_main else row.coefficients(each.values))
+            by_value.append(row.by_value if is_main else np.zeros_like(row.by_value))
+            least.append(row.least)
+            geounit.append(each.geounit)
+            statistic.append(each.number)
+    at = np.concatenate(line), np.concatenate(column)
+    shape = (len(least), width + len(first_cell))
+    own, weights = (
+        sparse.csr_array((np.concatenate(part), at), shape=shape) for part in (plain, by_value)
+    )
+    own.eliminate_zeros()
+    weights.eliminate_zeros()
+    sides = (np.array(each, dtype=np.int64) for each in (least, geounit, statistic, first_cell))
+    return AssembledRows(own, weights, *sides)
+
+
+def _chosen(
+    each: PlaceRows, first: int, people: MostPeople
+) -> Iterator[tuple[IntArray, IntArray, int]]:
+    """Yield columns, coefficients and least of the rows of a choice: 1 where its case holds.
+
+    A row that no case that holds implies is loosened by as much as its people can miss it.
+
+    Args:
+        first: Column of the first case.
+    """
+    if not each.read.choices:
+        return
+    columns = first + np.arange(len(each.read.choices))
+    ones = np.ones(len(columns), dtype=np.int64)
+    yield columns, ones, 1
+    yield columns, -ones, -1
+    most = people.among(each.cells)
+    for plain, least, cases in _shared_rows(each.read.choices):
+        loose = least - min(int(plain.min()), 0) * most
+        if loose > 0:
+            cells = np.append(each.cells, columns[cases])
+            yield cells, np.append(plain, np.full(len(cases), -loose)), least - loose
+
+
+def _shared_rows(choices: Sequence[Sequence[Row]]) -> Iterator[tuple[IntArray, int, IntArray]]:
+    """Yield coefficients and least of each distinct row of some cases, and the cases that imply it.
+
+    A row is implied by another of no greater coefficients and no lower least: of middle values
+    that lie closer together, or farther apart.
+    """
+    rows = list(
+        dict.fromkeys((tuple(row.plain.tolist()), row.least) for of in choices for row in of)
+    )
+    number = {row: at for at, row in enumerate(rows)}
+    plain = np.array([row for row, _ in rows], dtype=np.int64)
+    least = np.array([side for _, side in rows], dtype=np.int64)
+    has = np.zeros((len(choices), len(rows)), dtype=bool)
+    for case, of in enumerate(choices):
+        has[case, [number[tuple(row.plain.tolist()), row.least] for row in of]] = True
+    for at in range(len(rows)):
+        implies = (plain <= plain[at]).all(axis=1) & (least >= least[at])
+        yield plain[at], int(least[at]), np.flatnonzero(has[:, implies].any(axis=1))
+
+
+def represent(
+    found: Sequence[PlaceRows],
+    main: int | None,
+    counts: sparse.csr_array,
+    summed: IntArray,
+    unit: IntArray,
+) -> list[PlaceRows]:
+    """Keep of each choice among pairs of middle values those that stand for all.
+
+    Args:
+        found: The rows of all statistics.
+        main: The feature of which values are summed.
+        counts: Sparse (rows × cells): the rows of counts, and what may be asked about.
+        summed: The value of each histogram cell by that feature.
+        unit: The unit of each histogram cell.
+    """
+    if not any(each.read.pairs for each in found):
+        return list(found)
+    every = [[*each.read.rows, *(row for of in each.read.choices for row in of)] for each in found]
+    plain, by_value, sizes = [counts], [], [len(rows) for rows in every]
+    for each, rows in zip(found, every, strict=True):
+        is_main = each.of.feature == main
+        own = [row.plain if is_main else row.coefficients(each.values) for row in rows]
+        plain.append(_spread(own, each.cells, len(unit)))
+        times = [row.by_value for row in rows] if is_main else []
+        by_value.append(_spread(times, each.cells, len(unit)))
+    others = sparse.csc_array(sparse.vstack(plain))
+    sums = sparse.csc_array(sparse.vstack(by_value))
+    of_row = np.append(np.full(counts.shape[0], -1), np.repeat(np.arange(len(found)), sizes))
+
+    def kept(at: int, each: PlaceRows) -> PlaceRows:
+        if not each.read.pairs:
+            return each
+        base = each.cells
+        some = representatives(
+            each.read.pairs,
+            each.values,
+            unit[base],
+            sparse.csr_array(others[:, base])[np.flatnonzero(of_row != at)],
+            (sparse.csr_array(sums[:, base]), summed[base]),
+        )
+        return replace(each, read=each.read.among(some))
+
+    return [kept(at, each) for at, each in enumerate(found)]
+
+
+def _spread(rows: Sequence[IntArray], cells: IntArray, width: int) -> sparse.csr_array:
+    """Return sparse (rows × all cells) from coefficients over some cells."""
+    if not rows:
+        return sparse.csr_array((0, width), dtype=np.int64)
+    dense = np.stack(rows)
+    line, column = np.nonzero(dense)
+    entries = (dense[line, column], (line, cells[column]))
+    return sparse.csr_array(entries, shape=(len(rows), width))
