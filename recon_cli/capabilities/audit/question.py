@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final, Self
@@ -275,11 +276,18 @@ class _Partition:
         if not system.strata:
             return
         joined = system.joined
-        if joined is not None and (not joined.is_exact or joined.has_many_choices):
+        if joined is None or (joined.is_exact and not len(joined.choices)):
+            yield self._rated(*self.within(batch, system, progress))
+            return
+        found = None
+        if joined.is_exact and not joined.has_many_choices:
+            # Which texts contradict the counts, rows without choices tell.
+            with suppress(ContradictionError):
+                found = replace(self, counts=exactly).within(batch, system, progress)
+        if found is None:
             system = build_system(self.plan, self.counts, batch, must_list=False)
-            yield self._rated(*self._between(batch, system, progress))
-        else:
-            yield self._rated(*replace(self, counts=exactly).within(batch, system, progress))
+            found = self._between(batch, system, progress)
+        yield self._rated(*found)
 
     def within(
         self, batch: slice, system: System, progress: AuditProgress

@@ -100,7 +100,7 @@ class _Region:
 
     def told(self, row: pl.DataFrame, others: pl.DataFrame) -> str:
         """Describe a statistic and the nearest texts that would fit beside others."""
-        geounit, name, cell, text = row.row(0)
+        _, geounit, name, cell, text = row.row(0)
         table = self.plan.release.statistic_by_name[name]
         of = statistic_of(table)
         what = f"{self.counts.geoids[geounit]} table {name} cell {cell}: {text}"
@@ -115,7 +115,7 @@ class _Region:
         return f"{what}; nearest {', '.join(near)}" if near else what
 
     def _nearest(self, row: pl.DataFrame, others: pl.DataFrame, way: int) -> str | None:
-        geounit, name, _, text = row.row(0)
+        _, geounit, name, _, text = row.row(0)
         level = self.counts.level_of(geounit)
         law = self.texts.protection.printing(name, level, text)
         if not isinstance(law, Printed):
