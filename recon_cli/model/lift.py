@@ -19,6 +19,7 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.model.grain import Grain
+from recon_cli.model.placed import placed
 from recon_cli.model.predicates import Masks, all_disjoint
 
 
@@ -45,9 +46,7 @@ class Lift:
     @property
     def combine(self) -> sparse.csr_array:
         """Return a sparse (coarse rows × fine rows) matrix from fine to coarse counts."""
-        n = len(self.fine)
-        data = np.ones(n, dtype=np.int64)
-        return sparse.csr_array((data, (self.sums, np.arange(n))), shape=(len(self.masks), n))
+        return placed(self.sums, len(self.masks))
 
 
 _NONE: Final = np.empty(0, dtype=np.int64)

@@ -18,6 +18,7 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.frames import OPEN
 from recon_cli.model.ledger import Combination
+from recon_cli.model.placed import placed
 from recon_cli.model.program import IntegerProgram, LinearConstraints, activity_bounds
 from recon_cli.solve.dual_bounds import FREE, WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import LinearRelaxation
@@ -202,8 +203,8 @@ class NearVertices:
         asked = functionals.shape[0]
         self._width, self._height = width, height
         people = sparse.vstack([block.A, functionals])
-        elastic = [_places(low, height + asked), -_places(high, height + asked)]
-        goal = _places(np.arange(height, height + asked), height + asked)
+        elastic = [placed(low, height + asked), -placed(high, height + asked)]
+        goal = placed(np.arange(height, height + asked), height + asked)
         A = sparse.csr_array(sparse.hstack([people, -people, *elastic, -goal, goal]))
         free = np.full(asked, FREE)
         constraints = LinearConstraints(
@@ -251,12 +252,6 @@ class NearVertices:
         own = abs(float(vertex.duals[row]))
         weights = vertex.duals[: self._height] / own if own > _MOVE else np.empty(0)
         return NearVertex(change, weights, vertex.deterministic_time)
-
-
-def _places(at: IntArray, height: int) -> sparse.csr_array:
-    """Return a sparse (height × len(at)) matrix: a one for each position."""
-    ones = np.ones(len(at), dtype=np.int64)
-    return sparse.csr_array((ones, (at, np.arange(len(at)))), shape=(height, len(at)))
 
 
 def best_combination(

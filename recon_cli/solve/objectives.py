@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.model.placed import placed
 from recon_cli.model.program import (
     IntegerProgram,
     LinearConstraints,
@@ -145,7 +146,7 @@ def interval_ends(
         functionals.upper[wide],
     )
     wider = with_variables(program, np.ones(n, dtype=np.int64))
-    indicators = _of_functionals(wide, len(constants))
+    indicators = placed(wide, len(constants))
     return Maximization(with_rows(wider, rows), _hstack([own, indicators]), constants)
 
 
@@ -179,7 +180,7 @@ def distance_from(
     )
     far = np.maximum(ups, downs)
     wider = with_variables(program, np.concatenate([far, np.ones(n, dtype=np.int64)]))
-    distances = _of_functionals(inner, len(constants))
+    distances = placed(inner, len(constants))
     sides = sparse.csr_array((len(constants), n), dtype=np.int64)
     return Maximization(with_rows(wider, rows), _hstack([linear, distances, sides]), constants)
 
@@ -212,7 +213,7 @@ def loss_from(
         np.concatenate([s + ups, np.zeros(n, dtype=np.int64)]),
     )
     wider = with_variables(program, np.concatenate([downs, np.ones(n, dtype=np.int64)]))
-    losses = _of_functionals(inner, len(origin)) * 2
+    losses = placed(inner, len(origin)) * 2
     sides = sparse.csr_array((len(origin), n), dtype=np.int64)
     terms = _hstack([linear, sparse.csr_array(losses), sides])
     return Maximization(with_rows(wider, rows), terms, 2 * origin * down)
@@ -254,8 +255,7 @@ def diameter(program: IntegerProgram, functionals: LinearFunctionals) -> Maximiz
 
 
 def _diagonal(values: IntArray) -> sparse.csr_array:
-    n = len(values)
-    return sparse.csr_array((values, (np.arange(n), np.arange(n))), shape=(n, n))
+    return placed(np.arange(len(values)), len(values), values)
 
 
 def _scaled(A: sparse.csr_array, factors: IntArray) -> sparse.csr_array:
@@ -263,12 +263,6 @@ def _scaled(A: sparse.csr_array, factors: IntArray) -> sparse.csr_array:
     scaled = sparse.csr_array(_diagonal(factors) @ A)
     scaled.eliminate_zeros()
     return scaled
-
-
-def _of_functionals(which: IntArray, functionals: int) -> sparse.csr_array:
-    """Return (functionals × variables) ones: variable ``i`` belongs to functional ``which[i]``."""
-    ones = np.ones(len(which), dtype=np.int64)
-    return sparse.csr_array((ones, (which, np.arange(len(which)))), shape=(functionals, len(which)))
 
 
 def _hstack(blocks: list[sparse.csr_array]) -> sparse.csr_array:

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
+from recon_cli.model.placed import placed
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.statement.costs import REACH, SCALE, CountCosts
 
@@ -167,7 +168,7 @@ def cost_program(
     lacking, beyond = np.flatnonzero((short > 0) & (rows.least > 0)), np.flatnonzero(over)
     sign = np.concatenate([-rows.sign, np.repeat([1, -1], [len(lacking), len(beyond)])])
     at = np.concatenate([rows.row, lacking, beyond])
-    slack = sparse.csr_array((sign, (at, np.arange(len(at)))), shape=(height, len(at)))
+    slack = placed(at, height, sign)
     limit = int(A.sum(axis=0).max(initial=0)) * int(upper.sum()) + int(-rows.most.min(initial=0))
     room = np.full(len(beyond), max(limit, 0))
     # No more people than the columns hold can be above the likeliest count of their row.

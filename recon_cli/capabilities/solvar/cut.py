@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import FloatArray, IntArray
+from recon_cli.model.placed import placed
 from recon_cli.model.program import (
     IntegerProgram,
     LinearConstraints,
@@ -72,7 +73,7 @@ def _elastic(change: IntegerProgram) -> tuple[IntegerProgram, FloatArray]:
     missed = np.flatnonzero(lacks + exceeds)
     sign = np.where(lacks[missed] > 0, 1, -1)
     size = len(missed)
-    slack = sparse.csr_array((sign, (missed, np.arange(size))), shape=(len(lacks), size))
+    slack = placed(missed, len(lacks), sign)
     program = IntegerProgram(
         LinearConstraints(sparse.csr_array(sparse.hstack([rows.A, slack])), rows.least, rows.most),
         lower=np.concatenate([change.lower, np.zeros(size, dtype=np.int64)]),

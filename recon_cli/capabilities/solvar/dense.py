@@ -35,6 +35,7 @@ from recon_cli.model.candidates import Candidates
 from recon_cli.model.distinct_rows import distinct_columns
 from recon_cli.model.grain import unravel
 from recon_cli.model.ledger import Arrays, Ledger
+from recon_cli.model.placed import placed
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.model.system import System
@@ -241,8 +242,7 @@ class _Measurement:
         used = np.flatnonzero(rows.used)
         A = sparse.csr_array(sparse.csr_array(rows.columns(np.zeros_like(at), at))[used])
         place = np.searchsorted(cells, self.histogram.of_cell[here])
-        ones = np.ones(len(here), dtype=np.int64)
-        H = sparse.csr_array((ones, (place, np.arange(len(here)))), (len(cells), len(here)))
+        H = placed(place, len(cells))
         merged, sum_of = distinct_columns(sparse.csc_array(sparse.vstack([A, H])))
         A, H = sparse.csr_array(A[:, merged]), sparse.csr_array(H[:, merged])
         if not np.diff(sparse.csc_array(A).indptr).all():

@@ -19,6 +19,7 @@ from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.components import Component
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.grain import unravel
+from recon_cli.model.placed import placed
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_plan
 from recon_cli.model.predicates import Masks
@@ -81,18 +82,12 @@ class HistogramCells:
     @property
     def sums(self) -> sparse.csr_array:
         """Return (histogram cells × candidates) ones."""
-        n = len(self.of_cell)
-        return sparse.csr_array(
-            (np.ones(n, dtype=np.int64), (self.of_cell, np.arange(n))), shape=(len(self.unit), n)
-        )
+        return placed(self.of_cell, len(self.unit))
 
     def within(self, component: Component) -> tuple[IntArray, sparse.csr_array]:
         """Return the histogram cells of a component, and their sums over its cells."""
         numbers, place = np.unique(self.of_cell[component.columns], return_inverse=True)
-        n = len(component.columns)
-        ones = np.ones(n, dtype=np.int64)
-        sums = sparse.csr_array((ones, (place.ravel(), np.arange(n))), shape=(len(numbers), n))
-        return numbers, sums
+        return numbers, placed(place.ravel(), len(numbers))
 
     def frame(self, plan: Plan, counts: PartitionCounts, system: System) -> pl.DataFrame:
         """Make one row per histogram cell: the unit's geoid and the histogram columns."""

@@ -1,0 +1,23 @@
+"""Sparse matrices with one entry in each column."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.arrays import IntArray
+
+
+def placed(rows: IntArray, height: int, values: IntArray | None = None) -> sparse.csr_array:
+    """Return a sparse (height × columns) matrix with one entry in each column.
+
+    Args:
+        rows: For each column the row of its entry.
+        values: The entries; default ones.
+
+    >>> placed(np.array([1, 0, 1]), 2).toarray().tolist()
+    [[0, 1, 0], [1, 0, 1]]
+    """
+    n = len(rows)
+    entries = np.ones(n, dtype=np.int64) if values is None else values
+    return sparse.csr_array((entries, (rows, np.arange(n))), shape=(height, n))
