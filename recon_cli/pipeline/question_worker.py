@@ -6,8 +6,9 @@ A question about several releases of the same places also reads the runs of thos
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -115,17 +116,10 @@ def write_tables(
     question: type[Question], staging: Staging, partitions: Sequence[str], seed: int
 ) -> None:
     """Write the question's result tables as CSV, from the answers of all pieces."""
-
-    def rows(folder: str) -> Iterator[pl.DataFrame]:
-        for partition in partitions:
-            yield pl.read_parquet(
-                staging.partition_folder(folder, partition) / "*.parquet", hive_partitioning=False
-            )
-
-    for folder, tables in question.result_tables(rows, seed).items():
+    results = question.result_tables(partial(staging.parts, partitions=partitions), seed)
+    for folder, tables in results.items():
         for name, table in tables.items():
-            data = csv_bytes(table, 4)
-            staging.write_extra(folder, f"{name}.csv", data)
+            staging.write_extra(folder, f"{name}.csv", csv_bytes(table, 4))
 
 
 @dataclass(frozen=True)

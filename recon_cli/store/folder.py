@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -68,6 +68,10 @@ class Folder:
                 part = part.select(each for each in names if each in columns)
             parts.append(part.collect())
         return pl.concat(parts, rechunk=True)
+
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """Read one partition after the other; see `read`."""
+        return (self.read(name, columns=columns) for name in self.partitions)
 
     def read_extra(self, name: str) -> bytes:
         """Read a file beside the partitions.

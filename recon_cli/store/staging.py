@@ -8,7 +8,7 @@ replaced folders) and ``_commit.json`` (publication has begun and must be comple
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +44,14 @@ class Staging:
     def partition_folder(self, folder: str, partition: str) -> Path:
         """Return the folder of a partition, such as ``new/tables/county=01073``."""
         return self.new / folder / f"{self.recipe.partition_level}={partition}"
+
+    def parts(self, folder: str, partitions: Iterable[str]) -> Iterator[pl.DataFrame]:
+        """Read what was written of some partitions of a folder, one after the other."""
+        import polars as pl  # slow to load, and not needed to read a manifest
+
+        for name in partitions:
+            files = self.partition_folder(folder, name) / "*.parquet"
+            yield pl.read_parquet(files, hive_partitioning=False)
 
     def mark(self, name: str) -> Path:
         """Return the file that marks a partition, or a piece of one, as finished."""

@@ -42,7 +42,7 @@ class AuditSummary:
 def read_audit(work: Path, release: Release) -> AuditSummary:
     """Add up ``audit/``."""
     folder = open_folder(work, audit.AUDIT, "audit")
-    parts = (folder.read(name).select(AUDIT.names()) for name in folder.partitions)
+    parts = (part.select(AUDIT.names()) for part in folder.parts())
     rows = pl.concat([AUDIT.to_frame(), *parts])
     tables = {table.name: at for at, table in enumerate(release.tables)}
     kinds = {PRIMARY: 0, COMPLEMENTARY: 1, UNKNOWN: 2}

@@ -31,14 +31,12 @@ def write_assessment(
     seed: int,
 ) -> dict[str, Any]:
     """Assess the whole release, and write the page; return notes for the manifest."""
-    places = pl.concat(
-        geounits.read(name).select("pattern", "population") for name in geounits.partitions
-    )
-    sums = _written(staging, "capacity_sums", geounits)
+    places = pl.concat(part.select("pattern", "population") for part in geounits.parts())
+    sums = pl.concat(staging.parts("capacity_sums", geounits.partitions))
     levels = level_tables(release, tables, coverage, places, sums)
     capacity = assess(release, levels)
     trial = _trial(capacity, config, seed)
-    equations = sum_equations(_written(staging, "capacity", geounits))
+    equations = sum_equations(pl.concat(staging.parts("capacity", geounits.partitions)))
     finest = equations.row(0, named=True)
     noise = noise_needed(
         capacity,
@@ -52,13 +50,6 @@ def write_assessment(
     document = compose_capacity(release, tables, capacity, equations, noise=noise, trial=trial)
     staging.write_extras("capacity", table_files(results) | report_files(document, PAGE))
     return {"summary": list(document.headline.sentences)}
-
-
-def _written(staging: Staging, folder: str, geounits: Folder) -> pl.DataFrame:
-    return pl.concat(
-        pl.read_parquet(staging.partition_folder(folder, name) / "*.parquet")
-        for name in geounits.partitions
-    )
 
 
 def _trial(capacity: ReleaseCapacity, config: Capacity, seed: int) -> DecoderTrial:

@@ -74,7 +74,7 @@ class Census1980Stage(CountsStage[Census1980, None]):
     def table(self, manifest: Manifest) -> tuple[pl.DataFrame, list[str]]:  # noqa: ARG002
         """Compare Tables 18 and 19, of states and the nation too, with the study's."""
         rates, groups = (
-            [folder.read(name) for name in folder.partitions]
+            list(folder.parts())
             for folder in (
                 open_folder(self.run.work, self.stage, name) for name in self.stage.folders[2:4]
             )

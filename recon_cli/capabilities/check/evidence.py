@@ -150,9 +150,7 @@ class Evidence:
             solvar=proofs.solvar if SOLVAR.name in self.done else None,
             claims=proofs.claims if CLAIMS.name in self.done else None,
         )
-        status = pl.concat(
-            proofs.blocks.read(name, columns=("status",)) for name in proofs.blocks.partitions
-        )["status"]
+        status = pl.concat(proofs.blocks.parts(("status",)))["status"]
         gaps += [*_stopped(proofs.claims)] if proofs.claims is not None else []
         if "open" in status:
             gaps.append("the tables do not bound the people of some units")
@@ -165,10 +163,7 @@ class Evidence:
         if RECONSTRUCT.name not in self.done:
             return replace(found, of=None)
         blocks = self.work.open(RECONSTRUCT, "blocks")
-        unknown = sum(
-            blocks.read(name, columns=("population",))["population"].null_count()
-            for name in blocks.partitions
-        )
+        unknown = sum(part["population"].null_count() for part in blocks.parts(("population",)))
         if not unknown:
             return found
         return replace(found, of=None).with_gaps("not every number of people is published")

@@ -100,8 +100,7 @@ def new_counts(now: Evidence, before: Before, sizes: tuple[int, int]) -> Iterato
     base = before.base
     if base is None:
         raise ValueError("the publications beside the candidate were not audited")
-    known = base.work.open(AUDIT)
-    earlier = [known.read(name) for name in known.partitions]
+    earlier = base.work.open(AUDIT).parts()
     audited = _by_people(now.release, pl.concat([AUDIT_ROWS.to_frame(), *earlier]))
     reaches = pl.col("greatest").is_null() | (pl.col("greatest") >= sizes[0])
     is_known = (pl.col("status") == RECOVERED) | ~reaches | (pl.col("least") > sizes[1])

@@ -31,9 +31,7 @@ def open_stage(run: Run) -> QuestionStage:
             **made.tables_in_use,
             "is_exact": made.is_exact,
             "options": config,
-            "read_records": lambda columns: (
-                made.microdata.read(name, columns=columns) for name in made.microdata.partitions
-            ),
+            "read_records": made.microdata.parts,
             "laws": _laws(made.tables, made.release),
         },
         records=made.records,

@@ -38,10 +38,9 @@ def _render(folder: Folder, findings: Findings, _: Words) -> tuple[ReportSection
             "How often such records are right is not known: that takes the truth, `recon link` and "
             "`recon score`."
         )
-        parts = (folder.read(name, columns=("confidence",)) for name in folder.partitions)
         rows = [
             (_tenth(tenth), count(records), "–", "–", "")
-            for tenth, records in count_tenths(parts).iter_rows()
+            for tenth, records in count_tenths(folder.parts(("confidence",))).iter_rows()
         ]
         sheet = result_table("Records by tenth of confidence", _HEADER, rows)
         return (ReportSection(_KEY, _TITLE, tuple(text), sheets=(sheet,)),)
@@ -84,4 +83,4 @@ SECTION = Section(_KEY, _TITLE, folder_of(CONFIDENCE), _render)
 def read_tenths(work: Path) -> pl.DataFrame:
     """Count uncertain records by tenth of their confidence: ``tenth``, ``records``."""
     folder = open_folder(work, CONFIDENCE, "confidence")
-    return count_tenths(folder.read(name, columns=("confidence",)) for name in folder.partitions)
+    return count_tenths(folder.parts(("confidence",)))

@@ -153,7 +153,7 @@ def export_suppressed(
     suppressed = open_folder(run.work, stage_named("suppress"), "suppressed")
     if suppressed.manifest.publishable is False:
         raise StageError(f"{suppressed.path}: its counts are for study and not for publication")
-    rows = pl.concat(suppressed.read(name) for name in suppressed.partitions)
+    rows = pl.concat(suppressed.parts())
     is_count = ~pl.col("table").is_in(list(run.release.statistic_by_name))
     shown = rows.filter(is_count).with_columns(pl.col("count").cast(pl.Int32))
     printed = rows.filter(~is_count).select(*_CELL, text=pl.col("count").cast(pl.String))

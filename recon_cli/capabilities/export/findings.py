@@ -59,7 +59,7 @@ def proven_findings(run: Run, counts: pl.DataFrame) -> pl.DataFrame:
     audit = work.fresh(AUDIT)
     if not isinstance(audit, Missing):
         why = f"{_why(laws, assumes_zeros=release.has_assumptions)} {proof_basis(work)}"
-        found += [_audited(audit.read(name), why) for name in audit.partitions]
+        found += [_audited(part, why) for part in audit.parts()]
     microdata = work.fresh(RECONSTRUCT)
     if not isinstance(microdata, Missing) and not microdata.manifest.notes["is_fitted"]:
         found += _of_records(work, release, laws, counts)

@@ -25,7 +25,7 @@ def read_disclosures(work: Path) -> pl.DataFrame:
         solution, of whom at most so many columns settle another one.
     """
     folder = open_folder(work, CLAIMS, "disclosures")
-    rows = pl.concat(folder.read(partition) for partition in folder.partitions)
+    rows = pl.concat(folder.parts())
     return rows.group_by("known").agg(selectors.integer().sum()).sort("known")
 
 

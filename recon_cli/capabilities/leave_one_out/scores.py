@@ -33,17 +33,16 @@ def write_differences(
     sizes = Sizes(scoring.sizes)
     sums = [
         sum_left_out(
-            pl.read_parquet(
-                staging.partition_folder("leave_one_out", partition) / "*.parquet",
-                hive_partitioning=False,
-            ),
+            part,
             release.geoid_column,
             sizes,
             partition=partition,
             resamples=scoring.bootstrap,
             seed=seed,
         )
-        for partition in partitions
+        for partition, part in zip(
+            partitions, staging.parts("leave_one_out", partitions), strict=True
+        )
     ]
     rules = Rules(sizes, Control(scoring.threshold, scoring.small), scoring.interval)
     table = left_out_differences(concat(sums), rules)

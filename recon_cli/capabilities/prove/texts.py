@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
-
 from recon_cli import reconcheck
 from recon_cli.errors import VerificationError
 from recon_cli.store import Staging
@@ -42,9 +40,8 @@ def write_texts(staging: Staging, partitions: Sequence[str]) -> Mapping[str, Any
 
 
 def _texts(staging: Staging, partitions: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    for partition in partitions:
-        parts = staging.partition_folder("proof_texts", partition) / "*.parquet"
-        yield from pl.read_parquet(parts, hive_partitioning=False).iter_rows()
+    for part in staging.parts("proof_texts", partitions):
+        yield from part.iter_rows()
 
 
 def _check(home: Path, region: str) -> int:

@@ -207,7 +207,7 @@ def _joint(run: Run, work: WorkFolder, *, lists_places: bool) -> JointFindings |
     if isinstance(folder, Missing):
         return folder
     units, parts = work.open(JOINT, JOINT_UNITS), shown_parts(folder.manifest)
-    rows = pl.concat(units.read(name) for name in units.partitions)
+    rows = pl.concat(units.parts())
     rows = rows.rename({run.release.geoid_column: "geoid"})
     more = pl.sum_horizontal(pl.col(f"{part}_joint") - pl.col(f"{part}_alone") for part in parts)
     worst = rows.with_columns(more=more).filter(pl.col("more") > 0)

@@ -63,13 +63,8 @@ def open_stage(run: Run) -> MadeStage:
         pieces = _pieces(config, run.release)
         context = RiskContext(config, run.release, _priors(config), stage.staging)
         results = run.map_unfinished(stage, score_partition, lambda: context, pieces)
-        entries = [piece.partition for piece in pieces]
-        summary = mean_risks(
-            pl.concat(
-                pl.read_parquet(stage.staging.partition_folder("risk_sums", name) / "*.parquet")
-                for name in entries
-            )
-        )
+        done = [piece.partition for piece in pieces]
+        summary = mean_risks(pl.concat(stage.staging.parts("risk_sums", done)))
         stage.staging.write_extras("risk", table_files({SUMMARY: summary}))
         return stage.publish(pieces, usages=results.usages, workers=results.workers)
 

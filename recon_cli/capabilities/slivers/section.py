@@ -20,7 +20,7 @@ _ROWS, _NAMED = 20, 4
 
 def _render(folder: Folder, findings: Findings, words: Words) -> tuple[ReportSection, ...]:
     totals, below = folder.manifest.totals, folder.manifest.notes["below"]
-    rows = pl.concat([COLUMNS.to_frame(), *(folder.read(name) for name in folder.partitions)])
+    rows = pl.concat([COLUMNS.to_frame(), *folder.parts()])
     fewest = rows.sort("people", "geoid").head(_ROWS if findings.lists_places else 0)
     open_areas = totals["areas"] - totals["exact_areas"]
     caution = (

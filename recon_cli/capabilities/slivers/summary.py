@@ -30,7 +30,7 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
         ("seconds", seconds(manifest.run.wall_seconds, totals["units"], units)),
     ]
     folder = open_folder(run.work, SLIVERS, "slivers")
-    rows = pl.concat([COLUMNS.to_frame(), *(folder.read(name) for name in folder.partitions)])
+    rows = pl.concat([COLUMNS.to_frame(), *folder.parts()])
     first = rows.sort("people", "geoid").head(_SLIVERS_SHOWN)
     table = first.select("areas", pl.col("units").list.join(", "), "people")
     yield partial(show_table, table, ["areas", "holds", people])

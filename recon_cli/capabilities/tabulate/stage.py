@@ -307,7 +307,7 @@ def _geounits(run: Run, config: Tabulate, units: pl.DataFrame) -> pl.DataFrame:
     """Return the geounits to publish: the run's own, with uninhabited ones, or used ones."""
     if config.records is None:
         folder = open_folder(run.work, INGEST, "geounits")
-        return pl.concat([folder.read(name).select("geoid", "level") for name in folder.partitions])
+        return pl.concat([part.select("geoid", "level") for part in folder.parts()])
     release = run.release
     levels = {name for table in release.tables for name in table.levels}
     geoids = units[release.geoid_column]
