@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +11,16 @@ from typing import Final
 
 from recon_cli.ask.question import Question, RegionData
 from recon_cli.errors import ContradictionError, DisagreementError
-from recon_cli.stage import undisturbed
+from recon_cli.stage import INGEST, undisturbed
 from recon_cli.store.files import write_bytes
+from recon_cli.store.folder import open_folder
+from recon_cli.store.published import read_names
 from recon_cli.store.recipe import CONTRADICTIONS, DISAGREEMENTS
 
 #: Deterministic seconds to look for one.
 _SECONDS: Final = 10.0
+#: Places whose names are told.
+_NAMED: Final = 8
 
 
 @contextmanager
@@ -60,7 +65,17 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
         )
         if found.changed is not None:
             proof += f"; {error.region}.changed.tables has one, its proof records with those counts"
-        raise ContradictionError(f"{error}; {proof}", error.region) from error
+        raise ContradictionError(
+            f"{error}{_names(work, str(error))}; {proof}", error.region
+        ) from error
+
+
+def _names(work: Path, message: str) -> str:
+    """Tell what people call the first places that a message names by their geoids."""
+    names = read_names(open_folder(work, INGEST, "geounits"))
+    words = set(re.findall(r"\w+", message))
+    told = [f"{geoid} is {name}" for geoid, name in names.items() if geoid in words][:_NAMED]
+    return f"; {', '.join(told)}" if told else ""
 
 
 @contextmanager

@@ -125,7 +125,7 @@ def test_contradicting_counts_are_named_and_nothing_is_published(tmp_path: Path)
     recon("ingest", *shared, "--set", f"ingest.paths=[{tmp_path / 'wrong.csv'}]")
     message = recon("reconstruct", *shared, code=6).output
     count = at["count"][0]
-    assert "clinic D02003 table SMOKERS cell 2 (SMK-002)" in message
+    assert "clinic D02003 table SMOKERS cell 2 (SMK-002, " in message
     assert f"{count + 2} → {count}" in message
     assert (tmp_path / "run" / "tables").is_dir()
     assert not (tmp_path / "run" / "microdata").exists()

@@ -33,6 +33,7 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.program import LinearConstraints
 from recon_cli.plurals import plural
 from recon_cli.publication import Publication
+from recon_cli.schema.description import describe_cell
 
 #: Geounits that are looked at one by one.
 _TRIED = 200
@@ -71,7 +72,7 @@ def contradiction(
             f"{region}: bounds of its counts contradict each other, a solver does not"
         )
     if correction is not None:
-        message = _correction_message(correction, f"all counts of {region}")
+        message = _correction_message(plan, correction, f"all counts of {region}")
     elif published.is_exact:
         order = [row for row in suspects.tolist() if row in set(inside)]
         message = _partial_message(plan, cells, inside, units, order)
@@ -103,14 +104,14 @@ def _partial_message(
     if contradicting:
         row, correction = contradicting[0]
         name = f"{cells.level(row)} {cells.geoid(row)}"
-        message = _correction_message(correction, f"the counts of {name}, taken alone,")
+        message = _correction_message(plan, correction, f"the counts of {name}, taken alone,")
         more = len(contradicting) - 1
         return message + (f"; at least {more} more geounits contradict themselves" if more else "")
     unit = plan.release.geography.unit.name
     for row in inside:
         if row not in units and (differing := list(_unequal_sums(cells, row, units))):
             return _listed(
-                f"{cell}: published {cell.count}, its {plural(unit)} sum to {total}"
+                f"{_called(plan, cell)}: published {cell.count}, its {plural(unit)} sum to {total}"
                 for cell, total in differing
             )
     names = [f"{cells.level(row)} {cells.geoid(row)}" for row in finest_first]
@@ -134,11 +135,18 @@ def _unequal_sums(
             yield c, totals[key]
 
 
-def _correction_message(correction: CountCorrection, counts: str) -> str:
+def _called(plan: Plan, cell: PublishedCell) -> str:
+    """Name a cell by its number, and by whom it counts."""
+    code = cell.table.codes[cell.cell.number - 1]
+    counted = f"{cell.cell.number} ({code}, {describe_cell(plan.release, cell.cell)})"
+    return f"{cell.level} {cell.geoid} table {cell.table.name} cell {counted}"
+
+
+def _correction_message(plan: Plan, correction: CountCorrection, counts: str) -> str:
     """Describe a change; call it the least only if that is proven."""
     kind = "the least change" if correction.is_least else "a change, not proven least,"
     number = len(correction.cells)
-    listed = _listed(f"{c}: {_changed(c, step)}" for c, step in correction.cells)
+    listed = _listed(f"{_called(plan, c)}: {_changed(c, step)}" for c, step in correction.cells)
     message = (
         f"{kind} that makes {counts} possible is {correction.total} in "
         f"{number} {'cell' if number == 1 else 'cells'}: {listed}"
