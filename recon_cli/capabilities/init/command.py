@@ -23,6 +23,7 @@ from recon_cli.capabilities.init.document import (
 )
 from recon_cli.capabilities.init.questions import Said, choose, is_terminal, list_questions
 from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
+from recon_cli.capabilities.init.statistic_words import told_statistics
 from recon_cli.console.options import OUTPUT_FILE, GivenPath
 from recon_cli.console.output import Fact, show
 from recon_cli.coverage import count_left_out
@@ -298,6 +299,7 @@ def _facts(found: RecognisedFiles, to: Path) -> list[Fact]:
     unused = [*found.left_out, *found.unread]
     return [
         *([("not used", count_left_out(unused))] if unused else []),
+        *(("statistics" if not i else "", line) for i, line in enumerate(told_statistics(unused))),
         ("source", f"{found.source}, {len(found.paths)} path{'s' * (len(found.paths) > 1)}"),
         ("release", f"{found.release} ({found.schema.title})"),
         *(("about" if not i else "", line) for i, line in enumerate(about)),

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from recon_cli.capabilities.init.recognition import RecognisedFiles, drafted_reading
 from recon_cli.capabilities.init.schema_draft import flow
+from recon_cli.capabilities.init.statistic_words import told_statistics
 from recon_cli.config import SECTIONS
 from recon_cli.config.keys import meanings_of
 from recon_cli.config.model import Top
@@ -182,6 +183,8 @@ def _opening(found: RecognisedFiles) -> Iterator[str]:
         yield from _comment(f"{about}.")
     if unused := [*found.left_out, *found.unread]:
         yield from _comment(f"Not used: {count_left_out(unused)}.")
+        for line in told_statistics(unused):
+            yield from _comment(f"{line[0].upper()}{line[1:]}.")
     for doubt in found.doubts:
         yield from _comment(f"Could not be told: {doubt}.")
     yield from _comment(
