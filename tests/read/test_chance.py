@@ -62,3 +62,14 @@ def test_codes_of_places_without_totals_are_no_flags() -> None:
     table = read(rows).tables[0]
     assert not table.names.flags
     assert not table.withheld.any()
+
+
+def test_a_sum_within_the_parts_of_another_is_chance() -> None:
+    """Rounded to five, Baden-Württemberg is Hamburg and Thüringen; Germany counts all three."""
+    rows: list[list[object]] = [["Land", "Zusammen", "Ausländer", "Grundschulen"]]
+    rows += [["Berlin", 660, 200, 160], ["Bremen", 495, 70, 145], ["Hamburg", 215, 65, 55]]
+    rows += [["Thüringen", 520, 90, 135], ["Baden-Württemberg", 730, 160, 190]]
+    rows += [["Bayern", 160, 60, 70], ["Deutschland", 2785, 640, 760]]
+    reading = read(rows)
+    assert not reading.questions or "chance" not in reading.questions[0].text
+    assert row_sums(reading.tables[0]) == {7}

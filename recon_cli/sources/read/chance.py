@@ -19,8 +19,9 @@ _MOST_NAMED = 4
 def without_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
     """Return relations of places without sums of rows that others speak against.
 
-    Beside sums that are exact, one that is off by a little is chance. So is, where a sheet says
-    what places are part of, a place of one group that adds up from some of another.
+    Beside sums that are exact, one that is off by a little is chance. So is one that a stronger sum
+    adds up together with its parts, which would count these twice; and, where a sheet says what
+    places are part of, a place of one group that adds up from some of another.
 
     Args:
         rows: Row of the grid → its words.
@@ -32,6 +33,9 @@ def without_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
     def is_chance(each: Relation) -> bool:
         if not each.is_sum or each.axis is not Axis.ROWS or each.line not in rows:
             return False
+        own_lines = {each.line, *each.of}
+        if any(own_lines <= {*s.of} and s.support.margin > each.support.margin for s in strong):
+            return True
         path = rows[each.line]
         own = path if path in groups else path[:-1]
         others = {rows.get(row, ())[:-1] for row in each.of} - {()}
