@@ -20,7 +20,6 @@ from recon_cli.capabilities.measurements.domain import Domain, Histogram, add_up
 from recon_cli.capabilities.measurements.draws import cells_of, measurement_noise
 from recon_cli.capabilities.measurements.hierarchy import Hierarchy, build_hierarchy
 from recon_cli.capabilities.measurements.joint_fit import fit_people
-from recon_cli.capabilities.measurements.least_squares import StoppingRule
 from recon_cli.capabilities.measurements.measurements import LevelMeasurements, Measurements
 from recon_cli.capabilities.measurements.strategy import Strategy
 from recon_cli.capabilities.measurements.strategy_file import load_strategy
@@ -82,7 +81,7 @@ def compare(records: pl.DataFrame, seed: int, *, optimised: bool) -> dict[str, i
     chance = KeyedChance.for_study(seed)
     released = estimate(Product(domain, strategy, chance), hierarchy, truth)
     measured = measure(strategy, domain, hierarchy, truth, chance)
-    fitted = fit_people(measured, StoppingRule(400, 0.002))
+    fitted = fit_people(measured)
     attacked = [
         Histogram(fitted.cells[column > 0], column[column > 0]) for column in fitted.people.T
     ]

@@ -1,4 +1,4 @@
-"""Joint weighted least squares over all levels, and whole people near it: likely records.
+"""The likeliest histograms by all levels together, and whole people near them: likely records.
 
 No fit proves anything: every histogram is possible under unbounded noise. Compared with top-down,
 each count of a geounit is fitted together with those of all geounits around it, not only with those
@@ -8,17 +8,23 @@ of its parent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 import numpy as np
 import polars as pl
 from scipy import sparse
+from scipy.optimize import minimize
+from scipy.sparse.linalg import lsqr
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.ask.quarantine import Quarantine
 from recon_cli.ask.question import Answer, Question, RegionData
-from recon_cli.capabilities.measurements.least_squares import StoppingRule, descend
+from recon_cli.capabilities.measurements.hierarchy import Hierarchy
+from recon_cli.capabilities.measurements.least_squares import (
+    StoppingRule,
+    nonnegative_least_squares,
+)
 from recon_cli.capabilities.measurements.measurements import (
     LevelMeasurements,
     Measurements,
@@ -32,8 +38,22 @@ from recon_cli.schema import Release, Table
 
 #: Below it a cell of the whole partition is taken as empty, in people.
 _EMPTY: Final = 0.05
-#: All levels pull at an entry, so that it comes to rest later than in top-down.
-_RULE: Final = StoppingRule(steps=300, tolerance=0.002)
+#: Small cells are left out while so few of all people, as a share, are in them.
+_FEW: Final = 0.01
+#: Entries of all histograms together; the largest cells stay.
+_MOST_NUMBERS: Final = 20_000_000
+#: So few people count as none where one divides by them.
+_NOBODY: Final = 1e-9
+#: Steps of a fit; fits of a level, between which what is expected is scaled.
+_STEPS: Final = 300
+_ROUNDS: Final = 4
+#: A fit ends where no count is further from its balance, in standard deviations.
+_NEAR: Final = 0.01
+_EXACT: Final = 1e-10
+#: Counts vary about what is expected by no more variance per person.
+_MOST_SPREAD: Final = 100.0
+#: No entry grows beyond the exponential of it in a step.
+_STEEPEST: Final = 30.0
 #: Status and method of a unit whose records fit noisy counts; nothing is proven of it.
 LIKELY: Final = "likely"
 LEAST_SQUARES: Final = "least_squares"
@@ -52,64 +72,169 @@ class LikelyHistograms:
     people: IntArray
 
 
-def fit_people(measurements: Measurements, rule: StoppingRule = _RULE) -> LikelyHistograms:
-    """Compute likely histograms of all units of a partition.
+def fit_people(measurements: Measurements, steps: int = _STEPS) -> LikelyHistograms:
+    """Compute likely histograms of all units of a partition. Eq. (joint).
 
-    The whole partition is fitted first, over all cells; empty cells stay empty. Then all units are
-    fitted together, by accelerated projected gradient over all levels, Eq. (joint).
+    From the top: the geounits of a level are expected to be like their parent, each in proportion
+    to its people, and are fitted to the counts of all levels; those below it are added up.
     """
-    places = chain(measurements.hierarchy)
-    whole = _fit_whole(measurements, rule)
-    cells = np.flatnonzero(whole > _EMPTY)
+    hierarchy, seen = measurements.hierarchy, measurements.levels
+    people = _fit_totals(measurements)
+    is_measured = sum(abs(each.operator).sum(axis=0) for each in seen) > 0
+    cells = np.flatnonzero(is_measured)
+    found = np.repeat(people[0][None] / max(len(cells), 1), len(cells), axis=0)
+    seen = _only(seen, cells)
+    for depth, totals in enumerate(people):
+        if depth:
+            above = np.bincount(hierarchy.parent[depth - 1], totals, len(people[depth - 1]))
+            found = (found / np.maximum(above, _NOBODY))[:, hierarchy.parent[depth - 1]] * totals
+        found = _likeliest(_seen_from(hierarchy, seen, depth), found, steps)
+        kept = _inhabited(found.sum(axis=1), len(hierarchy.geoids[-1]))
+        cells, found, seen = cells[kept], found[kept], _only(seen, kept)
     if not len(cells):
-        return LikelyHistograms(cells, np.zeros((0, places[0].shape[0]), dtype=np.int64))
-    levels = [
-        LevelMeasurements(
-            each.counted, sparse.csr_array(each.operator[:, cells]), each.noisy, each.weight
-        )
-        for each in measurements.levels
-    ]
-    units = places[0].shape[0]
-    start = np.repeat(whole[cells, None] / units, units, axis=1)
-    fitted = _descend(levels, places, start, rule)
-    return LikelyHistograms(cells, _whole_people(fitted))
+        return LikelyHistograms(cells, np.zeros(found.shape, dtype=np.int64))
+    return LikelyHistograms(cells, _whole_people(found))
 
 
-def _fit_whole(measurements: Measurements, rule: StoppingRule) -> FloatArray:
-    """Fit the (histogram cells,) people of the partition, from its coarsest level alone."""
-    first = measurements.levels[0]
-    geounits = first.noisy.shape[1]
-    place = [sparse.csr_array(np.eye(geounits))]
-    start = np.zeros((measurements.domain.size, geounits))
-    found: FloatArray = _descend([first], place, start, rule).sum(axis=1)
+def _only(levels: Sequence[LevelMeasurements], cells: IntArray) -> tuple[LevelMeasurements, ...]:
+    """Select histogram cells of measurements."""
+    return tuple(
+        replace(each, operator=sparse.csr_array(each.operator[:, cells])) for each in levels
+    )
+
+
+def _inhabited(people: FloatArray, units: int) -> IntArray:
+    """Choose cells: all but small ones in which few of all people are."""
+    order = np.argsort(-people, kind="stable")
+    before = np.cumsum(people[order]) - people[order]
+    is_kept = (people[order] > _EMPTY) | (before < (1 - _FEW) * people.sum())
+    return np.sort(order[is_kept][: max(_MOST_NUMBERS // units, 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Measurements of a level as those of sums over the geounits that are fitted.
+
+    Attributes:
+        operator: (rows × cells).
+        place: (geounits × sums) membership; None where each is a sum by itself.
+        noisy: (rows × sums).
+        variance: (rows × sums).
+    """
+
+    operator: sparse.csr_array
+    place: sparse.csr_array | None
+    noisy: FloatArray
+    variance: FloatArray
+
+    def counts(self, point: FloatArray) -> FloatArray:
+        """Compute the (rows × sums) counts of (cells × geounits) people."""
+        found: FloatArray = self.operator @ point
+        return found if self.place is None else found @ self.place
+
+    def adjoint(self, pressure: FloatArray) -> FloatArray:
+        """Add (rows × sums) up over the counts that contain each entry (cells × geounits)."""
+        found: FloatArray = self.operator.T @ pressure
+        return found if self.place is None else found @ self.place.T
+
+
+def _seen_from(
+    hierarchy: Hierarchy, levels: Sequence[LevelMeasurements], depth: int
+) -> list[_Sums]:
+    """Return all measurements as sums over the geounits of a level; those below it added up."""
+    found = []
+    for at, each in enumerate(levels):
+        place = hierarchy.place(min(at, depth), max(at, depth))
+        width = len(hierarchy.geoids[min(at, depth)])
+        ones = (np.ones(len(place)), (np.arange(len(place)), place))
+        inside = sparse.csr_array(ones, shape=(len(place), width))
+        noisy, variance = each.noisy, np.repeat(1 / each.weight[:, None], each.noisy.shape[1], 1)
+        if at > depth:
+            noisy, variance = np.asarray(noisy @ inside), np.asarray(variance @ inside)
+        found.append(_Sums(each.operator, inside if at < depth else None, noisy, variance))
     return found
 
 
-def _descend(
-    levels: list[LevelMeasurements],
-    places: list[sparse.csr_array],
-    start: FloatArray,
-    rule: StoppingRule,
-) -> FloatArray:
-    """Fit (cells × units) non-negative numbers with least weighted squares.
+def _fit_totals(measurements: Measurements) -> list[FloatArray]:
+    """Fit the (geounits,) people of every level, by each level's best sum of counts."""
+    told, all_of = [], []
+    for each, place in zip(measurements.levels, chain(measurements.hierarchy), strict=True):
+        root = np.sqrt(each.weight)
+        scaled = sparse.csr_array((sparse.diags_array(root) @ each.operator).T)
+        everybody = np.asarray(abs(scaled).sum(axis=1) > 0, dtype=np.float64)
+        combination = lsqr(scaled, everybody, atol=_EXACT, btol=_EXACT)[0]
+        row = (place.T, (root * combination) @ each.noisy, combination @ combination)
+        all_of.append(row)
+        if everybody.all() and np.allclose(scaled @ combination, 1, atol=1e-6):
+            told.append(row)
+    rows = told or all_of
+    operator = sparse.csr_array(sparse.vstack([place for place, _, _ in rows], format="csr"))
+    weight = np.concatenate([np.full(len(noisy), 1 / variance) for _, noisy, variance in rows])
+    noisy = np.concatenate([noisy for _, noisy, _ in rows])
+    units = nonnegative_least_squares(operator, noisy, weight, StoppingRule())
+    return [units @ place for place in chain(measurements.hierarchy)]
 
-    The step of an entry is one over the sum, over all counts that contain it, of weight times
-    entries in the count, which bounds the curvature of the objective.
+
+def _likeliest(levels: Sequence[_Sums], expected: FloatArray, steps: int) -> FloatArray:
+    """Fit (cells × geounits) people to measurements and to what is expected.
+
+    Solved by its dual, which has a *pressure* for each count, x = μ exp(φ Aᵀy), and is smooth and
+    without bounds. What is expected of a geounit is then scaled to the people found in it, as
+    only its composition is expected, and the fit repeated.
     """
-    curvature = np.zeros_like(start)
-    for each, place in zip(levels, places, strict=True):
-        ones = each.operator @ np.ones(start.shape) @ place
-        curvature += each.operator.T @ ((each.weight[:, None] * ones) @ place.T)
-    step = 1 / np.maximum(curvature, np.finfo(float).tiny)
+    spread = _dispersion(levels, expected)
+    ends = np.cumsum([each.noisy.size for each in levels])[:-1]
+    noisy = np.concatenate([each.noisy.ravel() for each in levels])
+    variance = np.concatenate([each.variance.ravel() for each in levels])
 
-    def gradient(point: FloatArray) -> FloatArray:
-        found = np.zeros_like(point)
-        for each, place in zip(levels, places, strict=True):
-            residual = each.operator @ (point @ place) - each.noisy
-            found += each.operator.T @ ((each.weight[:, None] * residual) @ place.T)
-        return found
+    def counts(point: FloatArray) -> FloatArray:
+        return np.concatenate([each.counts(point).ravel() for each in levels])
 
-    return descend(start, step, gradient, lambda point: np.maximum(point, 0), rule)
+    def histogram(pressure: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the people under some pressure, and their integral."""
+        pushed = np.zeros_like(mean)
+        for each, part in zip(levels, np.split(pressure, ends), strict=True):
+            pushed += each.adjoint(part.reshape(each.noisy.shape))
+        pushed *= spread
+        beyond = np.maximum(pushed - _STEEPEST, 0)  # there the exponential goes on as a line
+        grown = mean * np.exp(np.minimum(pushed, _STEEPEST))
+        return grown * (1 + beyond), grown * (1 + beyond + beyond**2 / 2)
+
+    def dual(scaled: FloatArray, scale: FloatArray, mean: FloatArray) -> tuple[float, FloatArray]:
+        pressure = scaled * scale
+        people, integral = histogram(pressure, mean)
+        value = integral.sum() / spread + pressure @ (variance * pressure / 2 - noisy)
+        return float(value), (counts(people) + variance * pressure - noisy) * scale
+
+    found, pressure = expected, np.zeros(len(noisy))
+    for _ in range(_ROUNDS):
+        scale = 1 / np.sqrt(variance + spread * counts(found))
+        solved = minimize(
+            dual, pressure / scale, (scale, expected), jac=True, method="L-BFGS-B",
+            options={"maxiter": steps, "maxcor": 20, "ftol": _EXACT, "gtol": _NEAR},
+        )  # fmt: skip
+        pressure = solved.x * scale
+        found = histogram(pressure, expected)[0]
+        expected = expected * (found.sum(axis=0) / np.maximum(expected.sum(axis=0), _NOBODY))
+    return found
+
+
+def _dispersion(levels: Sequence[_Sums], expected: FloatArray) -> float:
+    """Estimate the variance of true counts about what is expected, per person: φ.
+
+    By moments of the geounits' own counts, weighted by their precision; at least 1, as if people
+    were independent.
+    """
+    above = below = 0.0
+    people = np.maximum(expected.sum(axis=0), _NOBODY)
+    for each in levels:
+        if each.place is None:
+            mean = each.counts(expected)
+            own = np.maximum(mean * (1 - mean / people), 0)
+            trust = 1 / (own + each.variance) ** 2
+            above += float((trust * own * ((each.noisy - mean) ** 2 - each.variance)).sum())
+            below += float((trust * own**2).sum())
+    return float(np.clip(above / below, 1, _MOST_SPREAD)) if below > 0 else 1.0
 
 
 def _whole_people(fitted: FloatArray) -> IntArray:

@@ -11,7 +11,6 @@ import pytest
 from recon_cli.capabilities.estimate.question import estimate_counts
 from recon_cli.capabilities.measurements.draws import cells_of, measurement_noise
 from recon_cli.capabilities.measurements.joint_fit import fit_people, likely_records
-from recon_cli.capabilities.measurements.least_squares import StoppingRule
 from recon_cli.capabilities.measurements.measurements import Measurements, chain, read_measurements
 from recon_cli.capabilities.measurements.strategy_file import load_strategy
 from recon_cli.capabilities.measurements.symmetry import exchangeable_classes, symmetric_basis
@@ -165,7 +164,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
 def test_likely_records_of_nearly_exact_measurements_are_the_records(tmp_path: Path) -> None:
     release, noisy, counts = published(tmp_path, "10000000", 1)
     measurements = read_measurements(release, noisy)
-    fitted = fit_people(measurements, StoppingRule(3000, 1e-7))
+    fitted = fit_people(measurements)
     records = likely_records(measurements, fitted)
     found = count_records(release, records.with_columns(
         gender=pl.lit("woman"), age=pl.lit(20, pl.Int16), conditions=pl.lit(1, pl.Int16)
