@@ -88,7 +88,7 @@ def fit_people(measurements: Measurements, steps: int = _STEPS) -> LikelyHistogr
         if depth:
             above = np.bincount(hierarchy.parent[depth - 1], totals, len(people[depth - 1]))
             found = (found / np.maximum(above, _NOBODY))[:, hierarchy.parent[depth - 1]] * totals
-        found = _likeliest(_seen_from(hierarchy, seen, depth), found, steps)
+        found = likeliest(_seen_from(hierarchy, seen, depth), found, steps)
         kept = _inhabited(found.sum(axis=1), len(hierarchy.geoids[-1]))
         cells, found, seen = cells[kept], found[kept], _only(seen, kept)
     if not len(cells):
@@ -112,7 +112,7 @@ def _inhabited(people: FloatArray, units: int) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class Sums:
     """Measurements of a level as those of sums over the geounits that are fitted.
 
     Attributes:
@@ -138,9 +138,7 @@ class _Sums:
         return found if self.place is None else found @ self.place.T
 
 
-def _seen_from(
-    hierarchy: Hierarchy, levels: Sequence[LevelMeasurements], depth: int
-) -> list[_Sums]:
+def _seen_from(hierarchy: Hierarchy, levels: Sequence[LevelMeasurements], depth: int) -> list[Sums]:
     """Return all measurements as sums over the geounits of a level; those below it added up."""
     found = []
     for at, each in enumerate(levels):
@@ -151,7 +149,7 @@ def _seen_from(
         noisy, variance = each.noisy, np.repeat(1 / each.weight[:, None], each.noisy.shape[1], 1)
         if at > depth:
             noisy, variance = np.asarray(noisy @ inside), np.asarray(variance @ inside)
-        found.append(_Sums(each.operator, inside if at < depth else None, noisy, variance))
+        found.append(Sums(each.operator, inside if at < depth else None, noisy, variance))
     return found
 
 
@@ -175,14 +173,14 @@ def _fit_totals(measurements: Measurements) -> list[FloatArray]:
     return [units @ place for place in chain(measurements.hierarchy)]
 
 
-def _likeliest(levels: Sequence[_Sums], expected: FloatArray, steps: int) -> FloatArray:
+def likeliest(levels: Sequence[Sums], expected: FloatArray, steps: int) -> FloatArray:
     """Fit (cells × geounits) people to measurements and to what is expected.
 
     Solved by its dual, which has a *pressure* for each count, x = μ exp(φ Aᵀy), and is smooth and
     without bounds. What is expected of a geounit is then scaled to the people found in it, as
     only its composition is expected, and the fit repeated.
     """
-    spread = _dispersion(levels, expected)
+    spread = dispersion(levels, expected)
     ends = np.cumsum([each.noisy.size for each in levels])[:-1]
     noisy = np.concatenate([each.noisy.ravel() for each in levels])
     variance = np.concatenate([each.variance.ravel() for each in levels])
@@ -219,7 +217,7 @@ def _likeliest(levels: Sequence[_Sums], expected: FloatArray, steps: int) -> Flo
     return found
 
 
-def _dispersion(levels: Sequence[_Sums], expected: FloatArray) -> float:
+def dispersion(levels: Sequence[Sums], expected: FloatArray) -> float:
     """Estimate the variance of true counts about what is expected, per person: φ.
 
     By moments of the geounits' own counts, weighted by their precision; at least 1, as if people

@@ -7,10 +7,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy import sparse
+from scipy.optimize import minimize
 
+from recon_cli.arrays import FloatArray
 from recon_cli.capabilities.estimate.question import estimate_counts
+from recon_cli.capabilities.measurements import joint_fit
 from recon_cli.capabilities.measurements.draws import cells_of, measurement_noise
-from recon_cli.capabilities.measurements.joint_fit import fit_people, likely_records
+from recon_cli.capabilities.measurements.joint_fit import (
+    Sums,
+    dispersion,
+    fit_people,
+    likeliest,
+    likely_records,
+)
 from recon_cli.capabilities.measurements.measurements import Measurements, chain, read_measurements
 from recon_cli.capabilities.measurements.strategy_file import load_strategy
 from recon_cli.capabilities.measurements.symmetry import exchangeable_classes, symmetric_basis
@@ -173,6 +183,48 @@ def test_likely_records_of_nearly_exact_measurements_are_the_records(tmp_path: P
     columns = ["geoid", "table", "cell"]
     assert found.sort(columns).equals(true.cast(found.schema).sort(columns))
     assert records["gender"].null_count() == len(records)
+
+
+def test_the_dual_finds_the_minimum_of_what_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_fit, "_ROUNDS", 1)
+    monkeypatch.setattr(joint_fit, "_NEAR", 1e-8)
+    chance = np.random.default_rng(4)
+    operator = sparse.csr_array(
+        np.array([[1.0, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])
+    )
+    expected = chance.uniform(0.5, 6, (4, 3))
+    whole = sparse.csr_array(np.ones((3, 1)))
+    sums = [
+        Sums(operator, None, chance.uniform(-2, 12, (4, 3)), chance.uniform(0.5, 4, (4, 3))),
+        Sums(operator, whole, chance.uniform(5, 30, (4, 1)), chance.uniform(0.5, 4, (4, 1))),
+    ]
+    spread = dispersion(sums, expected)
+    assert 1 < spread < 100
+
+    def objective(flat: FloatArray) -> float:
+        people = flat.reshape(expected.shape)
+        squares = sum(
+            ((each.counts(people) - each.noisy) ** 2 / each.variance).sum() for each in sums
+        )
+        entropy = (people * np.log(people / expected) - people + expected).sum()
+        return float(squares / 2 + entropy / spread)
+
+    found = likeliest(sums, expected, 1000)
+    direct = minimize(
+        objective, found.ravel(), bounds=[(1e-9, None)] * 12, options={"ftol": 1e-15, "gtol": 1e-9}
+    )
+    assert objective(found.ravel()) == pytest.approx(direct.fun, abs=1e-6)
+    assert found.ravel() == pytest.approx(direct.x, abs=1e-2)
+
+
+def test_units_that_measure_marginals_are_composed_like_the_level_above(tmp_path: Path) -> None:
+    release, noisy, _ = published(tmp_path, "10000000", 1, MARGINALS)
+    measurements = read_measurements(release, noisy)
+    fitted = fit_people(measurements)
+    assert np.array_equal(fitted.people, fit_people(measurements).people)
+    for each, place in zip(measurements.levels, chain(measurements.hierarchy), strict=True):
+        off = each.operator[:, fitted.cells] @ fitted.people @ place - each.noisy
+        assert np.abs(off).max() < 2
 
 
 def test_counts_without_noise_are_refused(tmp_path: Path) -> None:
