@@ -20,7 +20,7 @@ from recon_cli.sources.read.roles import Role, fill_roles
 from recon_cli.sources.read.row_labels import filled_down
 from recon_cli.sources.read.table_draft import TableDraft
 from recon_cli.sources.read.table_reading import TableReading
-from recon_cli.sources.read.zeros import ZeroMarks
+from recon_cli.sources.read.zeros import ZeroMarks, may_be_nobody
 from recon_cli.sources.tabular.sheet import Sheet
 
 
@@ -93,12 +93,19 @@ def zero_marks(tables: Sequence[TableReading]) -> frozenset[str]:
     """Return texts in place of counts that stand for nobody: every sum that they are in says so."""
     marks = ZeroMarks()
     for number, table in enumerate(tables):
-        if table.relations.base == 1:
+        if table.relations.base == 1 and _has_texts(table):
             values = np.where(table.withheld, np.nan, table.grid.values)
             for at in _sums_with_texts(table, values):
                 cells = [(number, int(row), int(column)) for row, column in np.broadcast(*at)]
                 marks.weigh(table.grid.texts[at].tolist(), values[at], cells)
     return marks.found()
+
+
+def _has_texts(table: TableReading) -> bool:
+    """Test whether a text among the counts may stand for nobody."""
+    grid = table.grid
+    cells = np.ix_(table.region.body, np.array(table.counts, dtype=np.intp))
+    return any(grid.number(text) is None and may_be_nobody(text) for text in grid.coded(cells)[0])
 
 
 def _sums_with_texts(

@@ -62,6 +62,7 @@ class TableDraft:
         self.not_chosen: dict[int, NDArray[np.intp]] = {}
         self.left_rows: list[tuple[str, int]] = []
         self.beside = np.zeros(0, dtype=np.intp)
+        self.named: tuple[Region, Names] | None = None
         for header, values in choices.where.items():
             for at in self._said((header,)):
                 body = self.region.body
@@ -127,7 +128,7 @@ class TableDraft:
 
     def _leave_values(self, is_left: Callable[[str], bool]) -> None:
         """Take rows out of the body of a long table, by their value in a column that names rows."""
-        names = Names.of(self.grid, self.region)
+        names = self._names_told()
         for at in names.keys if names.is_long else ():
             body = self.region.body
             values, number = self.grid.coded((body, at))
@@ -142,7 +143,7 @@ class TableDraft:
 
         Beside them are values all of whose numbers are whole: counts.
         """
-        names = Names.of(self.grid, self.region)
+        names = self._names_told()
         if not names.is_long:
             return frozenset()
         columns = np.array([at for at in self.region.numeric if at not in names.keys], np.intp)
@@ -306,8 +307,14 @@ class TableDraft:
         wholes = Counter(each.line for each in relations.sums(Axis.ROWS) if each.support.is_strong)
         return any(times > 1 for times in wholes.values()) or says(words, Sense.KIND)
 
+    def _names_told(self) -> Names:
+        """Return the columns that name the rows of the region, told once while it stays."""
+        if self.named is None or self.named[0] is not self.region:
+            self.named = self.region, Names.of(self.grid, self.region)
+        return self.named[1]
+
     def _names(self) -> Names:
-        names = Names.of(self.grid, self.region)
+        names = self._names_told()
         if self.choices.is_whole or self.choices.are_known:
             names = self._said_names(names)
         elif not names.is_long:

@@ -19,6 +19,16 @@ DASHES: Final = frozenset(("-", "\u2013", "\u2014", "\u2212"))
 Cell = tuple[int, int, int]
 
 
+def may_be_nobody(text: str) -> bool:
+    """Test whether a text may stand for nobody: agencies use it for nothing that is withheld.
+
+    Example:
+        >>> may_be_nobody("–"), may_be_nobody("nil"), may_be_nobody("*"), may_be_nobody("")
+        (True, True, False, False)
+    """
+    return bool(text) and (text in DASHES or not is_marker(text))
+
+
 class ZeroMarks:
     """What sums tell of texts in place of counts."""
 
@@ -58,8 +68,6 @@ class ZeroMarks:
 
     def _able(self) -> Iterable[str]:
         for mark, cells in self._nobody.items():
-            is_dash = mark in DASHES
-            if mark in self._somebody or (is_marker(mark) and not is_dash):
-                continue
-            if len(cells) >= (_FEWEST_DASHES if is_dash else _FEWEST):
+            fewest = _FEWEST_DASHES if mark in DASHES else _FEWEST
+            if mark not in self._somebody and may_be_nobody(mark) and len(cells) >= fewest:
                 yield mark
