@@ -73,3 +73,19 @@ def test_a_sum_within_the_parts_of_another_is_chance() -> None:
     reading = read(rows)
     assert not reading.questions or "chance" not in reading.questions[0].text
     assert row_sums(reading.tables[0]) == {7}
+
+
+def test_a_place_of_a_long_table_that_two_others_make_is_asked_about() -> None:
+    rows: list[list[object]] = [["fips", "naics", "emp"]]
+    numbers = {"970001": (201, 79), "970002": (193, 103), "970003": (86, 77), "970004": (81, 25)}
+    numbers |= {"970005": (195, 72), "970006": (69, 38), "970007": (132, 41), "970008": (92, 25)}
+    for place, (whole, part) in numbers.items():
+        rows += [[place, "------", whole], [place, "11----", part], [place, "31----", "x"]]
+    texts = [each.text for each in read(rows).questions]
+    assert any("'970001' is '970006' + '970007' in 2 rows" in text for text in texts)
+    apart = read(rows, Choices(apart=("970001",)))
+    assert not any("970001" in each.text for each in apart.questions)
+    (table,) = apart.tables
+    assert not any(each.holds for each in table.values if each.total == "970001")
+    (said,) = read(rows, Choices(total=("970001", "------"))).tables
+    assert any(each.holds for each in said.values if each.total == "970001")

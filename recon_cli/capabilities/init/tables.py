@@ -231,7 +231,8 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
         for word in words:
             if any(columns_named(table.headers, [word]) for table in tables):
                 continue
-            if name == "total" and any((table.grid.texts == word).any() for table in tables):
+            is_a_value = any((table.grid.texts == word).any() for table in tables)
+            if name in {"total", "apart"} and is_a_value:
                 continue
             if name == "leave-out" and any(word in dict(table.left_rows) for table in tables):
                 continue

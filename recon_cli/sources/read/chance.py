@@ -6,7 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.choices import Question, flag
+from recon_cli.sources.read.crossed import ValueSum
 from recon_cli.sources.read.relations import Axis, Relation, Relations
 from recon_cli.sources.read.row_labels import PART_OF, Path
 from recon_cli.sources.read.sums import CERTAIN_BITS
@@ -76,6 +78,17 @@ def doubt_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
         for each in relations.found
     ]
     return replace(relations, found=tuple(found))
+
+
+def is_near_chance(each: ValueSum) -> bool:
+    """Test whether a sum of values of a long table is near to chance, and no word says it.
+
+    Totals are called so, or by nothing: a blank, or a line of dashes.
+    """
+    own, support = each.total, each.support
+    is_called = is_total(own) or says(own, Sense.TOTAL) or not any(map(str.isalnum, own))
+    is_certain = support.is_alike or support.margin >= CERTAIN_BITS
+    return support.is_strong and not is_certain and not is_called
 
 
 def settle_rows(

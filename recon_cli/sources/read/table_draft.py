@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from recon_cli.arrays import BoolArray
 from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.formats.vocabulary import interval
-from recon_cli.sources.read.chance import doubt_chance, settle_rows, without_chance
+from recon_cli.sources.read.chance import doubt_chance, is_near_chance, settle_rows, without_chance
 from recon_cli.sources.read.choices import Choices, Question, column_names, columns_named, flag
 from recon_cli.sources.read.crossed import ValueSum, value_sums
 from recon_cli.sources.read.grid import Grid
@@ -682,23 +682,31 @@ class TableDraft:
         return tuple(self._as_said(each) for each in found)
 
     def _as_said(self, each: ValueSum) -> ValueSum:
-        """A sum of values as it is said to be, where no number shows it; else it is asked."""
+        """Return a sum of values as it is said to be; ask where no number shows it, or chance may.
+
+        One that chance may have made is none until it is said.
+        """
+        doubted = replace(each, support=replace(each.support, is_doubted=True))
+        is_said = each.total in self.choices.total
         is_apart = self._header(each.dimension) in self.choices.apart
-        if each.support.shown or is_apart or each.total in self.choices.total:
-            return replace(each, is_said=each.total in self.choices.total)
+        is_chance = is_near_chance(each)
+        if each.total in self.choices.apart or (is_apart and is_chance and not is_said):
+            return doubted
+        if is_said or is_apart or (each.support.shown and not is_chance):
+            return replace(each, is_said=is_said)
+        name, own = self._header(each.dimension), each.total
         parts = " + ".join(map(repr, each.parts[:4])) + " + …" * (len(each.parts) > 4)
-        self.questions.append(
-            Question(
-                f"{self._header(each.dimension)}: {each.total!r} may be {parts}: no row shows it, "
-                "none forbids it; is it so?",
-                {
-                    "yes": flag("total", each.total),
-                    "no": flag("apart", self._header(each.dimension)),
-                },
-                (each.dimension,),
+        if each.support.shown:
+            text = (
+                f"{name}: {own!r} is {parts} in {each.support.shown} rows, which may be chance: is "
+                "it their total, or of its own?"
             )
-        )
-        return each
+            answers = {"of its own": flag("apart", own), "their total": flag("total", own)}
+        else:
+            text = f"{name}: {own!r} may be {parts}: no row shows it, none forbids it; is it so?"
+            answers = {"yes": flag("total", own), "no": flag("apart", name)}
+        self.questions.append(Question(text, answers, (each.dimension,)))
+        return doubted if each.support.shown else each
 
     def _long_counts(
         self, relations: Relations, values: Sequence[ValueSum]
