@@ -89,3 +89,28 @@ def test_a_place_of_a_long_table_that_two_others_make_is_asked_about() -> None:
     assert not any(each.holds for each in table.values if each.total == "970001")
     (said,) = read(rows, Choices(total=("970001", "------"))).tables
     assert any(each.holds for each in said.values if each.total == "970001")
+
+
+def test_beside_exact_sums_one_that_is_off_by_a_little_is_chance() -> None:
+    """All outcomes of white people were those of no action, off by one in 138 and two in 254."""
+    groups = ["No action", "Arrest", "Caution", "All outcomes"]
+    kinds = ["White", "Mixed", "Asian", "All"]
+    rows: list[list[object]] = [["District", *(g for g in groups for _ in kinds)]]
+    rows += [["", *kinds * 4]]
+    for line in (
+        "D0 45 * * 53 * 0 * 10 * * 0 * 56 * * 66",
+        "D1 51 * * 63 * * 0 10 * * * 7 63 5 12 80",
+        "D2 113 13 12 138 18 * * 28 * * 0 7 137 21 15 173",
+        "Force 209 21 24 254 36 * * 48 11 * * 17 256 32 31 319",
+    ):
+        rows.append(list(line.split()))
+    (table,) = read(rows).tables
+    told = {
+        (table.header(each.line), tuple(map(table.header, each.of)))
+        for each in table.relations.sums(Axis.COLUMNS)
+        if each.support.is_strong
+    }
+    action = tuple(f"No action: {kind}" for kind in kinds[:3])
+    assert ("No action: All", action) in told
+    assert ("All outcomes: White", action) not in told
+    assert [len(feature.values) for feature in table.lattice.features] == [3, 3]

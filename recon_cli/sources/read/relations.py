@@ -18,7 +18,14 @@ from recon_cli.sources.read.intervals import Intervals
 from recon_cli.sources.read.markers import bounds
 from recon_cli.sources.read.ratios import find_ratios
 from recon_cli.sources.read.regions import Region
-from recon_cli.sources.read.sums import MARGIN_BITS, Sum, Support, find_sums, support_of
+from recon_cli.sources.read.sums import (
+    CERTAIN_BITS,
+    MARGIN_BITS,
+    Sum,
+    Support,
+    find_sums,
+    support_of,
+)
 
 #: A column with a larger share of numbers that are not whole has statistics.
 _FRACTIONAL: Final = 1 / 3
@@ -392,7 +399,9 @@ class _Table:
                 found = other if _has_more(other, found) else found
         else:
             told = {each.total for each in exact}
-            found += [each for each in rounded if each.total not in told]
+            # Beside sums that are exact, one that is off by a little is chance, unless far from it.
+            least = CERTAIN_BITS if any(each.support.is_strong for each in exact) else -math.inf
+            found += [e for e in rounded if e.total not in told and e.support.margin >= least]
         return [self._relation(each, axis, lines, places) for each in found]
 
     def _units(self, block: Intervals) -> FloatArray:
