@@ -25,8 +25,8 @@ def with_parallels(
     """Return relations with the sums of columns that read as those do which numbers show.
 
     Such a column is as far from its parts, and its header differs from theirs in the same words.
-    Two rows show it, or, where several sums read so, none breaks it. A sum that counts such a
-    column beside its parts was chance.
+    Two rows show it, or, where several sums read so, none breaks it; one such sum is enough where
+    headers cross. A sum that counts such a column beside its parts was chance.
 
     Args:
         headers: Column → its words.
@@ -45,7 +45,8 @@ def with_parallels(
             if not is_new or _shape(total, parts, headers) != shape:
                 continue
             own = support(total, parts)
-            if not own.broken and (own.shown > 1 or shapes[shape] >= _FEWEST_ALIKE):
+            fewest = 1 if _are_crossed(total, parts, headers) else _FEWEST_ALIKE
+            if not own.broken and (own.shown > 1 or shapes[shape] >= fewest):
                 told.add((total, parts))
                 own = replace(own, is_alike=not own.is_strong)
                 found.append(replace(each, line=total, of=parts, support=own))
@@ -63,7 +64,8 @@ def with_nobody(relations: Relations, headers: Mapping[int, Path], block: Interv
     """Return relations in which columns of nobody are parts of the sum that they stand beside.
 
     All their numbers are zero, so that sums show nothing of them; their header is under the same
-    words as that of the part beside them, or nothing in them is withheld.
+    words as that of the part beside them, or nothing in them is withheld. Sums of every k-th column
+    have none beside them.
 
     Args:
         headers: Column → its words.
@@ -82,7 +84,8 @@ def with_nobody(relations: Relations, headers: Mapping[int, Path], block: Interv
     found: list[Relation] = []
     for each in relations.found:
         parts = list(each.of)
-        if each.is_sum and each.axis is Axis.COLUMNS:
+        are_together = parts == list(range(parts[0], parts[-1] + 1))
+        if each.is_sum and each.axis is Axis.COLUMNS and are_together:
             while belongs(parts[0] - 1, parts[0]):
                 parts.insert(0, parts[0] - 1)
             while belongs(parts[-1] + 1, parts[-1]):
@@ -111,8 +114,30 @@ def _with(relations: Relations, found: list[Relation]) -> Relations:
 
 
 def _shape(total: int, parts: tuple[int, ...], headers: Mapping[int, Path]) -> _Shape:
-    whole = _words(headers[total])
-    return tuple((at - total, _words(headers[at]) - whole) for at in parts)
+    whole = headers[total]
+    return tuple((at - total, _words_apart(headers[at], whole)) for at in parts)
+
+
+def _are_crossed(total: int, parts: tuple[int, ...], headers: Mapping[int, Path]) -> bool:
+    """Test whether a total differs from its parts in one of several rows of headers alone."""
+    whole = headers[total]
+    if len(whole) < 2 or any(len(headers[at]) != len(whole) for at in parts):
+        return False
+    rows = {i for at in parts for i, word in enumerate(headers[at]) if word != whole[i]}
+    return len(rows) == 1
+
+
+def _words_apart(path: Path, whole: Path) -> frozenset[str]:
+    """Return the words of a header that another has not, row by row of the headers.
+
+    Example:
+        >>> _words_apart(("Other outcome", "Other"), ("Other outcome", "All"))
+        frozenset({'other'})
+    """
+    if len(path) != len(whole):
+        return _words(path) - _words(whole)
+    rows = zip(path, whole, strict=True)
+    return frozenset[str]().union(*(_words((one,)) - _words((other,)) for one, other in rows))
 
 
 def _words(path: Path) -> frozenset[str]:

@@ -365,8 +365,10 @@ class _Table:
         top = np.nanmax(np.where(np.isnan(numbers), -1.0, numbers), axis=0, initial=-1.0)
         small = counts[(top <= _HUNDRED) & (top > 0)]
         found = self._ratios(small, counts, rows, base)
-        strong = {each.line for each in found if each.support.is_strong}
-        return [each for each in found if each.support.is_strong and not strong & set(each.of)]
+        # Whole numbers are counts sooner, unless it is far from chance.
+        certain = [e for e in found if e.support.is_strong and e.support.margin >= CERTAIN_BITS]
+        lines = {each.line for each in certain}
+        return [each for each in certain if not lines & set(each.of)]
 
     # --- sums -------------------------------------------------------------------------------
 
