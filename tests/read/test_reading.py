@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recon_cli.errors import SourceError
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.reading import Reading
@@ -267,3 +268,16 @@ def test_a_total_of_which_one_number_is_printed_is_a_row() -> None:
     (table,) = reading.tables
     assert [path[-1] for path in table.rows] == ["All courts", "Ashby", "Elm"]
     assert table.header(1) == "All"
+
+
+def test_rows_that_nobody_has_are_refused() -> None:
+    rows = [["Ward", "All", "Men", "Women"], ["A", "9", "5", "4"], ["B", "7", "3", "4"]]
+    with pytest.raises(SourceError, match="no row has 'C' in 'Ward'"):
+        read(rows, Choices(where={"Ward": ("C",)}))
+
+
+def test_letters_of_windows_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "wards.csv"
+    path.write_bytes(b"Ward;Total;0\x9617;18+\nA;30;5;25\nB;28;7;21\n")
+    (table,) = Reading.of(read_sheet(document_of(path))).tables
+    assert [table.header(at) for at in table.counts] == ["Total", "0–17", "18+"]

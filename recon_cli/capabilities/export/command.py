@@ -65,10 +65,10 @@ def command(
 
     --suppressed writes files with true counts as they can be published: small counts are withheld,
     and those that would give them away, each replaced by --mark, which a footnote explains. If
-    `recon protect suppress` has not run it is done, with the files' own counts. Means, medians and
-    other statistics beside them are withheld where they would give a small count away; the notes
-    say which. Sheets that were
-    not read are left out. Formulas become numbers.
+    `recon protect suppress` has not run it is done, with the files' own counts. Statistics that the
+    schema declares, and percentages that were read, are withheld where they would give a small
+    count away. Numbers that were not read, such as means in a sheet, stay; the notes name them.
+    Sheets that were not read are left out. Formulas become numbers.
 
     --records writes a workbook of reconstructed records, for regions such as tracts in which every
     unit provably has one solution. It marks each record that is unique on the attacker's keys,

@@ -194,7 +194,7 @@ def export_suppressed(
         if others:
             notes.append(
                 f"{file.name}: {len(others):,} numbers are no counts and stay, as in "
-                f"{min(others)}: see that they tell of none that is withheld"
+                f"{min(others)}: a mean or a rate among them may give away what is withheld"
             )
     numbers = {"withheld": withheld, "percentages": shares, "statistics": statistics}
     numbers = {what: number for what, number in numbers.items() if number or what == "withheld"}

@@ -13,8 +13,8 @@ def left_out_gaps(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
     if not unused:
         return ()
     return (
-        f"numbers that are not used: {enumerate_left_out(unused)} (`ingest.mapping.leave_out` says "
-        "why they give nothing away)",
+        f"numbers that are not used and may give counts away: {enumerate_left_out(unused)} (if you "
+        "know that they do not, say why in `ingest.mapping.leave_out`)",
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recon_cli.arrays import BoolArray
+from recon_cli.errors import SourceError
 from recon_cli.sources.formats.place import GEOIDS
 from recon_cli.sources.formats.vocabulary import interval
 from recon_cli.sources.read.chance import doubt_chance, is_near_chance, settle_rows, without_chance
@@ -69,6 +70,9 @@ class TableDraft:
                 is_chosen = self.grid.of_words(values.__contains__, bool)[body, at]
                 self.not_chosen[at] = body[~is_chosen]
                 self.region = replace(self.region, body=body[is_chosen])
+                if not is_chosen.any():
+                    shown = " or ".join(map(repr, values))
+                    raise SourceError(f"{grid.label}: no row has {shown} in {header!r}")
 
     def _said(self, words: Sequence[str]) -> tuple[int, ...]:
         """Return columns whose header, or its last word, is one of some."""

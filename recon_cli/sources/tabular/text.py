@@ -30,6 +30,10 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+#: Code points that Windows has letters for and Latin-1 has not: dashes, quotes, the euro.
+_WINDOWS: Final = {
+    code: text for code in range(0x80, 0xA0) if (text := bytes([code]).decode("cp1252", "ignore"))
+}
 
 
 def text_sheet(document: Document, delimiter: str | None = None) -> Sheet:
@@ -73,7 +77,10 @@ def whole_text(document: Document) -> tuple[str, str, str]:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
-        encoding, text = "latin-1", data.decode("latin-1")
+        try:
+            encoding, text = "cp1252", data.decode("cp1252")
+        except UnicodeDecodeError:
+            encoding, text = "latin-1", data.decode("latin-1")
     return text, encoding, _delimiter(text[:_SAMPLE].removeprefix(_MARK))
 
 
@@ -101,7 +108,7 @@ def _decoded_start(start: bytes, encoding: str) -> str:
     try:
         text = decoder().decode(start)
     except UnicodeDecodeError:
-        text = start.decode("latin-1")
+        text = _western(start)
     return text.removeprefix("\ufeff")
 
 
@@ -182,13 +189,23 @@ def _chunks(file: IO[bytes], encoding: str, label: str) -> Iterator[bytes]:
         yield _as_utf8(left)
 
 
+def _western(data: bytes) -> str:
+    r"""Decode bytes as spreadsheets of Western Europe write them; what they leave open as Latin-1.
+
+    Example:
+        >>> _western(b"0\x9617, Gr\xf6\xdfe")
+        '0–17, Größe'
+    """
+    return data.decode("latin-1").translate(_WINDOWS)
+
+
 def _as_utf8(data: bytes) -> bytes:
     if data.isascii():
         return data
     try:
         data.decode()
     except UnicodeDecodeError:
-        return data.decode("latin-1").encode()
+        return _western(data).encode()
     return data
 
 

@@ -542,7 +542,7 @@ def test_percentages_of_what_is_withheld_are_withheld_with_it(tmp_path: Path) ->
     recon("init", path, "--to", config)
     done = recon("export", "-c", config, "--suppressed", safe, "--below", "5", "--mark", "c").stdout
     assert "percentages  4" in done
-    assert "see that they tell" not in done
+    assert "a mean or a rate among them" not in done
     assert (safe / "pct.csv").read_text().splitlines()[1:] == [
         "Aton,40,c,c,c,c",
         "Bton,55,c,c,c,c",
