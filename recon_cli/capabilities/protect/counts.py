@@ -186,12 +186,18 @@ def require_one_pattern(truth: Publication) -> None:
         SourceError: They are not exact, or what is published differs among geounits of a level.
     """
     truth.require_exact("a protection")
+    open_ = [pattern.level for pattern in truth.coverage if not pattern.is_listed]
+    if open_:
+        raise SourceError(
+            f"a protection needs counts of every {open_[0]}; here a unit stands for all that the "
+            "files may not list: if they list all, name these in `ingest.geounits` (a CSV file "
+            "with a column `geoid`)"
+        )
     levels = [pattern.level for pattern in truth.coverage]
-    for pattern in truth.coverage:
-        if not pattern.is_listed or levels.count(pattern.level) > 1:
+    for level in levels:
+        if levels.count(level) > 1:
             raise SourceError(
-                f"a protection needs the same published cells for every {pattern.level}; here "
-                "they differ"
+                f"a protection needs the same published cells for every {level}; here they differ"
             )
 
 

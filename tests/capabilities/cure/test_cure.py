@@ -111,3 +111,15 @@ def test_percentages_and_unused_numbers_are_conditions_of_an_estimate() -> None:
     told = " ".join(run("plan", "cure", "-c", "pct.yaml", "--fillings", "1").stdout.split())
     assert "if withheld too percentages of counts that get a star" in told
     assert "without numbers that are not used: 'Mean age' of pct.csv" in told
+
+
+def test_places_that_may_be_missing_are_named_as_the_reason() -> None:
+    """Totals that are rounded by themselves leave room for a place that the file does not list."""
+    rows = ["A,1255,640,615,0", "B,1050,525,530,5", "C,15,10,5,0", "Ensemble,2320,1170,1145,5"]
+    Path("cas.csv").write_text("\n".join(["Service,Total,Femmes,Hommes,Inconnu", *rows, ""]))
+    run("init", "cas.csv", "--to", "cas.yaml")
+    run("ingest", "-q", "-c", "cas.yaml")
+    run("audit", "-q", "-c", "cas.yaml")
+    text = run("plan", "cure", "-c", "cas.yaml", code=4).output
+    assert "a unit stands for all that the files may not list" in text
+    assert "`ingest.geounits`" in text
