@@ -19,7 +19,7 @@ from recon_cli.statement.law import Exact, Law
 from recon_cli.statement.laws import law_document, parse_law
 from recon_cli.statement.noise import Gaussian, Geometric
 from recon_cli.statement.statistics import Printed, StatisticLaw, Withheld
-from recon_cli.statement.suppression import Stated, is_marker
+from recon_cli.statement.suppression import Stated, Suppressed, is_marker
 from recon_cli.strict_yaml import YamlDocument, parse_yaml
 
 _KEYS: Final = ("tables", "levels", "markers", "law")
@@ -83,6 +83,14 @@ class Protection:
     def laws(self) -> tuple[Law, ...]:
         """List the statements' laws, then the exact one."""
         return (*(statement.law for statement in self.statements), Exact())
+
+    @property
+    def has_unknown_rule(self) -> bool:
+        """Test whether a law leaves open below which number counts are suppressed.
+
+        Who knows the rule may know more than what is proven without it.
+        """
+        return any(isinstance(law, Suppressed) and law.below is None for law in self.laws)
 
     @property
     def markers(self) -> frozenset[str]:

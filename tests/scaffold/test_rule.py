@@ -24,6 +24,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+def _page() -> str:
+    return Path("work/courts/report/report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("text", "below"),
     [
@@ -58,11 +62,13 @@ def test_a_note_is_quoted_with_the_flags_that_say_the_same() -> None:
 def test_what_is_said_is_the_law_that_is_audited() -> None:
     Path("courts.csv").write_text(NOTED)
     recon("init", "courts.csv")
-    unknown = recon("run", "--until", "audit").stdout
+    unknown = recon("run").stdout
     assert "safe if" in unknown
+    assert "A count is safe if nobody knows by which rule" in _page()
     recon("init", "courts.csv", "--force", "--below", "5")
-    known = recon("run", "--until", "audit").stdout
+    known = recon("run").stdout
     assert "safe if" not in known
+    assert "by which rule" not in _page()
     found = pl.read_parquet("work/courts/audit/**/*.parquet").sort("geoid", "cell")
     assert found["least"].to_list() == [3, 3, 2, 2]  # of seven, and six
     assert found["greatest"].to_list() == [4, 4, 4, 4]

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +31,8 @@ from tests.support.paths import ROOT
 
 #: Commands that need a network, are about the environment, or take long for what they print.
 _PASSED_OVER = ("git ", "make ", "source ", "recon fetch")
+#: Where ``recon`` is, whether or not the environment is activated.
+_PROGRAMS = sysconfig.get_path("scripts")
 _ENV = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 _FILES = ("yaml", "csv", "json")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -91,6 +95,7 @@ def run(command: str, folder: Path) -> str:
     done = subprocess.run(
         ["bash", "-c", command],  # noqa: S607 - the page is for a shell
         cwd=folder,
+        env={**os.environ, **_ENV, "PATH": f"{_PROGRAMS}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=False,

@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Final
 
 from recon_cli.capabilities.audit.totals import read_audit
-from recon_cli.capabilities.findings.asked import left_out_gaps
+from recon_cli.capabilities.findings.asked import UNKNOWN_RULE, left_out_gaps
 from recon_cli.capabilities.findings.checked import proven_by
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.console.output import Line, seconds, share, show_table
 from recon_cli.pipeline.run import Run, StageOutcome
-from recon_cli.statement.suppression import Suppressed
-from recon_cli.store import Folder, Manifest
+from recon_cli.store import Manifest
 from recon_cli.store.protection import read_protection
 from recon_cli.store.published import open_published, read_left_out
-
-#: Under a narrower law less is safe.
-_UNKNOWN_RULE: Final = (
-    "nobody knows by which rule counts are suppressed; whoever does may know more "
-    "(`recon init --below`)"
-)
-
-
-def _has_unknown_rule(run: Run, tables: Folder) -> bool:
-    """Test whether a law leaves open below which number counts are suppressed."""
-    laws = read_protection(tables, run.release).laws
-    return any(isinstance(law, Suppressed) and law.below is None for law in laws)
 
 
 def _by_statistics(manifest: Manifest) -> int:
@@ -43,6 +29,7 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
     zeros = int(found.by_table["zeros"].sum())
     tables = open_published(run.work, run.release)[0]
     unasked = left_out_gaps(read_left_out(tables))
+    protection = read_protection(tables, run.release)
     yield from [
         ("counts not published exactly", f"{cells:,}"),
         *([("  left out of tables", share(left_out, cells))] if left_out else []),
@@ -53,7 +40,7 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
         ("  safe", share(statuses.get("safe", 0), cells)),
         ("  undecided", share(statuses.get("undecided", 0), cells)),
         *(("safe without", gap) for gap in unasked),
-        *([("safe if", _UNKNOWN_RULE)] if _has_unknown_rule(run, tables) else []),
+        *([("safe if", UNKNOWN_RULE)] if protection.has_unknown_rule else []),
         ("proven by", proven_by(WorkFolder(run.work))),
         ("interval known exactly", share(manifest.totals["exact"], cells)),
         ("seconds", seconds(manifest.run.wall_seconds)),

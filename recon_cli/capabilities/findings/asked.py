@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from recon_cli.coverage import Coverage, LeftOut, enumerate_left_out
+
+#: Condition of what is safe under a law that leaves the rule open: a narrower one proves more.
+UNKNOWN_RULE: Final = (
+    "nobody knows by which rule counts are suppressed; whoever does may know more "
+    "(`recon init --below`)"
+)
 
 
 def left_out_gaps(left_out: Sequence[LeftOut]) -> tuple[str, ...]:

@@ -343,6 +343,7 @@ class Findings:
         joint: ``joint/``; None where no releases were taken together.
         laws: Laws of the counts, in words; none where all are exact.
         kinds_of_law: Their names, each once.
+        has_unknown_rule: Whether one leaves open below which number counts are suppressed.
         assumes_zeros: Whether proofs rest on structural zeros that the schema assumes.
         not_asked: What was not examined, half a sentence each.
         reasons: Numbers of the files that are not used, each with the officer's reason.
@@ -364,6 +365,7 @@ class Findings:
     joint: JointFindings | Missing | None = None
     laws: tuple[str, ...] = ()
     kinds_of_law: tuple[str, ...] = ()
+    has_unknown_rule: bool = False
     assumes_zeros: bool = False
     not_asked: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()

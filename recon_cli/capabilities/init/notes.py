@@ -1,4 +1,4 @@
-"""What the notes of a sheet say of the counts that are suppressed."""
+"""Find the rule of suppression in the notes of a sheet."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def _noted(found: RecognisedFiles) -> str:
     if noted is None:
         return ""
     return (
-        f", and a reader has one: {noted.text!r} (`--below {noted.below}`, with `--complementary` "
+        f", and a note states one: {noted.text!r} (`--below {noted.below}`, with `--complementary` "
         "where others are suppressed to protect these)"
     )
 

@@ -232,13 +232,12 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
             if any(columns_named(table.headers, [word]) for table in tables):
                 continue
             is_a_value = any((table.grid.texts == word).any() for table in tables)
-            if name in {"total", "apart"} and is_a_value:
+            is_a_row = any(rows_named(table.rows, [word]) for table in tables)
+            if (name in {"total", "apart"} and is_a_value) or (
+                name in {"count", "total", "apart"} and is_a_row
+            ):
                 continue
             if name == "leave-out" and any(word in dict(table.left_rows) for table in tables):
-                continue
-            if name in {"count", "apart", "total"} and any(
-                rows_named(t.rows, [word]) for t in tables
-            ):
                 continue
             columns = dict.fromkeys(table.header(at) for table in tables for at in table.headers)
             known = ", ".join(map(repr, list(columns)[:_MOST_NAMED]))

@@ -49,6 +49,7 @@ from recon_cli.plurals import plural
 from recon_cli.progress import Task
 from recon_cli.schema import Release
 from recon_cli.stage import undisturbed
+from recon_cli.statement import EXACT
 from recon_cli.store import INGEST, Folder, Manifest, Stage
 from recon_cli.store.protection import laws_of, read_protection
 from recon_cli.store.published import place_name, read_coverage, read_left_out, read_names
@@ -77,6 +78,8 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
     scores = _scores(run, work, microdata, is_study=is_study)
     claims = _measured(work, microdata, CLAIMS)
     not_asked, reasons = _not_asked(run, work, claims)
+    is_read = work.holds(INGEST)
+    protection = read_protection(work.open(INGEST), run.release) if is_read else EXACT
     return Findings(
         work,
         run.release,
@@ -92,8 +95,9 @@ def gather_findings(run: Run, manifests: tuple[Manifest, ...]) -> Findings:
         scores=scores,
         audit=audit,
         joint=_joint(run, work, lists_places=report.places > 0),
-        laws=laws_of(work.open(INGEST), run.release) if work.holds(INGEST) else (),
-        kinds_of_law=_kinds_of_law(work, run.release),
+        laws=laws_of(work.open(INGEST), run.release) if is_read else (),
+        kinds_of_law=tuple(dict.fromkeys(each.law.name for each in protection.statements)),
+        has_unknown_rule=protection.has_unknown_rule,
         assumes_zeros=not isinstance(microdata, Missing)
         and release_of_records(run.release, microdata.manifest).has_assumptions,
         not_asked=not_asked,
@@ -127,13 +131,6 @@ def _measured(work: WorkFolder, microdata: Folder | Missing, stage: Stage) -> Fo
         why = "the counts have noise, which bounds none: nothing can be proven"
         return Missing(why, (stage.command,), change="counts without noise")
     return work.fresh(stage)
-
-
-def _kinds_of_law(work: WorkFolder, release: Release) -> tuple[str, ...]:
-    if not work.holds(INGEST):
-        return ()
-    statements = read_protection(work.open(INGEST), release).statements
-    return tuple(dict.fromkeys(each.law.name for each in statements))
 
 
 def _named(places: list[Place], work: WorkFolder) -> tuple[Place, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from recon_cli.capabilities.findings.asked import UNKNOWN_RULE
 from recon_cli.capabilities.findings.findings import (
     AuditFindings,
     ClaimFindings,
@@ -52,7 +53,8 @@ def make_headline(findings: Findings, words: Words) -> Headline:
     if isinstance(findings.joint, JointFindings):
         headline = _together(headline, findings.joint, findings, words)
     stopped = [note for manifest in findings.manifests for note in stopped_words(manifest)]
-    headline = replace(headline, notes=(*stopped, *headline.notes))
+    unknown = [f"A count is safe if {UNKNOWN_RULE}."] if findings.has_unknown_rule else []
+    headline = replace(headline, notes=(*stopped, *headline.notes, *unknown))
     return _never_all_clear(headline, findings, words)
 
 

@@ -21,7 +21,6 @@ class Sense(StrEnum):
     TOTAL = "total"
     UNIT = "unit"
     PERCENTAGE = "percentage"
-    STATISTIC = "statistic"
     MEASURE = "measure"
     SCALE = "scale"
     PLACE = "place"
