@@ -43,8 +43,8 @@ _CAPABILITIES: Final = tuple(
 CORE: Final = ("model", "solve", "statement", "ask", "verification", *_CAPABILITIES)
 #: Tests of the core, and copied files beside the package.
 _TESTS: Final = (
-    *("model", "solve", "statement", "ask", *_CAPABILITIES, "capabilities/check"),
-    *("test_verification.py", "test_tabulation.py"),
+    *("model", "solve", "statement", "ask", *_CAPABILITIES),
+    *("capabilities/check", "capabilities/tabulate", "test_verification.py"),
 )
 _HOMES: Final = ("tests/", "recon_cli/")
 _COPIED: Final = ("recon_cli", "tests", "benchmarks", "configs", "fixtures", "docs")

@@ -32,11 +32,11 @@ from recon_cli.capabilities.swap.swap import (
 from recon_cli.capabilities.synth.county import generate_county
 from recon_cli.capabilities.synth.geography import plan_nation
 from recon_cli.capabilities.synth.parameters import load_nation
+from recon_cli.capabilities.tabulate.tabulation import publish_records
 from recon_cli.chance import KeyedChance
 from recon_cli.markdown import markdown_table
 from recon_cli.publication import Publication
 from recon_cli.schema import Level, Release, Table
-from recon_cli.tabulation import publish_records
 
 _ADULT = 18
 _COMPARED = ("chance", "settled", "certain")

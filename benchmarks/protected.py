@@ -23,6 +23,7 @@ from recon_cli.capabilities.protect.counts import protect_counts, tidy_counts
 from recon_cli.capabilities.reconstruct.dense_bounds import propagate_dense
 from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain
 from recon_cli.capabilities.reconstruct.question import Objective, Reconstruction
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.chance import KeyedChance
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.planning import make_interval_plan
@@ -30,7 +31,6 @@ from recon_cli.model.strata import find_strata
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table, load_release
 from recon_cli.statement import Protection, Statement, parse_law
-from recon_cli.tabulation import tabulate
 
 DATA = ROOT.parent / "shared" / "data"
 PAGE = ROOT / "docs" / "protected_results.md"

@@ -21,7 +21,7 @@ def encode(
     """Check every column of ``records`` that the schema names, and encode the values.
 
     Args:
-        records: One row per person, as `recon_cli.tabulation.tabulate` takes them.
+        records: One row per person, as `recon.tabulate` takes them.
         seen_by: For each feature the name of a table that distinguishes its values, or None
             where no table does; nulls are allowed there only.
         place: A level that a record may be placed at in place of its unit.

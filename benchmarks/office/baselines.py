@@ -20,8 +20,8 @@ from scipy import sparse
 
 from recon_cli.capabilities.audit.cells import IntervalCells
 from recon_cli.capabilities.audit.ends import DistinctFunctionals
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.bounds import Bounds, propagate, propagate_signed
-from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.planning import make_interval_plan

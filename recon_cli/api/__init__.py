@@ -37,6 +37,7 @@ from recon_cli.capabilities.protect.counts import protect_counts as protect_coun
 from recon_cli.capabilities.reconstruct.question import Reconstruction as Reconstruction
 from recon_cli.capabilities.solvar.question import Variability as Variability
 from recon_cli.capabilities.solvar.question import flag_certain as flag_certain
+from recon_cli.capabilities.tabulate.tabulation import tabulate as tabulate
 from recon_cli.chance import KeyedChance as KeyedChance
 from recon_cli.errors import ReconError as ReconError
 from recon_cli.publication import Publication as Publication
@@ -51,7 +52,6 @@ from recon_cli.statement import Protection as Protection
 from recon_cli.statement import Statement as Statement
 from recon_cli.statement import load_protection as load_protection
 from recon_cli.statement import parse_law as parse_law
-from recon_cli.tabulation import tabulate as tabulate
 from recon_cli.verification import Verification as Verification
 
 _accept_pandas(globals())

@@ -120,7 +120,7 @@ def verify(
     interval; ``expected`` is the end that is missed.
 
     Args:
-        records: As `recon_cli.tabulation.tabulate` takes them, of the same partition.
+        records: As `recon.tabulate` takes them, of the same partition.
         tables: Tables to compare; at least one.
 
     Raises:

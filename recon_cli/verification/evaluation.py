@@ -1,6 +1,6 @@
 """Evaluation of the predicate of every published cell on every record.
 
-Equal records are evaluated once. Nothing here is shared with `recon_cli.tabulation`.
+Equal records are evaluated once. Nothing here is shared with `recon data tabulate`.
 """
 
 from __future__ import annotations

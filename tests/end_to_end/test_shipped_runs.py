@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.schema import load_release
-from recon_cli.tabulation import tabulate
 from tests.support.command_line import recon
 from tests.support.paths import ROOT
 

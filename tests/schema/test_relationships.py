@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import recon_cli as recon
+from recon_cli.capabilities.tabulate.tabulation import count_violations
 from recon_cli.schema import load_release
 from recon_cli.schema.features import Feature
-from recon_cli.tabulation import count_violations
 from tests.support import nations
 from tests.support.paths import FACTS, needs_shared
 

@@ -17,6 +17,7 @@ from recon_cli.arrays import IntArray
 from recon_cli.capabilities.reconstruct.correction import min_l1_correction
 from recon_cli.capabilities.solvar import cut as cut_module
 from recon_cli.capabilities.solvar.cut import feasibility_cut
+from recon_cli.capabilities.solvar.objectives import distance_from
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import split_components
@@ -26,7 +27,7 @@ from recon_cli.solve.certificates import confirm_infeasible
 from recon_cli.solve.cp_sat import Effort, Search, maximize
 from recon_cli.solve.feasibility import Attempt, Feasibility, min_l1_repair, pump, solve_program
 from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
-from recon_cli.solve.objectives import LinearFunctionals, distance_from
+from recon_cli.solve.objectives import LinearFunctionals
 
 
 def program_of(rows: list[list[int]], rhs: list[int], upper: int = 9) -> IntegerProgram:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.frames import COUNTS, GEOUNITS
 from recon_cli.schema import Cell, Release, Table, load_release
 from recon_cli.schema.tables import is_sum
 from recon_cli.sources import Absent, open_tidy, with_zeros, write_tidy
-from recon_cli.tabulation import tabulate
 from tests.support.command_line import recon
 from tests.support.paths import DATA, needs_shared
 from tests.support.populations import random_records

@@ -17,6 +17,7 @@ import polars as pl
 import yaml
 
 from fixtures import make_fixtures
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.coverage import Coverage, CoveragePattern
 from recon_cli.frames import COUNTS
 from recon_cli.model import planning
@@ -31,7 +32,6 @@ from recon_cli.schema import (
     bits,
     parse_release,
 )
-from recon_cli.tabulation import tabulate
 
 
 def make_fine_plan(release: Release, tables: Sequence[Table], coverage: Coverage) -> Plan:
@@ -169,7 +169,7 @@ def count_by_hand(
 
 
 def as_frame(release: Release, counts: Counter[tuple[str, str, int]]) -> pl.DataFrame:
-    """Counts as a frame with the columns and order of `recon_cli.tabulation.tabulate`."""
+    """Counts as a frame with the columns and order of `recon.tabulate`."""
     order = list(release.table_by_name)
     rank = {
         geoid: level.rank

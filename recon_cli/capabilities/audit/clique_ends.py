@@ -19,9 +19,14 @@ from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds, StatedCounts
 from recon_cli.capabilities.audit.ends import FindEnds, SummedEnds
 from recon_cli.capabilities.audit.rays import endless_variables
+from recon_cli.capabilities.reconstruct.cliques import (
+    CliqueForm,
+    CliqueSystem,
+    PublishedRows,
+    nested_blocks,
+)
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import Bounds, SignedBounds, propagate_signed
-from recon_cli.model.cliques import CliqueForm, CliqueSystem, PublishedRows, nested_blocks
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.program import activity_bounds

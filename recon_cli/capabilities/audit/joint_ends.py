@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from recon_cli.ask.known_batch import errors_naming
 from recon_cli.ask.quarantine import BatchQuarantine
 from recon_cli.capabilities.audit.cells import CountEnds, IntervalCells, OnEnds
 from recon_cli.capabilities.audit.clique_ends import AskedEnds, Follow, is_among
 from recon_cli.capabilities.audit.ends import SummedEnds, find_all_ends, find_ends, find_settled
 from recon_cli.capabilities.audit.options import Audit
+from recon_cli.capabilities.reconstruct.known_batch import errors_naming
 from recon_cli.capabilities.reconstruct.solution import BatchSolution
 from recon_cli.frames import OPEN
 from recon_cli.model.components import split_components

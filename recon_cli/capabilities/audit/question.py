@@ -44,12 +44,12 @@ from recon_cli.capabilities.audit.statuses import (
     Withheld,
     statuses,
 )
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.reconstruct.question import plan_for
 from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_system
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ContradictionError
 from recon_cli.frames import OPEN, is_place
-from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, plan_of_units

@@ -24,6 +24,7 @@ from recon_cli.capabilities.calibrate.options import Calibrate
 from recon_cli.capabilities.swap.options import Swap
 from recon_cli.capabilities.synth import SYNTH
 from recon_cli.capabilities.synth.options import Synth
+from recon_cli.capabilities.tabulate.tabulation import publish_records
 from recon_cli.execute import OnProgress
 from recon_cli.markdown import markdown_table
 from recon_cli.pipeline.run import Run, pieces_of
@@ -32,7 +33,6 @@ from recon_cli.pipeline.stages import stage_named
 from recon_cli.schema import Release
 from recon_cli.store import Piece, open_folder
 from recon_cli.store.files import write_named
-from recon_cli.tabulation import publish_records
 from recon_cli.version import __version__
 
 PAGE = "calibration.md"

@@ -15,11 +15,11 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.ask.known_batch import KnownBatch
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import Answer, PlannedQuestion, RegionData
-from recon_cli.ask.sampling import between_vertices, sample_batch
 from recon_cli.capabilities.confidence.options import Confidence
+from recon_cli.capabilities.confidence.sampling import between_vertices, sample_batch
+from recon_cli.capabilities.reconstruct.known_batch import KnownBatch
 from recon_cli.capabilities.solvar.histogram import (
     histogram_columns,
     histogram_of,

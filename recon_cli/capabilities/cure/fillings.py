@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from recon_cli.capabilities.reconstruct.question import reconstruct
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.errors import ConfigError
 from recon_cli.frames import COUNTS, IS_AS_PUBLISHED
 from recon_cli.publication import GeounitBatch, Publication, describe_geounits
@@ -14,7 +15,6 @@ from recon_cli.schema import Release, Table
 from recon_cli.statement import EXACT, Protection, Statement
 from recon_cli.statement.protection import is_noise
 from recon_cli.statement.suppression import Suppressed
-from recon_cli.tabulation import tabulate
 
 #: What names a published count.
 CELL = ("geoid", "table", "cell")

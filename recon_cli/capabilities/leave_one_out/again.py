@@ -16,7 +16,7 @@ import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.ask.quarantine import NO_QUARANTINE
-from recon_cli.ask.sampling import SampledSolutions, sample_batch, vertices
+from recon_cli.capabilities.confidence.sampling import SampledSolutions, sample_batch, vertices
 from recon_cli.capabilities.leave_one_out.batch import (
     BatchComparison,
     Conclusions,

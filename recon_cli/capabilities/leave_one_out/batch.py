@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from recon_cli.arrays import FloatArray, IntArray
-from recon_cli.ask.sampling import SampledSolutions, vertex
+from recon_cli.capabilities.confidence.sampling import SampledSolutions, vertex
 from recon_cli.capabilities.leave_one_out.reference import ReferenceClasses, chance
 from recon_cli.model.components import Component
 from recon_cli.model.ledger import Ledger

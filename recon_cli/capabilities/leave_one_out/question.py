@@ -14,10 +14,9 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import IntArray
-from recon_cli.ask.known_batch import encode_incumbent, errors_naming
 from recon_cli.ask.quarantine import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.ask.question import Answer, PlannedQuestion, RegionData, count_statuses
-from recon_cli.ask.sampling import sample_batch, vertices
+from recon_cli.capabilities.confidence.sampling import sample_batch, vertices
 from recon_cli.capabilities.leave_one_out.batch import BatchComparison, compare_batch
 from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.leave_one_out.reference import (
@@ -27,6 +26,7 @@ from recon_cli.capabilities.leave_one_out.reference import (
     make_classes,
 )
 from recon_cli.capabilities.link.baselines import most_frequent
+from recon_cli.capabilities.reconstruct.known_batch import encode_incumbent, errors_naming
 from recon_cli.capabilities.solvar.histogram import (
     HistogramCells,
     histogram_columns,

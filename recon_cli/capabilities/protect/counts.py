@@ -17,6 +17,7 @@ from recon_cli.capabilities.protect.keys import (
     independent_keys,
     record_keys,
 )
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.chance import Draws, KeyedChance
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError, SourceError
@@ -25,7 +26,6 @@ from recon_cli.publication import GeounitBatch, Publication, with_population
 from recon_cli.schema import AreaGeography, Release, Table
 from recon_cli.statement import FLAGGED, Law, Protection, law_document
 from recon_cli.statement.rounding import Rounded
-from recon_cli.tabulation import tabulate
 
 #: Where the chance of a cell comes from: ``records``, the keys of the records that it counts, so
 #: that equal sets of records are published alike everywhere; or ``cells``, each cell by itself.
@@ -62,7 +62,7 @@ def protect_counts(
     """Publish counts by laws.
 
     Args:
-        data: Records, as `recon_cli.tabulation.tabulate` takes them; or exact counts.
+        data: Records, as `recon.tabulate` takes them; or exact counts.
         protection: The laws; each must keep zeros and publish count by count, or be controlled
             rounding.
         chance: Source of all keys. Whoever has its key, or guesses the seed behind it, undoes
@@ -129,7 +129,7 @@ def count_records(
     """Count records in the geounits that exist.
 
     Args:
-        records: As `recon_cli.tabulation.tabulate` takes them.
+        records: As `recon.tabulate` takes them.
         tables: Those that are published, each at its own levels; default all.
         units: Geoids of all units, inhabited or not; default those that records are in, or all of
             the membership file.

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import WordArray
+from recon_cli.capabilities.tabulate.tabulation import tabulate_weights
 from recon_cli.chance import KeyedChance
 from recon_cli.schema import Release, Table
-from recon_cli.tabulation import tabulate_weights
 
 #: Bits of the halves that record keys are added up in: so many people's stay below 2⁶³.
 _HALF: Final = np.uint64(32)

@@ -28,12 +28,12 @@ from recon_cli.capabilities.prove.region import (
     unproven,
 )
 from recon_cli.capabilities.prove.statements import Found, Reader, Statement
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm
+from recon_cli.capabilities.reconstruct.junction_tree import JunctionTree
 from recon_cli.capabilities.solvar.question import make_variability_plan
 from recon_cli.coverage import Coverage
 from recon_cli.errors import VerificationError
-from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts
-from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.margins import predicates
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks

@@ -23,8 +23,8 @@ from recon_cli.capabilities.prove.refutation import (
     sum_text,
 )
 from recon_cli.capabilities.prove.statements import Bound, Statement
+from recon_cli.capabilities.reconstruct.junction_tree import JunctionTree
 from recon_cli.model.grain import Grain
-from recon_cli.model.junction_tree import JunctionTree
 from recon_cli.model.predicates import Masks
 from recon_cli.proof.derivation import Budget, Count, ScopeProver
 from recon_cli.proof.scope_rows import Patterns, RowSource

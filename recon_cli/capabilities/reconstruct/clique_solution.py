@@ -14,13 +14,13 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm, CliqueSystem, glue, nested_blocks
 from recon_cli.capabilities.reconstruct.least_cost import least_cost
 from recon_cli.capabilities.reconstruct.priced import PricedSolution
 from recon_cli.capabilities.reconstruct.priced_rows import kinds_of_nodes
 from recon_cli.capabilities.reconstruct.row_costs import RECORD, RowCosts, cost_program, row_costs
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import SignedBounds, propagate_signed
-from recon_cli.model.cliques import CliqueForm, CliqueSystem, glue, nested_blocks
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.program import (
     IntegerProgram,

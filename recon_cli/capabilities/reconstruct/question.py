@@ -19,6 +19,7 @@ from recon_cli.ask.question import (
     missing_units,
 )
 from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.reconstruct.options import Reconstruct
 from recon_cli.capabilities.reconstruct.person_records import (
     Within,
@@ -30,7 +31,6 @@ from recon_cli.capabilities.reconstruct.study_program import StudyProgram
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError, VerificationError
 from recon_cli.frames import ShownBySize, is_place
-from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, make_plan

@@ -13,19 +13,19 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.ask.known_batch import encode_incumbent, errors_naming
 from recon_cli.ask.quarantine import NO_QUARANTINE, BatchQuarantine, Quarantine
 from recon_cli.capabilities.reconstruct.clique_solution import solve_by_cliques
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.reconstruct.contradictions import contradiction
 from recon_cli.capabilities.reconstruct.dense_bounds import DenseBounds, propagate_dense
 from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain, require_room
+from recon_cli.capabilities.reconstruct.known_batch import encode_incumbent, errors_naming
 from recon_cli.capabilities.reconstruct.priced import PricedSolution, solve_priced
 from recon_cli.capabilities.reconstruct.priced_rows import PricedRows
 from recon_cli.capabilities.reconstruct.study_program import StudyProgram
 from recon_cli.errors import ContradictionError, SolverError
 from recon_cli.model.bounds import Bounds
 from recon_cli.model.candidates import Candidates
-from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import unravel

@@ -15,6 +15,7 @@ from typing import Self
 import numpy as np
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.reconstruct.engines import Engine, find_solution
 from recon_cli.coverage import Coverage
 from recon_cli.errors import SolverError
 from recon_cli.model.counts import PartitionCounts
@@ -29,7 +30,6 @@ from recon_cli.model.program import (
 from recon_cli.model.system import System, build_system
 from recon_cli.schema import Release, Table
 from recon_cli.solve.cp_sat import Effort
-from recon_cli.solve.engines import Engine, find_solution
 from recon_cli.solve.feasibility import ProgramSolution
 
 #: Histogram cells of a unit, in the mean of its region, up to which a program is built.

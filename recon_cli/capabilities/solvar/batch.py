@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.ask.quarantine import BatchQuarantine
+from recon_cli.capabilities.reconstruct.cliques import nested_blocks
 from recon_cli.capabilities.solvar.distance import (
     DIAMETER,
     FROM_INCUMBENT,
@@ -42,7 +43,6 @@ from recon_cli.capabilities.solvar.unit_search import (
 )
 from recon_cli.frames import OPEN
 from recon_cli.model.bounds import propagate_people
-from recon_cli.model.cliques import nested_blocks
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.ledger import Arrays, Confirmation, Ledger
 from recon_cli.model.program import LinearConstraints

@@ -11,15 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
+from recon_cli.capabilities.solvar.objectives import diameter, distance_from, loss_from
 from recon_cli.model.ledger import Arrays
 from recon_cli.model.program import IntegerProgram, relax_others
-from recon_cli.solve.objectives import (
-    LinearFunctionals,
-    Maximization,
-    diameter,
-    distance_from,
-    loss_from,
-)
+from recon_cli.solve.objectives import LinearFunctionals, Maximization
 
 
 @dataclass
@@ -134,22 +129,12 @@ class DistanceMeasure:
     solutions: int
 
 
-def distance_from_incumbent(part: ComponentHistogram, cells: LinearFunctionals) -> Maximization:
-    """Maximise the distance of a solution from the reconstruction, as in Eq. (solvar)."""
-    return distance_from(part.program, cells, cells.coefficients @ part.incumbent)
-
-
 def _incumbent_distance(
     part: ComponentHistogram, cells: LinearFunctionals, values: IntArray
 ) -> IntArray:
     n = len(part.incumbent)
     moved: IntArray = np.abs(cells.coefficients @ (values[:n] - part.incumbent))
     return moved
-
-
-def loss_from_incumbent(part: ComponentHistogram, cells: LinearFunctionals) -> Maximization:
-    """Maximise how much of the reconstruction a solution lacks: the numerator of Eq. (loss)."""
-    return loss_from(part.program, cells, cells.coefficients @ part.incumbent)
 
 
 def _incumbent_loss(
@@ -160,10 +145,6 @@ def _incumbent_loss(
     return lost
 
 
-def _component_diameter(part: ComponentHistogram, cells: LinearFunctionals) -> Maximization:
-    return diameter(part.program, cells)
-
-
 def _distance_apart(
     part: ComponentHistogram, cells: LinearFunctionals, values: IntArray
 ) -> IntArray:
@@ -172,10 +153,18 @@ def _distance_apart(
     return apart
 
 
-#: From the reconstruction to another solution (solvar).
-FROM_INCUMBENT = DistanceMeasure(distance_from_incumbent, _incumbent_distance, 1)
+#: From the reconstruction to another solution, as in Eq. (solvar).
+FROM_INCUMBENT = DistanceMeasure(
+    lambda part, cells: distance_from(part.program, cells, cells.coefficients @ part.incumbent),
+    _incumbent_distance,
+    1,
+)
 #: From the reconstruction to a solution that lacks much of it, where the number of people is not
-#: known (solvar of protected counts).
-LOST = DistanceMeasure(loss_from_incumbent, _incumbent_loss, 1)
+#: known: the numerator of Eq. (loss), of protected counts.
+LOST = DistanceMeasure(
+    lambda part, cells: loss_from(part.program, cells, cells.coefficients @ part.incumbent),
+    _incumbent_loss,
+    1,
+)
 #: Between any two solutions (diameter).
-DIAMETER = DistanceMeasure(_component_diameter, _distance_apart, 2)
+DIAMETER = DistanceMeasure(lambda part, cells: diameter(part.program, cells), _distance_apart, 2)

@@ -12,9 +12,9 @@ from typing import Self
 
 import polars as pl
 
-from recon_cli.ask.known_batch import KnownBatch
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import Answer, PlannedQuestion, RegionData, Rows, count_statuses
+from recon_cli.capabilities.reconstruct.known_batch import KnownBatch
 from recon_cli.capabilities.score.variability import solvar_percentiles, variability_by_size
 from recon_cli.capabilities.solvar.frames import REGIONS, interval_schema, narrow, unit_schema
 from recon_cli.capabilities.solvar.histogram import histogram_columns, histogram_masks

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.ask.known_batch import KnownBatch, people_in_candidates
 from recon_cli.ask.quarantine import Quarantine
 from recon_cli.ask.question import KeptSearch, RegionData
+from recon_cli.capabilities.reconstruct.known_batch import KnownBatch, people_in_candidates
 from recon_cli.capabilities.solvar.batch import SolutionSpace, measure_batch, unreached
 from recon_cli.capabilities.solvar.dense import DenseRegion
 from recon_cli.capabilities.solvar.distance import FROM_INCUMBENT, LOST, Distances

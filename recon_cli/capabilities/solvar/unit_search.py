@@ -9,12 +9,12 @@ import numpy as np
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.ask.question import Checkpoint, KeptSearch
+from recon_cli.capabilities.reconstruct.engines import Engine, maximize
 from recon_cli.capabilities.solvar.cut import feasibility_cut
 from recon_cli.capabilities.solvar.distance import Distances
 from recon_cli.model.ledger import Arrays
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.cp_sat import Effort, SolveResult, find_feasible
-from recon_cli.solve.engines import Engine, maximize
 from recon_cli.solve.feasibility import PumpResult, pump
 from recon_cli.solve.objectives import Maximization
 

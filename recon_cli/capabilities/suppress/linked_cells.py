@@ -18,9 +18,9 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.audit.cells import IntervalCells
 from recon_cli.capabilities.audit.clique_ends import AskedCounts
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm, CliqueSystem
 from recon_cli.frames import STATEMENTS
 from recon_cli.model.bounds import propagate_signed
-from recon_cli.model.cliques import CliqueForm, CliqueSystem
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.distinct_rows import distinct_columns, distinct_rows
 from recon_cli.model.plan import Plan

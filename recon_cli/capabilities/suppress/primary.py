@@ -105,7 +105,7 @@ def largest_contributions(
     """Sum the largest contributions to each cell's total.
 
     Args:
-        records: As `recon_cli.tabulation.tabulate` takes them, and a column of values.
+        records: As `recon.tabulate` takes them, and a column of values.
         value: The name of that column.
         tables: Published tables.
         n: Number of contributors in ``largest``.

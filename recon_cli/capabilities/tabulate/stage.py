@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from recon_cli import sources, tabulation
+from recon_cli import sources
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
 from recon_cli.capabilities.records.files import (
     AS_IT_IS,
@@ -24,7 +24,7 @@ from recon_cli.capabilities.records.files import (
 )
 from recon_cli.capabilities.records.layout import given_translation
 from recon_cli.capabilities.records.records_file import RecordsFile
-from recon_cli.capabilities.tabulate import TABULATE
+from recon_cli.capabilities.tabulate import TABULATE, tabulation
 from recon_cli.capabilities.tabulate.legacy_writer import write_legacy
 from recon_cli.capabilities.tabulate.options import Tabulate
 from recon_cli.capabilities.tabulate.statistics import print_statistics

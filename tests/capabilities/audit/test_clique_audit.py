@@ -30,6 +30,7 @@ from recon_cli.capabilities.audit import joint_ends, question
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.question import AuditQuestion
 from recon_cli.capabilities.protect.counts import tidy_counts
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.suppress.linked_cells import linked_cells
 from recon_cli.capabilities.suppress.primary import PrimaryRules
 from recon_cli.capabilities.suppress.suppression import (
@@ -37,7 +38,6 @@ from recon_cli.capabilities.suppress.suppression import (
     suppress_counts,
     suppression_protection,
 )
-from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.progress import NO_STATUSES
 from recon_cli.publication import Publication

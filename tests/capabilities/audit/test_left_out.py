@@ -134,7 +134,9 @@ def test_every_count_of_a_unit_that_areas_cut_equals_enumeration(
         assume(False)
         raise
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recon_cli.model.cliques._LESS", 0 if neighbourhoods else 30)
+        patch.setattr(
+            "recon_cli.capabilities.reconstruct.cliques._LESS", 0 if neighbourhoods else 30
+        )
         audit = recon.audit_counts(release, published, ask=(unit,))
     of_unit = audit.filter(level=unit)
     whole = with_left_out(release, published, {unit: release.tables})

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from recon_cli.ask.sampling import between_vertices, vertices
 from recon_cli.capabilities.confidence.options import Confidence
 from recon_cli.capabilities.confidence.question import measure_confidence
+from recon_cli.capabilities.confidence.sampling import between_vertices, vertices
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.capabilities.score.confidence import calibration, sum_confidence
 from recon_cli.capabilities.score.control import Control

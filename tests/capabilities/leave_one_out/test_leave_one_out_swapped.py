@@ -15,8 +15,8 @@ from recon_cli.capabilities.leave_one_out.again import ScratchAttack
 from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.swap.settings import load_swap
 from recon_cli.capabilities.swap.swap import apply_moves
+from recon_cli.capabilities.tabulate.tabulation import publish_records
 from recon_cli.publication import Publication
-from recon_cli.tabulation import publish_records
 from tests.support import nations
 
 SF1 = recon.load_release("sf1_2010")

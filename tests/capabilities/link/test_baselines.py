@@ -20,10 +20,10 @@ from recon_cli.capabilities.link.baselines import (
     proportional_guess,
 )
 from recon_cli.capabilities.link.published_margins import published_margin
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.publication import Publication
 from recon_cli.schema import Level, load_release
-from recon_cli.tabulation import tabulate
 from tests.support.attacks import SF1, people
 from tests.support.populations import publish, random_records, with_recodes
 

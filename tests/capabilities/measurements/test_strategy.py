@@ -18,11 +18,11 @@ from recon_cli.capabilities.measurements.draws import (
 )
 from recon_cli.capabilities.measurements.strategy import table_sensitivity
 from recon_cli.capabilities.measurements.strategy_file import load_strategy
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
 from recon_cli.statement.noise import Gaussian, Geometric
-from recon_cli.tabulation import tabulate
 from tests.support.populations import random_records, random_units
 
 CLINIC = load_release("clinic_visits")

@@ -12,10 +12,10 @@ from recon_cli.capabilities.protect.keys import (
     independent_keys,
     record_keys,
 )
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.chance import KeyedChance, uniform
 from recon_cli.frames import COUNTS
 from recon_cli.schema import load_release
-from recon_cli.tabulation import tabulate
 from tests.support.populations import patients
 
 study = KeyedChance.for_study

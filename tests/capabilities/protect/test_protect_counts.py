@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 import yaml
 
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
-from recon_cli.tabulation import tabulate
 from tests.support.command_line import recon
 from tests.support.populations import random_records, random_units
 

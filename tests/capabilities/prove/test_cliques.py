@@ -9,7 +9,7 @@ import pytest
 
 from recon_cli import reconcheck
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.model.junction_tree import JunctionTree
+from recon_cli.capabilities.reconstruct.junction_tree import JunctionTree
 from recon_cli.proof.derivation import Budget, ScopeProver
 from recon_cli.proof.scope_rows import RowSource
 from tests.capabilities.prove.certificates import check, derived

@@ -15,11 +15,11 @@ from recon_cli.capabilities.randomize.answers import (
     randomize_records,
 )
 from recon_cli.capabilities.randomize.intervals import answer_of, exact_interval
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
 from recon_cli.statement.randomized import Randomized
-from recon_cli.tabulation import tabulate
 from tests.support.command_line import recon
 from tests.support.populations import random_records, random_units
 

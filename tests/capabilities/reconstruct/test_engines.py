@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from recon_cli import api
 from recon_cli.capabilities.reconstruct import study_program
+from recon_cli.capabilities.reconstruct.engines import Engine
 from recon_cli.capabilities.reconstruct.person_records import Within
 from recon_cli.capabilities.reconstruct.question import Reconstruction, reconstruct
 from recon_cli.capabilities.solvar.options import Solvar
@@ -21,7 +22,6 @@ from recon_cli.capabilities.solvar.question import measure_variability
 from recon_cli.cli import main
 from recon_cli.errors import ConfigError, ContradictionError
 from recon_cli.schema import Release
-from recon_cli.solve.engines import Engine
 from tests.capabilities.reconstruct.test_reconstruct import (
     enumerate_or_skip,
     perturbed,

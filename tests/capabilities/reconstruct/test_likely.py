@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import recon_cli as recon
 from benchmarks.soundness.releases import make_release
 from recon_cli.api.reconstruction import split
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.reconstruct.column_pricing import (
     CertifiedCosts,
     OpenUnits,
@@ -28,7 +29,6 @@ from recon_cli.capabilities.reconstruct.dense_bounds import propagate_dense
 from recon_cli.capabilities.reconstruct.dense_domain import DenseDomain
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.model.bounds import propagate
-from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.counts import arrange_counts
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.model.system import build_systems

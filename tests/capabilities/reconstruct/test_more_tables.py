@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import recon_cli as recon
 from recon_cli.capabilities.audit.options import Audit
 from recon_cli.capabilities.audit.question import audit_counts
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.solvar.histogram import histogram_columns
 from recon_cli.capabilities.solvar.options import Mode
-from recon_cli.model.cliques import CliqueForm
 from recon_cli.model.planning import coverage_of_units
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release

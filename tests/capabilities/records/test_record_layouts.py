@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 from recon_cli.capabilities.records.files import open_records
 from recon_cli.capabilities.records.layout import layout_names, record_layout
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.cli import main
 from recon_cli.errors import ConfigError
 from recon_cli.schema import load_release
-from recon_cli.tabulation import tabulate
 from tests.support.attacks import people, swapped
 from tests.support.demonstration import persons_as_published
 from tests.support.paths import SHARED

@@ -27,9 +27,9 @@ from recon_cli.capabilities.calibrate.blocks import (
 from recon_cli.capabilities.calibrate.measures import judge, load_study, measure
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.capabilities.synth.parameters import load_nation
+from recon_cli.capabilities.tabulate.tabulation import publish_records
 from recon_cli.schema import load_release
 from recon_cli.seeding import generator
-from recon_cli.tabulation import publish_records
 from tests.support import nations
 from tests.support.command_line import recon
 from tests.support.paths import FACTS, ROOT, needs_shared

@@ -24,12 +24,12 @@ from recon_cli.capabilities.synth.households import RELATIONSHIPS, RELATIVES, cu
 from recon_cli.capabilities.synth.origins import vary
 from recon_cli.capabilities.synth.parameters import load_nation
 from recon_cli.capabilities.synth.units import FEATURES, HOLDER_AGES
+from recon_cli.capabilities.tabulate.tabulation import count_violations, tabulate
 from recon_cli.errors import ConfigError
 from recon_cli.page.sizes import Sizes
 from recon_cli.schema import load_release
 from recon_cli.schema.states import STATES
 from recon_cli.seeding import generator
-from recon_cli.tabulation import count_violations, tabulate
 from tests.support import nations
 from tests.support.command_line import recon
 

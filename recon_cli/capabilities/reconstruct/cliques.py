@@ -21,10 +21,10 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import AtomArray, IntArray
+from recon_cli.capabilities.reconstruct.junction_tree import JunctionTree, Separator
 from recon_cli.frames import OPEN
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.grain import enumerate_domain
-from recon_cli.model.junction_tree import JunctionTree, Separator
 from recon_cli.model.plan import PatternPlan, Plan
 from recon_cli.model.predicates import Masks
 from recon_cli.model.program import LinearConstraints

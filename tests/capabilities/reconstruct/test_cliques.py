@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import recon_cli as recon
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.reconstruct.cliques import CliqueForm, CliqueSystem, glue
+from recon_cli.capabilities.reconstruct.junction_tree import JunctionTree, Separator
 from recon_cli.model.bounds import propagate_signed
-from recon_cli.model.cliques import CliqueForm, CliqueSystem, glue
 from recon_cli.model.counts import PartitionCounts, arrange_counts
-from recon_cli.model.junction_tree import JunctionTree, Separator
 from recon_cli.model.planning import make_interval_plan
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, parse_release

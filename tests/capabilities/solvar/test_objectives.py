@@ -10,16 +10,10 @@ import pytest
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.solvar.objectives import diameter, distance_from, loss_from
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.cp_sat import Effort, Status, find_feasible, maximize
-from recon_cli.solve.objectives import (
-    LinearFunctionals,
-    Maximization,
-    diameter,
-    distance_from,
-    interval_ends,
-    loss_from,
-)
+from recon_cli.solve.objectives import LinearFunctionals, Maximization, interval_ends
 
 EFFORT = Effort(1, 10.0)
 VARIABLES, FUNCTIONALS, MOST = 4, 3, 3

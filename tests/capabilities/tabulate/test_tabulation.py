@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from recon_cli.capabilities.tabulate.tabulation import tabulate
 from recon_cli.errors import VerificationError
 from recon_cli.frames import COUNTS
 from recon_cli.schema import Release, load_release, parse_release
-from recon_cli.tabulation import tabulate
 from tests.support.paths import DATA, needs_shared
 from tests.support.populations import (
     as_frame,
@@ -164,7 +164,7 @@ def test_predicates_are_evaluated_piece_by_piece(
 ) -> None:
     records = random_records(sf1, 9, 300)
     expected = tabulate(sf1, records)
-    monkeypatch.setattr("recon_cli.tabulation._PAIRS", 50)
+    monkeypatch.setattr("recon_cli.capabilities.tabulate.tabulation._PAIRS", 50)
     assert_frame_equal(tabulate(sf1, records), expected)
 
 

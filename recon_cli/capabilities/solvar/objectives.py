@@ -1,0 +1,115 @@
+"""Distance of a solution to another, and of two solutions, as objectives of an integer program."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from recon_cli.arrays import IntArray
+from recon_cli.model.placed import placed
+from recon_cli.model.program import IntegerProgram, LinearConstraints, with_rows, with_variables
+from recon_cli.solve.objectives import LinearFunctionals, Maximization, diagonal, hstack, scaled
+
+
+def distance_from(
+    program: IntegerProgram, functionals: LinearFunctionals, origin: IntArray
+) -> Maximization:
+    """Maximise the distance of a solution from ``origin``: the sum of ``|y − origin|``.
+
+    Eq. (distance) of docs/method.md, with ``s`` the origin, ``d`` the distance and ``z`` the side.
+
+    Args:
+        origin: Value of each functional to measure from, within its interval.
+    """
+    above, below = functionals.upper - origin, origin - functionals.lower
+    # Where the interval does not straddle the origin the absolute value is linear.
+    up, down = below == 0, (above == 0) & (below > 0)
+    linear = scaled(functionals.coefficients, up.astype(np.int64) - down)
+    constants = origin * down - origin * up
+    inner = np.flatnonzero((above > 0) & (below > 0))
+    n = len(inner)
+    ups, downs, s = above[inner], below[inner], origin[inner]
+    one = sparse.eye_array(n, dtype=np.int64, format="csr")
+    y = functionals.coefficients[inner]
+    # y − d − 2·below·z ≥ s − 2·below and −y − d + 2·above·z ≥ −s; the other sides always hold.
+    first = sparse.hstack([y, -one, -diagonal(2 * downs)])
+    second = sparse.hstack([-y, -one, diagonal(2 * ups)])
+    rows = LinearConstraints(
+        sparse.csr_array(sparse.vstack([first, second])),
+        np.concatenate([s - 2 * downs, -s]),
+        np.concatenate([s + ups, 2 * ups - s + downs]),
+    )
+    far = np.maximum(ups, downs)
+    wider = with_variables(program, np.concatenate([far, np.ones(n, dtype=np.int64)]))
+    distances = placed(inner, len(constants))
+    sides = sparse.csr_array((len(constants), n), dtype=np.int64)
+    return Maximization(with_rows(wider, rows), hstack([linear, distances, sides]), constants)
+
+
+def loss_from(
+    program: IntegerProgram, functionals: LinearFunctionals, origin: IntArray
+) -> Maximization:
+    """Maximise how much of ``origin`` a solution lacks, twice: the sum of ``2·(origin − y)⁺``.
+
+    Eq. (loss) of docs/method.md, with ``s`` the origin, ``d`` the shortfall and ``z`` whether there
+    is any.
+
+    Args:
+        origin: Value of each functional to measure from, within its interval.
+    """
+    above, below = functionals.upper - origin, origin - functionals.lower
+    down = (above == 0) & (below > 0)
+    linear = scaled(functionals.coefficients, -2 * down.astype(np.int64))
+    inner = np.flatnonzero((above > 0) & (below > 0))
+    n = len(inner)
+    ups, downs, s = above[inner], below[inner], origin[inner]
+    one = sparse.eye_array(n, dtype=np.int64, format="csr")
+    y, nothing = functionals.coefficients[inner], sparse.csr_array((n, program.shape[1]))
+    # y + d + above·z ≤ s + above and d ≤ below·z.
+    first = sparse.hstack([y, one, diagonal(ups)])
+    second = sparse.hstack([nothing.astype(np.int64), one, -diagonal(downs)])
+    rows = LinearConstraints(
+        sparse.csr_array(sparse.vstack([first, second])),
+        np.concatenate([s - downs, -downs]),
+        np.concatenate([s + ups, np.zeros(n, dtype=np.int64)]),
+    )
+    wider = with_variables(program, np.concatenate([downs, np.ones(n, dtype=np.int64)]))
+    losses = placed(inner, len(origin)) * 2
+    sides = sparse.csr_array((len(origin), n), dtype=np.int64)
+    terms = hstack([linear, sparse.csr_array(losses), sides])
+    return Maximization(with_rows(wider, rows), terms, 2 * origin * down)
+
+
+def diameter(program: IntegerProgram, functionals: LinearFunctionals) -> Maximization:
+    """Maximise the distance of two solutions: the sum of ``|y − y'|``.
+
+    Eq. (diameter) of docs/method.md. The program's variables are the one solution, the other,
+    distances ``d`` and sides ``z``.
+    """
+    n = len(functionals.lower)
+    old = program.constraints
+    twice = IntegerProgram(
+        LinearConstraints(
+            sparse.csr_array(sparse.block_diag([old.A, old.A], format="csr")),
+            np.tile(old.least, 2),
+            np.tile(old.most, 2),
+        ),
+        lower=np.tile(program.lower, 2),
+        upper=np.tile(program.upper, 2),
+    )
+    width = functionals.width
+    one = sparse.eye_array(n, dtype=np.int64, format="csr")
+    y = functionals.coefficients
+    # y − y' − d − 2·width·z ≥ −2·width and y' − y − d + 2·width·z ≥ 0.
+    first = sparse.hstack([y, -y, -one, -diagonal(2 * width)])
+    second = sparse.hstack([-y, y, -one, diagonal(2 * width)])
+    rows = LinearConstraints(
+        sparse.csr_array(sparse.vstack([first, second])),
+        np.concatenate([-2 * width, np.zeros(n, dtype=np.int64)]),
+        np.concatenate([width, 3 * width]),
+    )
+    wider = with_variables(twice, np.concatenate([width, np.ones(n, dtype=np.int64)]))
+    solutions = sparse.csr_array((n, 2 * program.shape[1]), dtype=np.int64)
+    sides = sparse.csr_array((n, n), dtype=np.int64)
+    terms = hstack([solutions, one, sides])
+    return Maximization(with_rows(wider, rows), terms, np.zeros(n, dtype=np.int64))
