@@ -126,5 +126,4 @@ else:
 
 
 def __dir__() -> list[str]:
-    """List the public API alone, imported or not."""
     return sorted({*__all__, *_MODULES, "__version__"})

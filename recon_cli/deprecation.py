@@ -63,11 +63,7 @@ def series_of(version: str) -> tuple[int, int]:
 
 @contextmanager
 def warn_in_one_line(tell: Callable[[str], None]) -> Iterator[None]:
-    """Pass each former spelling that is met in the block to ``tell``, once.
-
-    Args:
-        tell: Prints a line.
-    """
+    """Pass each former spelling that is met in the block to ``tell``, once."""
     shown = warnings.showwarning
     met: set[str] = set()
 

@@ -154,7 +154,6 @@ def describe_geounits(
 
     Args:
         coverage: The source's patterns.
-        protection: Law of each count.
 
     Returns:
         Columns ``geoid, level, <region>, population, pattern``.

@@ -76,9 +76,6 @@ class YamlDocument:
 def parse_yaml(text: str, *, source: str, error: type[ReconError] = ConfigError) -> YamlDocument:
     """Parse YAML.
 
-    Args:
-        error: Type of the error to raise.
-
     Raises:
         ReconError: Of type ``error``: it is not YAML, or has a duplicate key.
 

@@ -59,7 +59,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """List the sections."""
     return list(_sections())
 
 

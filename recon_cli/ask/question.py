@@ -64,7 +64,6 @@ class KeptSearch:
         return self.checkpoint.is_over
 
     def load(self) -> Arrays | None:
-        """Return the state that was last saved."""
         return self.checkpoint.load(self.name)
 
     def save(self, state: Callable[[], Arrays]) -> None:

@@ -23,7 +23,6 @@ class Key:
     """One key.
 
     Attributes:
-        name: Its name in its section.
         default: The default as text; empty if there is none.
         meaning: Its description in the model's docstring.
         is_required: Whether it has no default.

@@ -172,11 +172,7 @@ class Section(ConfigModel):
         return release
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """List the files and folders that the stage reads outside the work folder.
-
-        Args:
-            work: The work folder.
-        """
+        """List the files and folders that the stage reads outside the work folder."""
         return ()
 
     def outputs(self) -> tuple[Path, ...]:
@@ -200,7 +196,6 @@ def check_levels(names: Iterable[str] | None, release: Release, key: str = "leve
 
     Args:
         names: Level names; None for a default.
-        release: The schema.
         key: Key of the section that names them, for messages.
 
     Raises:

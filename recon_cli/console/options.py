@@ -86,7 +86,6 @@ class RunOptions:
     """The values of the shared options.
 
     Attributes:
-        config: The config file.
         settings: ``key.path=value``, in order.
         workers: Processes.
         verbosity: -1 with ``-q``, else how often ``-v`` was given.

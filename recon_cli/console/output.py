@@ -162,7 +162,6 @@ class TableColumn:
     """A column of a table on the terminal.
 
     Attributes:
-        name: Its heading.
         is_number: Whether its cells are to the right.
     """
 

@@ -46,7 +46,6 @@ class Words(click.ParamType[Any]):
     name = "LIST"
 
     def __init__(self, *, of_numbers: bool) -> None:
-        """Make the type."""
         self.of_numbers = of_numbers
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

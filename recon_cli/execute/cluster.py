@@ -47,10 +47,7 @@ class _Worker:
 
     Attributes:
         address: Dask's name of it.
-        future: Its current task.
         key: Name of the attempt that it holds; empty while it is set up.
-        index: The item that it holds.
-        ready: Its answer to the setup.
     """
 
     address: str
@@ -77,7 +74,6 @@ def run_on_cluster(
     Args:
         function: As for `run_items`.
         shared: The argument that all items share.
-        job: Its items.
         workers: Largest number of workers to use; None for all.
 
     Raises:

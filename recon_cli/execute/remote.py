@@ -42,7 +42,6 @@ class WorkerSetup:
         file: Pickle of the function and what all items share.
         digest: SHA-256 of the file.
         folder: The parent's current folder: relative paths start from there.
-        version: Version of this package.
         python: Major and minor version.
     """
 

@@ -26,7 +26,6 @@ class WorkItem(Generic[Payload]):
     """One unit of work.
 
     Attributes:
-        name: Name in messages.
         payload: Argument of the function; must pickle.
         weight: Its size, in any unit; the biggest go first.
         deaths: Number of workers that died while they held it; counted by `run_items`.

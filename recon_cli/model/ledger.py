@@ -100,7 +100,6 @@ class Cases:
     """A case split that covers every solution, with a proof of the bound in each case.
 
     Attributes:
-        variable: Variable of the split.
         most: It is at most so much in the one, and more in the other.
         below: Proof of the bound in the first case.
         above: And in the second.
@@ -296,7 +295,6 @@ class Ledger:
 
         Args:
             values: Values of all functionals, or of those in ``among``.
-            witness: The solution.
             among: Some functionals, each once.
         """
         k = np.arange(len(self.least)) if among is None else among

@@ -308,7 +308,6 @@ def count_matrix(
     """Return a (geounits × cells of the pattern) matrix of counts.
 
     Args:
-        pattern: Pattern of the geounits.
         geoids: Theirs, distinct.
         counts: ``geoid, table, cell, count``; those of other geounits are ignored.
     """

@@ -107,7 +107,6 @@ class Column:
     """The encoding of a microdata column.
 
     Attributes:
-        feature: The feature that it groups.
         group: For each value of the feature the place of its label.
         labels: The values of the column, and null behind them.
     """

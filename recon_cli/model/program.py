@@ -49,7 +49,6 @@ class LinearConstraints:
             )
 
     def are_met_by(self, values: IntArray) -> bool:
-        """Test whether ``values`` satisfies every row."""
         total = self.A @ values
         return bool((total >= self.least).all() and (total <= self.most).all())
 
@@ -110,12 +109,10 @@ class IntegerProgram:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Return the number of rows and the number of variables."""
         rows, variables = self.constraints.A.shape
         return rows, variables
 
     def is_feasible(self, values: IntArray) -> bool:
-        """Test whether ``values`` is a solution."""
         return bool(
             values.shape == self.lower.shape
             and (values >= self.lower).all()

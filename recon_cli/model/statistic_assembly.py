@@ -24,7 +24,6 @@ class PlaceRows:
     Attributes:
         geounit: Row number of the place.
         number: Place of the text among all of the partition.
-        of: The statistic.
         cells: The histogram cells that it is about.
         values: Of these, in whole numbers; empty where it is of no values.
         read: The rows over them.

@@ -190,7 +190,6 @@ def join_statistics(
     Args:
         batch: Whole regions.
         candidates: Its histogram cells, all listed.
-        rows: Of its counts.
         row_geounit: For each row the row number of its geounit.
         apart: Sparse (counts × cells): what may be asked about, which stays apart.
         is_whole: For each unit whether all its possible people are candidates, and bounded.

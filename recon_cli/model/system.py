@@ -46,7 +46,6 @@ class System:
         units: Row numbers of the batch's units in the partition.
         regions: For each unit the number of its region in the partition, rising.
         strata: The geounits of the batch with their right-hand sides.
-        candidates: The unknowns.
         rows: One equality for each positive right-hand side.
         row_geounit: For each row the row number of its geounit in the partition.
         row_of_pattern: For each row its number among the rows of its geounit's coverage pattern.

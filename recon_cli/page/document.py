@@ -68,7 +68,6 @@ class ReportSection:
     """A part of the report.
 
     Attributes:
-        key: For links to it.
         text: Paragraphs; ``**`` and backticks as in `Headline`.
         missing: Content that the work folder has no data for.
     """

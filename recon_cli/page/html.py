@@ -56,7 +56,6 @@ def render_page(template: str, package: str = __package__, **context: object) ->
             (``**`` and the like as HTML), ``term_key`` and ``cell`` (of a Markdown table).
             Function: ``markdown_table``.
         package: Package whose folder has the template, where it is not this one.
-        context: Variables of the template.
     """
     environment = _environment(package)
     if template.endswith(".md.j2"):

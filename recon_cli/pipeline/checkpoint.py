@@ -72,11 +72,9 @@ class PieceCheckpoint(Checkpoint):
         self._waiting: dict[str, pl.DataFrame] = {}
 
     def finished(self, name: str) -> pl.DataFrame | None:
-        """Return the rows of a part that was finished before."""
         return self._frame(_whole(name))
 
     def so_far(self, name: str) -> pl.DataFrame | None:
-        """Return the rows of an unfinished part as they were last saved."""
         return self._frame(_so_far(name))
 
     def finish(self, name: str, rows: pl.DataFrame) -> None:
@@ -90,14 +88,12 @@ class PieceCheckpoint(Checkpoint):
             self._finished.written(began)
 
     def tell(self, name: str, rows: Callable[[], pl.DataFrame]) -> None:
-        """Save the rows that are decided of a part, if a write is due."""
         if self._told.is_due:
             began = self._clock()
             self._write(_so_far(name), files.parquet_bytes(rows()))
             self._told.written(began)
 
     def load(self, name: str) -> Arrays | None:
-        """Return the saved state of a search."""
         data = self._read(f"{name}.npz")
         if data is None:
             return None
@@ -105,7 +101,6 @@ class PieceCheckpoint(Checkpoint):
             return dict(state)
 
     def save(self, name: str, state: Callable[[], Arrays]) -> None:
-        """Save the state of a search, if a write is due."""
         if self._saved.is_due:
             began, file = self._clock(), io.BytesIO()
             np.savez(file, allow_pickle=False, **state())

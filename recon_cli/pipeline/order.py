@@ -52,7 +52,6 @@ def in_order(
     """Sort stages by dependency; independent stages keep the given order.
 
     Args:
-        names: The stages.
         dependencies: Stage → those of ``names`` that make what it reads; none if it is missing.
         source: Name of their list in messages.
 

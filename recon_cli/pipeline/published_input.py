@@ -19,7 +19,6 @@ class PublishedInput:
 
     Attributes:
         release: The schema by which the counts are read.
-        used: The tables in use.
         unpublished: Names of tables that a selection by level would have had, too.
     """
 

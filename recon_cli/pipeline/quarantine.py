@@ -58,7 +58,6 @@ class QuarantineOnDeath:
     Attributes:
         label: Name of the stage in messages.
         staging: Staging folder with the workers' traces.
-        reporter: Receiver of notes.
     """
 
     label: str

@@ -55,7 +55,6 @@ class Asked:
     """The inputs that all pieces share.
 
     Attributes:
-        staging: Staging folder for the answers.
         records: Reads records, where the question starts from some.
         partners: Readers of further releases, for a question about several.
     """
@@ -124,11 +123,7 @@ def write_tables(
 
 @dataclass(frozen=True)
 class Partner:
-    """A run that has ingested another release of the same places.
-
-    Attributes:
-        work: Its work folder.
-    """
+    """A run that has ingested another release of the same places."""
 
     work: Path
     release: Release

@@ -122,8 +122,6 @@ class Run:
     """A configured run.
 
     Attributes:
-        config: The configuration.
-        reporter: Receiver of progress.
         force: Do again what is up to date.
         shard: Selects the pieces of a stage to work on.
     """
@@ -147,7 +145,6 @@ class Run:
 
     @property
     def cluster(self) -> DaskWorkers | None:
-        """Return the Dask workers of the config, if it has any."""
         section = self.config.sections.get("cluster")
         if not isinstance(section, Cluster):
             return None
@@ -246,7 +243,6 @@ class Run:
         """Call ``function(shared, piece, tick)`` for every piece, with a progress bar.
 
         Args:
-            label: Label of the progress bar.
             function: A module-level function.
             prepare: Makes what all pieces share, while workers start.
             pieces: Any number of them.

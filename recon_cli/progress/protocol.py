@@ -112,7 +112,6 @@ class SilentReporter:
 
     @contextmanager
     def bar(self, task: Task) -> Iterator[Bar]:  # noqa: ARG002
-        """Return a bar without output."""
         yield _NoBar()
 
     def finished(self, part: FinishedPartition) -> None: ...

@@ -39,7 +39,6 @@ class ContradictionProof:
     """Texts that the checker accepts.
 
     Attributes:
-        tables: Published tables.
         proof: That it contradicts itself, and by how much in total it has to change at least.
         changed: The tables with such a change, and a proof that there are records with them; None
             where no change as small was found.
@@ -205,7 +204,6 @@ def least_change(source: RowSource, units: Collection[int], budget: Budget) -> L
 
     Args:
         source: Source of a publication, over all kinds of records at once.
-        budget: Budget of the relaxation.
     """
     nobody = np.empty(0, dtype=np.int64)
     if source.cliques[0].size * len(units) > _WIDEST:

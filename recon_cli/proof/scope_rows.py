@@ -426,7 +426,6 @@ def _with_printed(rows: ScopeRows, scope: Any, places: Iterable[int]) -> ScopeRo
 
 
 def _joined(parts: Sequence[_Rows]) -> _Rows:
-    """Concatenate rows."""
     names = tuple(name for part in parts for name in part.names)
     A = sparse.csr_array(sparse.vstack([part.A for part in parts]))
     least = np.concatenate([part.least for part in parts])

@@ -78,7 +78,6 @@ class AreaLevel(Level):
 
     @property
     def rank(self) -> int:
-        """Return a number that increases with fineness, different for each level."""
         return self.order
 
     @property
@@ -88,7 +87,6 @@ class AreaLevel(Level):
 
     @property
     def form(self) -> str:
-        """Describe geoids of the level, for messages."""
         return "is none of the membership file"
 
     def enclosing(self, geoids: Geoids) -> Geoids:
@@ -99,13 +97,11 @@ class AreaLevel(Level):
         return _looked_up(geoids, found)
 
     def has(self, geoids: str | pl.Series | pl.Expr) -> bool | pl.Series | pl.Expr:  # type: ignore[override]
-        """Test whether each is a geoid of this level; null for null."""
         if isinstance(geoids, str):
             return geoids in self.known.members
         return geoids.is_in(list(self.known.geoids))
 
     def encloses(self, other: Level) -> bool:
-        """Test whether every geounit of ``other`` lies in one of this level, as its own do."""
         return other.name == self.name or other.name in self.known.below
 
 
@@ -154,7 +150,6 @@ class AreaGeography(Geography):
     """Area systems over units.
 
     Attributes:
-        systems: As declared.
         geoids: Level name → code as published → geoid; empty until the file was read.
         overlap: Components of areas with tables that overlap; None before they are known.
         source: Name of the membership file in messages.
@@ -266,16 +261,13 @@ class AreaGeography(Geography):
         return {geoid: level.name for level in self._area_levels for geoid in level.known.geoids}
 
     def level_of(self, geoid: str) -> Level | None:
-        """Return the level of a geoid; None if no level has it."""
         name = self._level_of.get(geoid)
         return None if name is None else self.by_name[name]
 
     def level_names(self, geoids: GeoidColumn) -> GeoidColumn:
-        """Return the name of each geoid's level; null if no level has it."""
         return _looked_up(geoids, self._level_of)
 
     def ranks(self, geoids: GeoidColumn) -> GeoidColumn:
-        """Return the rank of each geoid's level; null if no level has it."""
         ranks = {geoid: self.by_name[name].rank for geoid, name in self._level_of.items()}
         return geoids.replace_strict(ranks, default=None).cast(int)
 

@@ -68,7 +68,6 @@ def describe_cell(release: Release, cell: Cell, known: Sequence[int] = ()) -> st
     """Describe the people that a published cell counts.
 
     Args:
-        release: The schema.
         known: Features that need no word, because a caption says it for the whole table.
     """
     words = [

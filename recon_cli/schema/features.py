@@ -125,7 +125,6 @@ class Recode:
         name: Name in tables and microdata.
         feature: The recoded feature's name.
         labels: The value that a microdata column shows for each group.
-        masks: The groups.
     """
 
     name: str

@@ -22,7 +22,6 @@ class Release:
 
     Attributes:
         name: Identifier (``sf1_2010``).
-        title: One line for people.
         features: In the order of cell masks.
         recodes: Named groupings of features.
         geography: Nesting levels.

@@ -87,7 +87,6 @@ class StructuralZero:
         when: For every feature of the release, in order, the values that the rule is about.
         only: For every feature the values that such a record can have.
         is_definition: Whether it follows from what the features mean; else it is an assumption.
-        why: One line for people.
     """
 
     when: tuple[int, ...]

@@ -229,7 +229,6 @@ def combinations(
 
     Args:
         functional: Integer coefficient of each variable.
-        tight: Tight constraints in the sum.
     """
     rest = added.rest(functional, weights)
     often = 1 + max(int(np.abs(each).max(initial=0)) for each in (weights, rest))

@@ -68,7 +68,6 @@ class EndSearch:
         """Prepare a search.
 
         Args:
-            ledger: Ledger of the functionals.
             effort: Its limit is for everything together.
             parts: Parts in which solutions and proofs are sought separately; each functional
                 is over one. Default the whole program.

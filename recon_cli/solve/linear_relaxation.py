@@ -80,7 +80,6 @@ class LinearRelaxation:
     """
 
     def __init__(self, program: IntegerProgram) -> None:
-        """Set up the relaxation."""
         self._program = program
         self._pivot = pivot_seconds(program)
         self._engine: Any = None

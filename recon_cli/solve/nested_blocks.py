@@ -199,7 +199,6 @@ class _Asked:
 
     Attributes:
         number: Its place in its level.
-        columns: Its variables.
         functionals: Those with all their variables in it.
     """
 

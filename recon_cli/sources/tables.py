@@ -141,7 +141,6 @@ class KeptFile(TidyFile):
     sheet: Sheet
 
     def where(self, row: int) -> str:
-        """Name a row for messages."""
         return self.sheet.where(row)
 
     def cells(self, published: pl.DataFrame) -> pl.LazyFrame:  # noqa: ARG002 - checked already

@@ -91,13 +91,11 @@ class TidySource:
 
     @property
     def absent(self) -> dict[str, CoveragePattern]:
-        """Map levels to the cells that are zero for a geounit without any row."""
         patterns = (self._pattern((rank, ())) for rank in self._zeros)
         return {pattern.level: pattern for pattern in patterns}
 
     @property
     def may_lack_geounits(self) -> bool:
-        """Report whether cells without a row are unpublished, for some tables."""
         return bool(self._unpublished)
 
     def batches(self) -> Generator[GeounitBatch, None, None]:

@@ -284,7 +284,6 @@ class CellKey(Law):
         return self.perturbation.keeps_zeros
 
     def fits(self, published: IntArray) -> BoolArray:
-        """Test whether the table can give each number."""
         return self.perturbation.preimages(published)[0]
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:

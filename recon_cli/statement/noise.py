@@ -186,7 +186,6 @@ class TruncatedGeometric(_Geometric):
         return found
 
     def fits(self, published: IntArray) -> BoolArray:
-        """Test whether each number is in the range."""
         return self._holds(published)
 
     def intervals(self, published: IntArray) -> tuple[IntArray, IntArray]:

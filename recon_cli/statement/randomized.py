@@ -54,7 +54,6 @@ class Randomized(Law):
         return self.people == 0 or self.outside == 0
 
     def fits(self, published: IntArray) -> BoolArray:
-        """Test whether each number is at most the number of people."""
         found: BoolArray = (published >= 0) & (published <= self.people)
         return found
 

@@ -37,7 +37,6 @@ class Rounded(Law):
         return True
 
     def fits(self, published: IntArray) -> BoolArray:
-        """Test whether each number is a multiple of the base."""
         found: BoolArray = (published >= 0) & (published % self.base == 0)
         return found
 
@@ -63,7 +62,6 @@ class Rounded(Law):
         return np.where(counts >= 0, cost, np.inf)
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """Round each count to one of the neighbouring multiples."""
         if self.how == "controlled":
             raise ValueError("rounded: controlled rounding needs whole tables")
         counts, _ = np.broadcast_arrays(counts, draws.words)

@@ -86,7 +86,6 @@ class StoredCounts:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Return the number of geounits and the number of cells."""
         return len(self.level), sum(len(cells) for cells in self.tables.values())
 
     def by_table(self, value: Callable[[str, str], int]) -> IntArray:

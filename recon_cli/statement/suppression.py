@@ -53,7 +53,6 @@ class Suppressed(Law):
         return self.flagged == "positive"
 
     def fits(self, published: IntArray) -> BoolArray:
-        """Test for a flag, a zero, or a count that reaches the threshold."""
         threshold = 0 if self.below is None else self.below
         found: BoolArray = (published == FLAGGED) | (published == 0) | (published >= threshold)
         return found
@@ -112,7 +111,6 @@ class Stated(Law):
         return False
 
     def fits(self, published: IntArray) -> BoolArray:
-        """Test for a text or a count."""
         found: BoolArray = (published == FLAGGED) | (published >= 0)
         return found
 
@@ -159,7 +157,6 @@ class Zeroed(Law):
         return True
 
     def fits(self, published: IntArray) -> BoolArray:
-        """Test for a zero, or a count that reaches the threshold."""
         found: BoolArray = (published == 0) | (published >= self.below)
         return found
 
@@ -171,6 +168,5 @@ class Zeroed(Law):
         return np.full_like(high, min(self.below, OPEN))
 
     def publish(self, counts: IntArray, draws: Draws) -> IntArray:
-        """Replace counts below the threshold by zero."""
         counts, _ = np.broadcast_arrays(counts, draws.words)
         return np.where(counts < self.below, 0, counts)

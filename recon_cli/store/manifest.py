@@ -37,7 +37,6 @@ class FileEntry(_Record):
 
     Attributes:
         size: In bytes.
-        sha256: Its digest.
         first: The lowest geoid in it, where that is known.
         last: The highest.
     """

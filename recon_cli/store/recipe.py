@@ -42,7 +42,6 @@ class Recipe:
 
     Attributes:
         stage: Short name of the stage.
-        release_digest: Digest of its schema.
         partition_level: Level whose geoid prefixes name the partitions.
         config: The settings that matter to the result; values that JSON can express.
         files: Files from outside that the whole stage depends on.

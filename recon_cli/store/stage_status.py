@@ -58,7 +58,6 @@ def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageSta
 
     Args:
         recipe: Everything that the output depends on.
-        force: As for a transaction.
     """
     stage = recipe.stage
     last, wrong, why = published_manifest(work, stage)

@@ -126,7 +126,6 @@ class Staging:
         """Take over a partition from ``source``; return False if its files differ from the record.
 
         Args:
-            entry: The record of the partition.
             source: A folder that holds the stage's folders.
         """
         level = self.recipe.partition_level

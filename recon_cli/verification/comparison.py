@@ -182,7 +182,6 @@ class _Statements:
     """Statements of protected counts.
 
     Attributes:
-        intervals: Interval that each proves.
         numbers: Geounits x cells: the published numbers, `_MARK` where there is none.
     """
 

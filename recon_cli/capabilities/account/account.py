@@ -135,7 +135,6 @@ class Total:
 
     @classmethod
     def of(cls, spends: Sequence[Spend]) -> Total:
-        """Sum privacy losses."""
         rhos = [each.rho for each in spends]
         budgets = [each.budget for each in spends]
         is_pure = all(each.is_pure for each in spends) and bool(spends)
@@ -236,7 +235,6 @@ class _Loss:
 
     Attributes:
         steps: Steps of the grid, rounded up.
-        chances: Probability of each.
         low: No sum of many goes further below (or above) its least (greatest) steps than these ...
         high: ... but with a probability far below any δ; Gaussian ones are looked at together.
         mean: Mean of the steps; 0 for pure ones.
@@ -279,7 +277,6 @@ class _Composed:
 
     Attributes:
         losses: Rising.
-        chances: Probability of each.
         beyond: Probability of what is not looked at, and of what sums may be wrong by.
     """
 
@@ -333,7 +330,6 @@ class Product:
         stage: Command that made it.
         work: Name of its work folder.
         made_of: The folder or file of the records.
-        spends: Its queries.
         invariants: Counts that it publishes exactly.
         notes: Limits of its guarantee.
         records: A digest of the records; empty in lines of before there was one.

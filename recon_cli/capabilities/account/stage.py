@@ -65,7 +65,6 @@ class KeptAccount:
     """An account in a file.
 
     Attributes:
-        path: Its file.
         of: Whom the products are of.
         limit: Limit of the total privacy loss.
     """
@@ -111,7 +110,6 @@ def account_of(work: Path, section: Account) -> KeptAccount:
 
 
 def _records_digest(protection: Spending) -> str:
-    """Return a digest of the records or counts that a protection reads."""
     recipe = protection.recipe
     inputs = [value for each in recipe.partitions.values() for value in each.values()]
     digests = sorted({*inputs, *recipe.shared.values()})

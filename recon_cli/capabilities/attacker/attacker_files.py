@@ -88,12 +88,10 @@ def commercial_file(
     """Generate the commercial file (COMRCL) of one county.
 
     Args:
-        nation: The parameters.
         persons: The county's persons, as `capabilities.synth.county.generate_county` makes them.
         places: The county's blocks, from the same.
         agebin: The number of the bin of each age, see `bins_of`.
         county: Its code as a number; keeps strangers of counties apart.
-        rng: Source of chance.
 
     Returns:
         Columns of `COMRCL`, by block and key; no key twice in a block.

@@ -125,7 +125,6 @@ class Ratio:
     """A measure: one count over another, in per cent unless another unit is named.
 
     Attributes:
-        title: Its heading.
         over: Count above the line.
         under: Count below; ``total`` of a count is its sum over all classes.
         published: The study's column, already a ratio; or two columns to divide.
@@ -174,7 +173,6 @@ def measure(study: Study, counts: pl.DataFrame, answers: pl.DataFrame, seed: int
     """Compute all measures of one nation.
 
     Args:
-        study: Published numbers.
         counts: From `recon_cli.capabilities.calibrate.blocks.by_class`, summed over counties.
         answers: From `recon_cli.capabilities.calibrate.blocks.count_answers`, summed likewise.
         seed: Seed of the nation.

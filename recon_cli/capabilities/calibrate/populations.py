@@ -80,7 +80,6 @@ class Calibrated:
     """The result of a calibration.
 
     Attributes:
-        page: The page that was written.
         judged: Measures, see `recon_cli.capabilities.calibrate.measures.judge`.
         people: In each nation.
         seeds: Seeds of the nations.

@@ -117,7 +117,6 @@ class ReleaseCapacity:
 
     @property
     def record_bits(self) -> float:
-        """Return the bits of the records of all units."""
         return self.levels[0].record_bits
 
     def share_through(self, sd: float) -> float:
@@ -188,7 +187,6 @@ def level_tables(
     """Collect the tables of each level, finest first.
 
     Args:
-        tables: The tables in use.
         geounits: ``pattern`` and ``population`` of every geounit.
         sums: ``pattern, table, cell, count``: counts summed over the geounits of a pattern.
 

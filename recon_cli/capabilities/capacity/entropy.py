@@ -126,7 +126,6 @@ class MarginShare:
     """A margin's share of all people.
 
     Attributes:
-        masks: Its predicate.
         share: From 0 to 1.
     """
 

@@ -149,7 +149,6 @@ def noise_needed(
 
     Args:
         after_zeros: The farthest two records of a unit that its own zeros leave.
-        trial: Simulation with our decoder.
         right: Probabilities with which an attacker may distinguish two records.
         shares: Shares of the records' bits that may be revealed.
         gain: Largest gain of our decoder.

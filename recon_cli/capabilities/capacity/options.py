@@ -49,5 +49,4 @@ class Capacity(Section):
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables and levels."""
         release.select_tables(self.tables)

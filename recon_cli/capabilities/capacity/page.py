@@ -56,7 +56,6 @@ def compose_capacity(
     """Compose the page.
 
     Args:
-        tables: The tables in use.
         equations: After zeros, see `recon_cli.capabilities.capacity.publish.sum_equations`.
         noise: From `recon_cli.capabilities.capacity.noise_needed.noise_needed`.
     """

@@ -29,11 +29,7 @@ from recon_cli.schema import Release, Table
 
 @dataclass(frozen=True)
 class CapacityQuestion(Question):
-    """The question of how many equations the tables leave after zeros, and their sums.
-
-    Attributes:
-        tables: Tables in use.
-    """
+    """The question of how many equations the tables leave after zeros, and their sums."""
 
     schema: Release
     tables: tuple[Table, ...]

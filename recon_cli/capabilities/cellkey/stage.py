@@ -19,7 +19,6 @@ class CellkeyStage(PerturbedCountsStage[Cellkey]):
 
     @property
     def law(self) -> Law:
-        """Return the perturbation by a p-table."""
         config = self.config
         if config.ptable is not None:
             return parse_law({"cellkey": {"table": str(config.ptable.resolve())}})

@@ -49,7 +49,6 @@ class Census1980Stage(CountsStage[Census1980, None]):
         records: pl.DataFrame | None,  # noqa: ARG002
         on_progress: OnProgress,  # noqa: ARG002
     ) -> pl.DataFrame:
-        """Apply the rules; see `recon_cli.capabilities.census1980.rules.suppress_as_in_1980`."""
         return suppress_as_in_1980(self.release, truth, self.config.decides)
 
     def protect(self, shared: None, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
@@ -64,7 +63,6 @@ class Census1980Stage(CountsStage[Census1980, None]):
         return rates, groups_of_1980(self.release, truth)
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:  # noqa: ARG002
-        """Count the counts that the rules change."""
         return {
             "cells": int((protected["true"] > 0).sum()),
             "suppressed": protected["count"].null_count(),
@@ -84,7 +82,6 @@ class Census1980Stage(CountsStage[Census1980, None]):
         return compare_rates(self.release, [*rates, above]), header
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """Report what the rules changed."""
         totals = manifest.totals
         yield self.people, totals["people"]
         yield "counts above zero", totals["cells"]

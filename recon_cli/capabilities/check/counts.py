@@ -127,11 +127,9 @@ class Interval(Subject):
     at_least: Annotated[int, Field(ge=1)]
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Find counts whose interval is narrower than required."""
         return evidence.audited(self.narrow)
 
     def newly(self, now: Evidence, before: Before) -> Finding:
-        """Find counts whose interval the candidate made narrower than required."""
         if before.records is None:
             raise ValueError("nothing was audited without the candidate")
         earlier = before.records

@@ -51,12 +51,10 @@ class Evidence:
 
     @cached_property
     def tables(self) -> Folder:
-        """Return the published counts."""
         return open_published(self.work.path, self.release)[0]
 
     @cached_property
     def coverage(self) -> Coverage:
-        """Return the cells that are published for each geounit."""
         return read_coverage(self.tables, self.release)
 
     @cached_property
@@ -66,12 +64,10 @@ class Evidence:
 
     @property
     def is_exact(self) -> bool:
-        """Report whether every published count is exact."""
         return not has_statements(self.tables)
 
     @cached_property
     def stands_alone(self) -> bool:
-        """Report whether `stand_alone` holds."""
         unit = self.release.geography.unit.name
         return stand_alone(self.coverage, unit, is_exact=self.is_exact)
 

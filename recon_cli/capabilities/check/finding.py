@@ -24,7 +24,6 @@ class Finding:
         of: Counts or people that were looked at; None where nobody says how many people there are.
         gaps: Why there may be any number of others, half a sentence each.
         tables: Proven violations by table, where they are counts.
-        examples: Some violations.
     """
 
     proven: int = 0
@@ -55,7 +54,6 @@ class Grounds:
 
     Attributes:
         record: Subject of a record, by the schema.
-        tables: The tables that are published.
         laws: Laws of the counts, in words; none where all are exact.
         assumptions: Assumptions that no table states, one a line.
         left_out: Numbers of the files that are not used, each with the officer's reason.

@@ -153,7 +153,6 @@ class Check(Section):
         return "" if self.scope == "all" else self.candidate or release.publications[-1]
 
     def check(self, release: Release) -> None:
-        """Refuse values that the release does not support."""
         release.select_tables(self.tables)
         if self.scope == "new" and len(release.publications) < 2:
             raise ConfigError("scope: new is judged of a register with two publications or more")

@@ -45,11 +45,9 @@ class CertainRecords(Subject):
         return (*self.needs, CLAIMS) if asks_claims else self.needs
 
     def check(self, release: Release) -> None:
-        """Refuse columns that are not in the histogram."""
         _require_histogram(self.columns or (), release)
 
     def newly(self, now: Evidence, before: Before) -> Finding:
-        """Find records that are certain with the candidate, on the columns of all tables."""
         found, _ = now.proofs()
         columns = self.columns or (() if found is None else found.columns)
         if before.records is None or not columns:
@@ -63,7 +61,6 @@ class CertainRecords(Subject):
         return difference(rule.violations(now), earlier)
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Find records that are certain on the columns."""
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -153,7 +150,6 @@ class Geography(Subject):
     at_least: Annotated[int, Field(ge=1)] = PLACE
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Find certain records of units with fewer people."""
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -201,11 +197,9 @@ class Categories(Subject):
         return None if totals is None else totals.name
 
     def check(self, release: Release) -> None:
-        """Refuse columns that are not in the histogram."""
         _require_histogram(self.columns, release)
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Find certain records with such values."""
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)
@@ -237,7 +231,6 @@ class Categories(Subject):
         """Select the records whose category has too few people in the country.
 
         Args:
-            release: The schema.
             records: ``columns`` or their features at least.
             totals: As from `read_totals`.
 
@@ -299,7 +292,6 @@ class Disclosed(Subject):
     known: Annotated[int, Field(ge=0)]
 
     def violations(self, evidence: Evidence) -> Finding:
-        """Find people in disclosing groups."""
         proofs, gaps = evidence.proofs()
         if proofs is None:
             return Finding(gaps=gaps)

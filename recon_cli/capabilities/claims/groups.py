@@ -115,7 +115,6 @@ class Groups:
 
     @property
     def columns(self) -> int:
-        """Return the number of columns."""
         return int(self.of_held.shape[0]).bit_length() - 1
 
     @property

@@ -200,7 +200,6 @@ class _Partition:
 
     @cached_property
     def schemas(self) -> dict[str, pl.Schema]:
-        """Return the schema of each kind of rows."""
         return {
             "claims": claim_schema(self.plan, self.columns, self.options),
             "units": unit_schema(self.plan),
@@ -248,7 +247,6 @@ class _Partition:
         return f"{self.name}{name}-{number:05d}"
 
     def _found(self, known: KnownBatch) -> dict[str, pl.DataFrame]:
-        """Compute the rows of a batch."""
         plan, options, system = self.plan, self.options, known.system
         programs = _programs(known, options, self.columns)
         histogram = histogram_of(plan, system.candidates, self.columns)
@@ -323,7 +321,6 @@ class ClaimsQuestion(Question):
 
     @staticmethod
     def decides(release: Release) -> str:
-        """Return the noun: units."""
         return plural(release.geography.unit.name).replace("_", " ")
 
     @property

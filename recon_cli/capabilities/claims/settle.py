@@ -48,7 +48,6 @@ class SettledSets:
     """Bounds of the sizes of sets, valid at any time.
 
     Attributes:
-        ledger: The sums of the sets.
         above: For each set the number of its outer sum; that of its inner one is its own.
     """
 
@@ -57,13 +56,11 @@ class SettledSets:
 
     @property
     def lower(self) -> IntArray:
-        """Return the proven lower bounds."""
         lower: IntArray = self.ledger.lower[: len(self.above)]
         return lower
 
     @property
     def upper(self) -> IntArray:
-        """Return the proven upper bounds."""
         upper: IntArray = self.ledger.upper[self.above]
         return upper
 

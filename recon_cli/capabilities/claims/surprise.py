@@ -57,7 +57,6 @@ def with_surprise(
 
     Args:
         claims: Claims from `recon_cli.capabilities.claims.question.VerifiedClaims`.
-        units: Units from the same.
         here: Counts of all records of the regions of these units, from `count_records`.
         everybody: Counts of all records of the publication, from `count_records`.
 

@@ -249,7 +249,6 @@ def count_deviations(release: Release, truth: Publication, shown: Publication) -
 
     Args:
         truth: The exact counts of every cell.
-        shown: Published counts to compare.
 
     Returns:
         Columns of `DEVIATIONS`.

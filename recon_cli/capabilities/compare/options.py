@@ -131,10 +131,6 @@ class AnyProtection(ConfigModel):
     def check(self, name: str, release: Release) -> None:
         """Refuse values that the release does not support, or that the comparison itself sets.
 
-        Args:
-            name: Its own.
-            release: The schema of the truth.
-
         Raises:
             ConfigError: The message begins with the key.
         """
@@ -260,9 +256,6 @@ class SweepPoint:
     """A protection at one value of the swept parameter, drawn once.
 
     Attributes:
-        of: Name of the protection.
-        value: The value, as in the config.
-        draw: Number of the draw.
         protection: The protection with this value and a seed of its own.
     """
 
@@ -381,7 +374,6 @@ class Compare(Section):
         )
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables and levels, and names that cannot be folders."""
         release.select_tables(self.tables)
         self.reconstruct.check(release)
         if self.sweep is not None and not self.points:
@@ -406,7 +398,6 @@ class Compare(Section):
                 raise ConfigError(f"weights: no table {name!r} in release {release.name!r}")
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """Return the truth and the published records that the section names."""
         published = (each.published for each in self.protections.values())
         paths = (self.truth, *(file.path for file in published if file is not None))
         return tuple(path for path in paths if path is not None)

@@ -82,7 +82,6 @@ class ProtectionRun:
     """The run that protects the truth, publishes and attacks it, in a folder of its own.
 
     Attributes:
-        config: Its sections.
         release: The schema of what it publishes.
         measuring: Earlier run with the schema of the truth: noise is added to queries
             that are no tables of it.
@@ -93,7 +92,6 @@ class ProtectionRun:
     measuring: RunConfig | None = None
 
     def runs(self, run: Run) -> tuple[Run, ...]:
-        """Return the runs in the folder, in order."""
         attack = replace(run, config=self.config, release=self.release)
         if self.measuring is None:
             return (attack,)
@@ -101,17 +99,12 @@ class ProtectionRun:
 
     @property
     def stages(self) -> list[Stage]:
-        """Return all stages, in order."""
         before = [] if self.measuring is None else stages_of(self.measuring)
         return [*before, *stages_of(self.config)]
 
 
 def protection_run(run: Run, name: str, protection: Protected) -> ProtectionRun:
-    """Make the run of one protection.
-
-    Args:
-        run: The comparison.
-    """
+    """Make the run of one protection."""
     config = _protection_config(run, name, protection)
     if published_by(protection) != "measurements":
         return ProtectionRun(config, run.release)

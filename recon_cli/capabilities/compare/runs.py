@@ -45,7 +45,6 @@ def run_compared(run: Run, show: _Show) -> dict[str, str]:
     """Run everything that is not up to date: protections side by side, then the links.
 
     Args:
-        run: The comparison.
         show: Called whenever another protection is done while others are not, or failed.
 
     Returns:
@@ -91,7 +90,6 @@ class _GrowingPage:
 
     Attributes:
         run: The comparison, silent.
-        show: Publishes the page.
         done: Name → what its run has made; those that failed are not there.
     """
 

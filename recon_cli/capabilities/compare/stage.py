@@ -41,7 +41,6 @@ class ComparedStage(OpenedStage):
     """A stage whose inputs are runs of its own.
 
     Attributes:
-        config: Its section.
         measured: Name of each protection that is done → its errors: a page that fills measures
             each once.
     """
@@ -101,7 +100,6 @@ class ComparedStage(OpenedStage):
         )
 
     def make(self, stage: Transaction) -> Manifest:
-        """Measure the results of the runs, and write the page."""
         with undisturbed():
             from recon_cli.capabilities.compare.results import write_comparison
 

@@ -52,8 +52,6 @@ class SweptDraw:
     """The result of one draw at one value.
 
     Attributes:
-        of: The protection.
-        value: The value, as in the config.
         draw: Which: of all protections and values, those with the same number share random bits.
         is_of_people: Whether what is proven of what it publishes is proven of people.
         errors: Columns of `recon_cli.capabilities.compare.errors.ERRORS`.

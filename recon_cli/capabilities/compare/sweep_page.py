@@ -41,7 +41,6 @@ class SweptTables:
     """The results of a sweep.
 
     Attributes:
-        over: Swept parameter.
         sweep: Columns of `recon_cli.capabilities.compare.sweep.SWEEP`.
         distributions: Columns of `recon_cli.capabilities.compare.errors.DISTRIBUTIONS`.
         differences: Columns of `recon_cli.capabilities.compare.sweep.DIFFERENCES`.

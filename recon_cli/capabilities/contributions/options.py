@@ -41,7 +41,6 @@ class Contributions(Section):
     seed: Annotated[int, Field(ge=0)] | None = None
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables, and a choice of tables beside statistics."""
         if release.statistics and self.tables is not None:
             raise ConfigError(
                 "tables: all tables are used where statistics are printed beside counts"

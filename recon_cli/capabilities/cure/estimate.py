@@ -98,10 +98,7 @@ def estimate(
     """Estimate what would leave no count of a partition recovered.
 
     Args:
-        release: The schema.
-        published: Its protected counts.
         fillings: Sets of counts that may be true, on each of which everything is tried.
-        bases: Bases to which counts are rounded.
         seconds: Deterministic seconds of each region, in audits and in suppression.
 
     Raises:
@@ -138,9 +135,7 @@ class Cure:
     """Estimates of one partition.
 
     Args:
-        release: The schema.
         published: Protected counts of the partition.
-        tables: The published tables.
         seconds: Deterministic seconds of each region, in audits and in suppression.
     """
 

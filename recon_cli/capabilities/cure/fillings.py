@@ -31,9 +31,7 @@ def fill(
     """Return exact counts that agree with all published ones.
 
     Args:
-        release: The schema.
         published: Protected counts of one partition.
-        tables: The published tables.
         seed: Chooses one of the solutions.
 
     Raises:
@@ -64,7 +62,6 @@ def stated(
     """Return a publication of the same cells with other counts, or other laws.
 
     Args:
-        release: The schema.
         published: Has the geounits and what is published of them.
         counts: Columns of `COUNTS` or `STATEMENTS`.
         protection: The laws that these are published by.
@@ -85,7 +82,6 @@ def with_stars(release: Release, published: Publication, stars: pl.DataFrame) ->
     """Return the publication with further counts withheld.
 
     Args:
-        release: The schema.
         published: Suppressed counts of one partition.
         stars: ``geoid, table, cell`` of those that are withheld as well.
     """

@@ -65,7 +65,6 @@ class AnswerNoise:
 
     @property
     def sd(self) -> float:
-        """Return the standard deviation."""
         match self.kind:
             case "laplace":
                 return math.sqrt(2) / self.parameter

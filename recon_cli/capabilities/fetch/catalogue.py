@@ -40,7 +40,6 @@ class CatalogueFile:
 
     @property
     def file(self) -> str:
-        """Return the file's own name."""
         return self.path.rsplit("/", 1)[-1]
 
 

@@ -124,7 +124,6 @@ class VariabilityFindings:
     """The results of `recon solvar`.
 
     Attributes:
-        mode: Mode of the measurement.
         percentiles: Table 6.
         by_size: Table 7.
     """
@@ -211,7 +210,6 @@ class ScoreFindings:
 
     @property
     def truth(self) -> str:
-        """Return the true source."""
         return self._called(str(self.links.notes["truth"]))
 
     @property
@@ -295,7 +293,6 @@ class AuditFindings:
 
     @property
     def left_out(self) -> int:
-        """Count the counts that are left out of tables."""
         return self.manifest.totals.get("left_out", 0)
 
     @property
@@ -314,8 +311,6 @@ class Certain:
 
     Attributes:
         records: Least number of certain records.
-        of: All records.
-        columns: Columns on which they are certain.
     """
 
     records: int

@@ -89,7 +89,6 @@ class Proofs:
 
     @property
     def mode(self) -> Mode | None:
-        """Return the mode in which variability was measured, if it was."""
         return None if self.solvar is None else self.solvar.manifest.notes["mode"]
 
     @property
@@ -187,7 +186,6 @@ def claimed_records(release: Release, columns: Sequence[str], claims: pl.DataFra
     """Derive bounds of histogram cells from verified claims.
 
     Args:
-        columns: The columns that claims speak of.
         claims: Rows of ``claims/``.
 
     Returns:

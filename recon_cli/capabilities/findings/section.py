@@ -21,7 +21,6 @@ class Section(Generic[Part]):
     """A section, registered in `recon_cli.capabilities.report.sections.SECTIONS`.
 
     Attributes:
-        key: For links to it.
         title: Its heading, or what makes it of the release's words.
         read: Selects the input: a part of the findings, or a folder of ``findings.work``;
             None where it was not asked for, and then there is no section.

@@ -103,7 +103,6 @@ class Frontier(Section):
     invariant: ExactCounts | None = None
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables, and weights of tables that are not used."""
         if self.price is not None and self.noise != "laplace":
             raise ConfigError(f"price: the best ε is known for laplace noise, not {self.noise}")
         if self.users and self.weights:

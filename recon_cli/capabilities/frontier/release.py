@@ -131,7 +131,6 @@ class TableErrors:
     Attributes:
         cells: Published of a geounit.
         histogram: Histogram cells that they tell apart.
-        by_strategy: Strategy → its error.
     """
 
     table: str
@@ -194,7 +193,6 @@ def frontier(
     the gain of least squares over levels is in `recon_cli.capabilities.frontier.matrix_mechanism`.
 
     Args:
-        tables: Tables in use.
         weights: Table → its weight; 1 for others.
         epsilons: Privacy losses of the whole release.
 

@@ -55,8 +55,6 @@ def prove_by_cases(
 
 
 class _Tree:
-    """A search, with its remaining budget."""
-
     def __init__(
         self, program: IntegerProgram, functional: IntArray, bound: int, limit: float
     ) -> None:

@@ -72,7 +72,6 @@ class PlaceDivision:
         compositions: Number of listed compositions.
         most: No division has more households with members; −1 where that is not asked, as a
             division has one that is not certain.
-        certain: Those that are in every one.
         seconds: Deterministic seconds.
     """
 
@@ -160,7 +159,6 @@ class _Search:
     Attributes:
         rows: Over the candidates.
         upper: Upper bound of each candidate.
-        cell: Its histogram cell.
         is_household: Whether it is a household with members, of the second part.
         is_told: Whether it is of a part whose records are told.
     """

@@ -55,7 +55,6 @@ def least_records(
     """Find the least value of each sum of variables, within the budget.
 
     Args:
-        program: Program of a place.
         sums: Sparse (sums × variables) of ones.
         start: Initial bounds and solutions.
         effort: Budget for everything together.

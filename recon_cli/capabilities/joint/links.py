@@ -163,7 +163,6 @@ def _rows_of(link: Link, second: LinkedPart) -> Iterator[_Row]:
 
 
 def _sizes(feature: int, part: LinkedPart) -> IntArray:
-    """Return the size of each candidate."""
     values = part.plan.release.features[feature].values
     of_atom = np.array([int(values[v]) for v in part.plan.grain.lowest[feature]], dtype=np.int64)
     sizes: IntArray = of_atom[part.candidates.atoms[:, feature]]

@@ -34,11 +34,7 @@ from recon_cli.schema import Release, Table
 
 @dataclass(frozen=True)
 class PartInput:
-    """The inputs of a part's plan.
-
-    Attributes:
-        tables: Tables in use.
-    """
+    """The inputs of a part's plan."""
 
     release: Release
     tables: Sequence[Table]
@@ -70,10 +66,8 @@ class Part:
     """A part in one partition, each place alone: Eq. 4.9 of the 2010 study.
 
     Attributes:
-        system: System of all places.
         rows: Its relaxed rows.
         bounds: Bounds from propagation in the part alone.
-        histogram: The histogram cells of its candidates.
         geoids: Geoids of its places.
     """
 
@@ -212,7 +206,6 @@ class PlacesOfPart:
 
     @property
     def linked(self) -> LinkedPart:
-        """Return the inputs of links."""
         return LinkedPart(self.plan, self.candidates, self.place, self.upper)
 
 

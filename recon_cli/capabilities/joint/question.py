@@ -40,13 +40,11 @@ class JointQuestion(Question):
 
     @classmethod
     def of(cls, joint: JointRelease, parts: Sequence[PartInput], options: Joint) -> Self:
-        """Prepare for some tables of each part."""
         plans = (PartPlan.of(joint, number, each) for number, each in enumerate(parts))
         return cls(joint, tuple(plans), options)
 
     @property
     def release(self) -> Release:
-        """Return the first part's schema."""
         return self.plans[0].plan.release
 
     def ask(
@@ -93,7 +91,6 @@ class JointQuestion(Question):
         )
 
     def _units(self, parts: Sequence[Part], found: JointCertainty) -> pl.DataFrame:
-        """Make a row for each place."""
         columns = [found.geoids.alias(self.release.geoid_column)]
         for side, (name, part) in enumerate(zip(self.joint.names, parts[:2], strict=False)):
             at = found.geoids.search_sorted(part.geoids).cast(pl.Int64).to_numpy()

@@ -64,7 +64,6 @@ class SiftedRelaxation:
         """Find a vertex with the least ``cost @ x``.
 
         Args:
-            cost: A cost of each variable.
             limit: Deterministic seconds.
         """
         elapsed = 0.0
@@ -102,7 +101,6 @@ class FirstSolution:
     """The result of the search for any solution.
 
     Attributes:
-        solution: Known solution.
         likely: Variables that the relaxation makes likely, rising; under them it has a point.
     """
 

@@ -172,7 +172,6 @@ class _Asked:
 
     Attributes:
         status: For each the place in `STATUSES`: `PROVEN` where something is asked about it.
-        watched: Quarantine of all places.
         first_column: Index of each part's first candidate among those of all parts.
         first_cell: Index of each part's first histogram cell among those of all parts.
     """

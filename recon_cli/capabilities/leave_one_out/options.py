@@ -63,5 +63,4 @@ class LeaveOneOut(Section):
         return 1.0 if self.people is None else min(1.0, self.people / max(people, 1))
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """Return the records, if they are named."""
         return () if self.records is None else (self.records,)

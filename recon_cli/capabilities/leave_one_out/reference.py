@@ -59,7 +59,6 @@ class ReferenceClasses:
         """Return how a change of some candidates changes the counts of one candidate's classes.
 
         Args:
-            columns: The candidates that change.
             change: (solutions × `columns`) by how many people.
 
         Returns:
@@ -133,11 +132,7 @@ def gain_codes(release: Release, records: pl.DataFrame, columns: Sequence[str]) 
 
 @dataclass(frozen=True)
 class ModalValues:
-    """The gained values of a partition's units.
-
-    Attributes:
-        values: Their counts by unit.
-    """
+    """The gained values of a partition's units."""
 
     release: Release
     columns: tuple[str, ...]

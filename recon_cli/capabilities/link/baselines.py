@@ -91,7 +91,6 @@ class ValueCounts:
 
     @property
     def parents(self) -> int:
-        """Return the number of parents."""
         return int(self.parent.max(initial=-1)) + 1
 
     @property
@@ -346,7 +345,6 @@ def count_gains(
     """Count one partition's gained values in every origin that guesses use.
 
     Args:
-        records: Origin → its records.
         margins: For guessers from published tables.
     """
     encoder = KeyEncoder(spec.release, spec.keys, pl.Series([], dtype=pl.String))

@@ -78,7 +78,6 @@ class KeyEncoder:
 
         Args:
             records: The unit's geoid and the features, or recodes that stand for them.
-            name: Name of the file in messages.
             gains: Require and encode the columns that are gained.
             keep: Further columns to pass on.
 

@@ -150,7 +150,6 @@ class PartitionLinkage:
 
     @property
     def no_links(self) -> pl.DataFrame:
-        """Return an empty frame with the columns of links."""
         spec = self.spec
         columns = dict.fromkeys((*spec.keys.exact, *spec.keys.binned, *spec.keys.gains))
         schema: _Schema = {
@@ -359,7 +358,6 @@ class PartitionLinkage:
 
     @property
     def _key_columns(self) -> list[str]:
-        """Return the columns that records are linked by."""
         own = (column for each in self.spec.own_passes for column in each.key_columns)
         return ["unit", "exact", "binned", *own]
 

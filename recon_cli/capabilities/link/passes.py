@@ -28,7 +28,6 @@ class Pass:
     """One pass.
 
     Attributes:
-        name: Name in results.
         place: Level of the geounit that both records lie in.
         same: Features and recodes that they share.
         near: Feature whose values may differ.
@@ -177,7 +176,6 @@ class Agreement:
 
     @property
     def name(self) -> str:
-        """Return a short name."""
         return " ".join((*self.same, *(f"{name}±{by}" for name, by in self.within.items())))
 
 

@@ -23,7 +23,6 @@ class Guesser:
     """A source that guesses the gained columns.
 
     Attributes:
-        name: Name in results.
         kind: ``modal`` (MDG) or ``proportional`` (PRG).
         origin: The source of the geounits' values and the records' keys, or `TABLES`.
         leave_one_out: Whether each guess is made from everybody else.
@@ -179,7 +178,6 @@ class LinkageSpecification:
 
     @property
     def passes(self) -> tuple[Pass, ...]:
-        """Return the passes in order."""
         return self.own_passes or default_passes(self.release, self.keys)
 
     @property
@@ -189,7 +187,6 @@ class LinkageSpecification:
 
     @property
     def looks_beyond_units(self) -> bool:
-        """Report whether a pass pairs records of different units."""
         return self.places[-1] != self.release.geography.unit
 
     @property

@@ -30,7 +30,6 @@ class Histogram:
     people: IntArray
 
     def at(self, cells: IntArray) -> IntArray:
-        """Return the people in some cells."""
         if not len(self.cells):
             return np.zeros(len(cells), dtype=np.int64)
         place = np.minimum(np.searchsorted(self.cells, cells), len(self.cells) - 1)

@@ -47,7 +47,6 @@ def measurement_noise(
 
     Args:
         chance: Chance of the noise of one strategy at one level.
-        measurement: The query and its law.
         geoids: Geoids of the geounits.
         cells: Positions of cells in the query, from 0.
     """
@@ -138,9 +137,6 @@ def _decimal(value: Fraction) -> Decimal:
 
 def opendp_noise(law: Gaussian | Geometric, shape: tuple[int, ...]) -> IntArray:
     """Draw integer noise with OpenDP.
-
-    Args:
-        shape: Shape of the result.
 
     Raises:
         ConfigError: OpenDP is not installed.

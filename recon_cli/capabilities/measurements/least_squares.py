@@ -179,7 +179,6 @@ def solve_children(
         measured: Measurements; each covers groups of cells.
         totals: (cells,) sums over the children.
         start: (cells × children).
-        rule: Stopping rule of the descent.
 
     Returns:
         (cells × children), each cell's sum as given.

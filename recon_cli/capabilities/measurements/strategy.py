@@ -50,7 +50,6 @@ def table_sensitivity(table: Table, features: Sequence[Feature], *, replaced: bo
     """Compute the sensitivity of all cells of a table together.
 
     Args:
-        features: Features of its release.
         replaced: Whether neighbours differ in the values of one record; else in one record. For
             values it is the bound ‖a − c‖ + ‖b − c‖ of two kinds of record, of what all kinds
             share, c: no less than the true one, and equal to it if two of the largest share
@@ -120,7 +119,6 @@ class Measurement:
 
     Attributes:
         budget: ρ, or ε of a geometric mechanism; exact.
-        law: Law of its noisy counts.
     """
 
     query: Query
@@ -145,8 +143,6 @@ class Strategy:
     """The queries that are measured of a release, with their budgets.
 
     Attributes:
-        title: One line for people.
-        mechanism: Mechanism of the noise.
         neighbours: Which data sets are hard to tell apart.
         delta: For ε of a Gaussian mechanism.
         levels: Level → its measurements, as the file has them.

@@ -65,7 +65,6 @@ def release_text(strategy: Strategy, release: Release, levels: Collection[str]) 
     Args:
         strategy: Its queries are combinations of columns.
         release: Has the features, the geography and the columns of records.
-        levels: At which it is published.
     """
     features = release.feature_index
     keys = release.attack
@@ -118,7 +117,6 @@ def _recode(recode: Recode, feature: Feature) -> dict[str, Any]:
 
 
 def _families(strategy: Strategy, levels: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield a family for each query."""
     for name, query in strategy.queries.items():
         cells: list[Any] = ["total"]
         for column in reversed(query.columns):
@@ -155,7 +153,6 @@ def measure_counts(
     """Measure all cells with noise, zeros too.
 
     Args:
-        strategy: Strategy of the measurement.
         truth: The exact counts of the queries' tables.
 
     Returns:

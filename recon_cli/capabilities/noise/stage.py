@@ -67,7 +67,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @cached_property
     def release(self) -> Release:
-        """Return the schema for reading the measurements."""
         if self.schema is None:
             return self.true
         return parse_release(self.schema, source=SCHEMA)
@@ -79,22 +78,18 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @property
     def statements(self) -> Protection:
-        """Return the noise of each query at each level."""
         return noise_protection(self.strategy, self.levels)
 
     @cached_property
     def units(self) -> pl.Series | None:
-        """Return the geoids of all units, inhabited or not; None for those with records."""
         return all_units(self.name, self.config, self.true)
 
     @property
     def described(self) -> Mapping[str, bytes]:
-        """Return the schema, if it is another one."""
         return {} if self.schema is None else {SCHEMA: self.schema.encode()}
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """Return the privacy loss of its strategy at its levels."""
         return spends_of(self.strategy, self.release.features, self.levels)
 
     @property
@@ -108,7 +103,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         return self.config.source == "opendp"
 
     def settings(self) -> Mapping[str, Any]:
-        """Return the strategy, and the parts of it that are measured."""
         config, keys = self.config, self.true.attack
         return {
             "attack": None if keys is None or self.schema is None else keys.lists,
@@ -122,7 +116,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """Return the measurements and their privacy loss."""
         return {
             "strategy": self.strategy.name,
             **budget_of(self.strategy, self.levels),
@@ -185,7 +178,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         records: pl.DataFrame | None,  # noqa: ARG002
         on_progress: OnProgress,  # noqa: ARG002
     ) -> pl.DataFrame:
-        """Measure every query; see `recon_cli.capabilities.noise.measured.measure_counts`."""
         return measure_counts(self.strategy, tuple(self.levels), truth, self._source(shared))
 
     def _source(self, chance: KeyedChance | None) -> NoiseSource:
@@ -216,7 +208,6 @@ class NoiseStage(CountsStage[Noise, "KeyedChance | None"]):
         return pl.DataFrame(rows, schema=header, orient="row"), header
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """Report the privacy loss, and the number of negative measurements."""
         totals, notes = manifest.totals, manifest.notes
         whole = {**notes, "budget": notes["whole_budget"], "epsilon": notes["whole_epsilon"]}
         yield "strategy", notes["strategy"]

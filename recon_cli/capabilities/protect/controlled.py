@@ -76,7 +76,6 @@ def round_geounits(
 
     Args:
         release: Says what the cells count.
-        truth: Published counts of each geounit.
         counts: ``geoid, table, cell, count``: true counts above zero, distinct.
 
     Returns:

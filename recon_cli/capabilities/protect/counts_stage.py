@@ -83,7 +83,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
         Args:
             shared: Result of `share`.
-            truth: The true counts.
             records: Records behind the counts, if known.
             on_progress: For what takes long.
 
@@ -140,7 +139,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
 
     @cached_property
     def origin(self) -> Origin:
-        """Return the origin of the true counts."""
         return Origin(
             self.name,
             self.tables,
@@ -163,7 +161,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         return {**self.described, **laws, **unit_list_file(self.units)}
 
     def ingredients(self) -> Ingredients:
-        """Return settings, list of units and the records or counts."""
         if self.is_study and isinstance(self.config, PublishingCounts):
             require_study_name(f"{self.name}.to", self.config.to)
         listed = list_files(f"{self.name}.geounits", getattr(self.config, "geounits", None))
@@ -185,7 +182,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         return truth, records
 
     def protect(self, shared: Shared, piece: Piece, on_progress: OnProgress) -> Iterator[Protected]:
-        """Protect the counts of a partition, and measure their errors."""
         truth, records = self.truth(piece.partition)
         protected = self.publish(shared, truth, records, on_progress)
         unit = truth.geounits.filter(level=self.release.geography.unit.name)
@@ -246,12 +242,10 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
 
     @property
     def statements(self) -> Protection:
-        """Return the law, at its levels."""
         require_zeros_kept(self.law)
         return Protection((Statement(self.law, levels=self.levels),))
 
     def settings(self) -> Mapping[str, Any]:
-        """Return the source of chance, and the laws as published."""
         return {
             "keys": self.keys,
             "identifier": self.identifier,
@@ -271,7 +265,6 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         )
 
     def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance:
-        """Return the source of all keys."""
         return draw()
 
     @property
@@ -293,7 +286,6 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         records: pl.DataFrame | None,
         on_progress: OnProgress,  # noqa: ARG002
     ) -> pl.DataFrame:
-        """Publish every count by the law; see `capabilities.protect.counts.protect_counts`."""
         return protect_counts(
             self.release,
             truth,
@@ -305,7 +297,6 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         )
 
     def totals(self, truth: Publication, protected: pl.DataFrame) -> Mapping[str, int]:
-        """Count the changed counts, and those published more than once."""
         copies = [
             count_copies(self.release, protected.filter(level=pattern.level), cells_of(pattern))
             for pattern in truth.coverage
@@ -325,7 +316,6 @@ class PerturbedCountsStage(CountsStage[AnyCounts, "KeyedChance"], Generic[AnyCou
         return {"law": describe_law(self.law), "copies": copies}
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """Report the law, what it changed, and what may undo it."""
         totals, copies = manifest.totals, manifest.notes["copies"]
         yield "law", manifest.notes["law"]
         yield self.people, totals["people"]

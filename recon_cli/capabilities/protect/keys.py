@@ -31,7 +31,6 @@ def record_keys(
     Args:
         release: Names the geoid and the features.
         records: One row per person.
-        chance: Source of all keys.
         identifier: The column that tells records apart. Without it the key is that of the
             record's geoid and features; records alike in all of them, which are interchangeable,
             are numbered.
@@ -82,7 +81,6 @@ def independent_keys(counts: pl.DataFrame, chance: KeyedChance) -> WordArray:
 
     Args:
         counts: Columns ``geoid, table, cell, count``.
-        chance: Source of all keys.
     """
     names = counts.select(pl.concat_str("geoid", "table", "cell", "count", separator="\x1f"))
     return chance.named("cell").words_of_each(names.to_series())[:, 0]
@@ -97,7 +95,6 @@ def definition_keys(release: Release, counts: pl.DataFrame, chance: KeyedChance)
     Args:
         release: Says what the cells count.
         counts: Columns ``geoid, table, cell, count``.
-        chance: Source of all keys.
     """
     defined = counts.select("table", "cell").join(
         cell_definitions(release), on=["table", "cell"], how="left", maintain_order="left"

@@ -128,5 +128,4 @@ class PerturbingCounts(ProtectingByChance, ProtectingCounts):
         return self
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables."""
         release.select_tables(self.tables)

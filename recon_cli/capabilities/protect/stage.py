@@ -158,7 +158,6 @@ class ProtectionStage(OpenedStage, Generic[AnySection, Shared]):
 
     @property
     def release(self) -> Release:
-        """Return the schema of the publication."""
         return self.true
 
     @property

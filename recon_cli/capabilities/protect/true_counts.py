@@ -142,7 +142,6 @@ def accuracy_files(release: Release, sums: Sequence[pl.DataFrame]) -> dict[str, 
     """Write the errors of the counts of all partitions as files: name → content.
 
     Args:
-        release: The schema of the counts.
         sums: Sums of each partition; see `recon_cli.capabilities.protect.accuracy.sum_errors`.
     """
     table = accuracy_table(release, sums)

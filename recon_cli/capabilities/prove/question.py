@@ -172,7 +172,6 @@ class ProofQuestion(Question):
         said: Sequence[Statement],
         quarantine: Quarantine,
     ) -> RegionProof:
-        """Prove the statements about a region."""
         geoids = published.geounits["geoid"].implode()
         inside = pl.col(self.release.geoid_column).is_in(geoids)
         is_whole = not part.missing.is_in(geoids).any()

@@ -33,7 +33,6 @@ class RecordSet:
     """Records at full grain.
 
     Attributes:
-        name: Name in the proof.
         lines: The lines ``r UNIT NUMBER VALUE…``.
         unit: The number of each record's unit.
         times: Multiplicity of each.
@@ -159,7 +158,6 @@ class PartSearch:
 
     Attributes:
         prover: Prover of the scope, propagated.
-        unit: Its number.
         known: Records of the whole region.
         effort: For each set of records.
     """

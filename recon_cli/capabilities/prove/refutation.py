@@ -45,7 +45,6 @@ def prove_unique(prover: ScopeProver, unit: int, present: dict[int, int]) -> set
 
     Args:
         prover: Prover of a scope that contains the unit; propagated.
-        unit: Its number.
         present: Unknown → number of records, in some solution.
 
     Returns:
@@ -90,9 +89,7 @@ def refute(prover: ScopeProver, count: Count, bound: int, *, is_least: bool) -> 
 
     Args:
         prover: It is left as it was.
-        count: Count of the statement.
         bound: Number of records.
-        is_least: Whether the statement is "at least".
 
     Returns:
         None where nothing was found.

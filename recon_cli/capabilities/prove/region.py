@@ -62,7 +62,6 @@ class RegionProof:
     """A proof.
 
     Attributes:
-        tables: Published tables.
         statements: Columns of `STATEMENTS`.
         seconds: Deterministic seconds.
     """
@@ -92,8 +91,6 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The outcome of a bound or a statement."""
-
     line: int
     how: str
     size: int
@@ -138,7 +135,6 @@ class RegionProver:
                 it
                 are missing.
             tree: Cliques that counts are proven over where they tell them apart.
-            budget: For all of it.
             effort: For each set of records of a unit alone.
             known: Rows from earlier regions with the same tables, grain and tree.
         """
@@ -205,7 +201,6 @@ class RegionProver:
         """Show stated differences between solutions, before other proofs.
 
         Args:
-            statements: Statements of differences.
             others: Records of other solutions; those are written that show something.
         """
         places = self.written.places

@@ -68,11 +68,7 @@ def _folders(work: WorkFolder, blocks: Folder) -> dict[str, Folder]:
 
 @dataclass(frozen=True)
 class FoundFolders:
-    """Reads the findings of stages about a partition; pickles.
-
-    Attributes:
-        folders: By name.
-    """
+    """Reads the findings of stages about a partition; pickles."""
 
     folders: dict[str, Folder]
 

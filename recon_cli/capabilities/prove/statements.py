@@ -40,7 +40,6 @@ class Bound(NamedTuple):
 
     Attributes:
         what: Their masks, or ``TABLE.CELL``, as a line of a proof has them.
-        number: Number of records.
         is_least: Whether "at least" is meant.
     """
 
@@ -55,8 +54,6 @@ class Statement(NamedTuple):
     Attributes:
         source: The folder that says so.
         geoid: Geoid of the place.
-        text: Text of the statement.
-        bounds: Bounds that it is equivalent to.
         is_unique: Whether it is said that a unit's records are the only solution.
         apart: It is said that two solutions differ by so much in ``what``; 0 if not.
         what: As of a bound; empty: in any record.
@@ -95,7 +92,6 @@ class Found:
         return ALONE if self.is_relaxed else "solutions"
 
     def of(self, geoids: Sequence[str]) -> Found:
-        """Select the findings about some places."""
         inside = pl.nth(0).is_in(pl.Series(geoids, dtype=pl.String).implode())
 
         def here(frame: pl.DataFrame | None) -> pl.DataFrame | None:
@@ -125,7 +121,6 @@ class Reader:
     what: frozenset[str]
 
     def statements(self, found: Found) -> Iterator[Statement]:
-        """Yield all statements to prove."""
         if "unique" in self.what:
             yield from self._unique(found.blocks)
         if "certain" in self.what and found.intervals is not None:

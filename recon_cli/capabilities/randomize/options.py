@@ -48,7 +48,6 @@ class Randomize(ProtectingByChance, ProtectingRecords):
     interval: Annotated[float, Field(gt=0, lt=100, strict=False)] = 95.0
 
     def check(self, release: Release) -> None:
-        """Refuse unknown features and tables."""
         for name in self.responses:
             if name not in release.feature_index:
                 known = ", ".join(release.feature_index)

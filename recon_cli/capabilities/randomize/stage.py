@@ -32,7 +32,6 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
 
     @cached_property
     def responses(self) -> Sequence[Response]:
-        """Return the randomisation of each feature."""
         features = {feature.name: feature for feature in self.release.features}
         return [
             parse_response(features[name], each.epsilon, each.matrix)
@@ -45,7 +44,6 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         return open_records("randomize.records", path, self.release)
 
     def ingredients(self) -> Ingredients:
-        """Return responses and records."""
         tables = self.release.select_tables(self.config.tables)
         return Ingredients(
             {
@@ -64,7 +62,6 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """Return ε of each feature."""
         found = {each.feature: each.epsilon for each in self.responses}
         return [
             Spend("", name, None if isinf(e) else Fraction(nextafter(e, inf)), is_pure=True)
@@ -78,11 +75,9 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         return [f"{name} of every record" for name in (self.release.geography.unit.name, *others)]
 
     def pieces(self) -> Sequence[Piece]:
-        """Return the partitions of the records."""
         return [Piece(name, people=each.rows) for name, each in self.records.slices().items()]
 
     def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance:
-        """Return the source of random answers."""
         return draw()
 
     def protect(
@@ -91,7 +86,6 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         piece: Piece,
         on_progress: OnProgress,  # noqa: ARG002
     ) -> Iterator[Protected]:
-        """Randomise the answers of a partition, and estimate its true counts."""
         release, config = self.release, self.config
         read = self.records.read(piece.partition, [*record_columns(release)])
         true = typed_records(read, self.records.path, release)
@@ -108,7 +102,6 @@ class RandomizeStage(ProtectionStage[Randomize, "KeyedChance"]):
         )
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """Report ε of each feature, and how many answers were replaced."""
         totals, found = manifest.totals, manifest.notes["epsilon"]
         for name, value in found.items():
             yield name, "no finite ε" if value is None else f"ε {value:.3g}"

@@ -209,7 +209,6 @@ class CliqueSystem:
     """Published counts and the agreement of tables over clique cells of some units: Eq. (clique).
 
     Attributes:
-        form: The cells of each unit.
         units: Row numbers of the units in the partition; their cells follow one another.
         rows: First the separators of every unit, then the published counts with the ends of their
             statements, `OPEN` where there is none.

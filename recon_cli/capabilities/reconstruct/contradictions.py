@@ -194,7 +194,6 @@ class CountCorrection:
 
     @property
     def total(self) -> int:
-        """Return the total change of the counts."""
         return sum(abs(step) for _, step in self.cells)
 
 
@@ -249,7 +248,6 @@ def least_correction(
     """Find the least change to the counts of some geounits that makes them possible: Eq. (slack).
 
     Args:
-        cells: The published cells.
         geounits: Row numbers of the geounits whose counts must agree.
         units: Those of them that people are placed in.
 

@@ -150,7 +150,6 @@ def _has_alternative(
     Args:
         cost: 1 for each variable that adds to a count or takes from it.
         known: A least correction.
-        total: Total of the change.
     """
     used = ((known > 0) & (cost > 0)).astype(np.int64)
     both = (total + 1) * cost + used

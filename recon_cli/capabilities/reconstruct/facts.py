@@ -38,7 +38,6 @@ class PublishedCell:
     """One published cell of one geounit.
 
     Attributes:
-        cell: Its predicate.
         count: Its count; of a statement the least true count.
         high: Upper bound of a statement, `OPEN` if unbounded.
     """
@@ -57,7 +56,6 @@ class PublishedCell:
 
     @property
     def greatest(self) -> int:
-        """Return the greatest true count."""
         return self.count if self.high is None else self.high
 
 
@@ -124,10 +122,8 @@ class Facts:
     """All facts of one scope.
 
     Attributes:
-        scope: Which geounits the facts are of.
         unit: Index of the unit in question among `units`.
         units: Geoids of the units of its region.
-        geoids: The geounits with facts.
         low: For each of them its counts, in the order of its cells; of statements the least.
         high: The same; of statements the greatest, `OPEN` where nothing bounds them.
     """
@@ -196,7 +192,6 @@ class Facts:
         """Return for each change the facts that it violates by leaving their bounds.
 
         Args:
-            changes: Changes of a solution.
             room: Slack of that solution.
         """
         broken: list[frozenset[int]] = []

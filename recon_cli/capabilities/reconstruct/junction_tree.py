@@ -21,7 +21,6 @@ class Separator:
 
     Attributes:
         before: Place of a clique that comes earlier.
-        clique: Place of the clique.
         features: In both, rising; none where they only share the people.
     """
 

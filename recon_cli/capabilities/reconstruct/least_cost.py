@@ -161,7 +161,6 @@ class _Proven:
 
     @property
     def least(self) -> int:
-        """Return the lower bound."""
         return -(-self.total // _SCALE)
 
     @property

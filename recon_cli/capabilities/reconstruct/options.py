@@ -45,5 +45,4 @@ class Reconstruct(Section):
     verify: bool = True
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables and levels."""
         release.select_tables(self.tables)

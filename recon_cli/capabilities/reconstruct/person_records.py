@@ -99,7 +99,6 @@ def _value_at(masks: Sequence[int], group: IntArray, share: npt.NDArray[np.float
     """Return the value at a given share of each person's group of values.
 
     Args:
-        masks: The groups.
         group: For each person one of `masks`.
         share: For each person from 0, the first value, to below 1, the last.
     """

@@ -30,7 +30,6 @@ class Reconstructed(PublishedInput):
         return self.tables, self.geounits, self.microdata, self.blocks
 
     def records(self) -> Any:
-        """Return the reader of the records of a piece."""
         with undisturbed():
             from recon_cli.pipeline.question_worker import ReconstructedRecords
 

@@ -36,7 +36,6 @@ class RowCosts:
         least: Lower bound of each row.
         most: At most, `OPEN` where there is no upper end.
         likeliest: Count at which it costs least.
-        row: The row of each segment.
         sign: 1 for segments above the likeliest count, −1 for those below.
         start: People between the likeliest count and the segment.
         width: People in the segment, `OPEN` in the last one of a row without upper end.

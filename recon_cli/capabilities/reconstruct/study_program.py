@@ -70,7 +70,6 @@ class StudyProgram:
         return cls(make_published_plan(release, tables, coverage), engine)
 
     def solve(self, part: StudyPart, seed: int) -> ProgramSolution:
-        """Solve a part from nothing."""
         return find_solution(part.program, self.engine, Effort(seed, _LIMIT))
 
     def systems(self, counts: PartitionCounts, batch: System) -> Iterator[tuple[int, System]]:

@@ -97,7 +97,6 @@ def expected_known_upper(
     """Compute the risk of two levels if the adversary knows, or assumes, the true count above.
 
     Args:
-        levels: The budgets.
         p: Prior.
         siblings: The siblings' true count.
         truth: True if the target is in.

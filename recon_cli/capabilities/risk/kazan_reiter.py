@@ -80,7 +80,6 @@ class StudyFigure:
 
     Attributes:
         x: Quantity on the horizontal axis.
-        make: Its curves.
         unit: Unit of the vertical axis.
         is_log: Whether equal ratios are equally long along it.
     """

@@ -128,7 +128,6 @@ class Risk(Section):
         return values
 
     def check(self, release: Release) -> None:
-        """Refuse unknown levels, and noise without the finest level."""
         levels = release.geography.by_name
         for name in self.noise:
             if name not in levels:
@@ -137,5 +136,4 @@ class Risk(Section):
             raise ConfigError(f"noise: missing level {release.geography.unit.name!r}")
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """Return the true counts and the measurements."""
         return (self.truth, *self.measurements)

@@ -151,7 +151,6 @@ def add_evidence(
 
     Args:
         releases: Frames of `join_measurements`, with the same cells in the same order.
-        adversaries: Adversaries to evaluate.
         p: Prior of every target.
 
     Returns:

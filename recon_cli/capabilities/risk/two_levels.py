@@ -72,7 +72,6 @@ class SiblingPrior(Protocol):
         Args:
             d2: Noisy count above, less the others known to be in the geounit's cell.
             s: Sum of the siblings' noisy counts; broadcasts with ``d2``.
-            levels: The budgets.
         """
 
 
@@ -110,7 +109,6 @@ class Uniform:
         return prior_evidence(d2, s, levels, self.log_weights(self.top))
 
     def log_weights(self, most: int) -> FloatArray:  # noqa: ARG002 - it has an end of its own
-        """Return log-probabilities of 0, 1, … up to a constant; none is likely beyond ``most``."""
         return np.zeros(self.top + 1)
 
 
@@ -150,7 +148,6 @@ def two_level(
         d1: Noisy count less the others known to be in the cell.
         d2: Noisy count of the geounit above, less the same number.
         s: Sum of the siblings' noisy counts.
-        levels: The budgets.
         p: Prior of the target, above 0 and below 1.
         prior: On the siblings' true count; default `Flat`.
 
@@ -168,7 +165,6 @@ def prior_evidence(
     Args:
         d2: Noisy count above, less the others known.
         s: Sum of the siblings' noisy counts; broadcasts with ``d2``.
-        levels: The budgets.
         log_prior: (K + 1,) log-probabilities of S = 0, …, K, up to a constant.
     """
     d2, s = np.broadcast_arrays(d2, s)
@@ -188,7 +184,6 @@ def known_upper_evidence(b: IntArray, s: IntArray, levels: TwoLevels) -> FloatAr
     Args:
         b: True count above, less the others known to be in the geounit's cell.
         s: Sum of the siblings' noisy counts.
-        levels: The budgets.
     """
     difference = np.asarray(b, dtype=np.float64) - s
     return levels.rho_s * (2 * difference - 1)
@@ -249,7 +244,6 @@ def published_log_odds(
         d1: Noisy count less the others known to be in the cell; all broadcast.
         d2: Noisy count of the geounit above, less the same number.
         s: Sum of the siblings' noisy counts.
-        levels: The budgets.
         p: Prior.
 
     Raises:

@@ -38,6 +38,5 @@ class Round(PerturbingCounts):
     levels: Names | None = None
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables and levels."""
         super().check(release)
         check_levels(self.levels, release)

@@ -16,12 +16,10 @@ class RoundStage(PerturbedCountsStage[Round]):
 
     @property
     def law(self) -> Law:
-        """Return the rounding to a base."""
         return parse_law({"rounded": {"base": self.config.base, "how": self.config.how}})
 
     @property
     def keys(self) -> Keys:
-        """Return the keys of the config, for random rounding."""
         return self.config.keys if self.config.how == "random" else "records"
 
 

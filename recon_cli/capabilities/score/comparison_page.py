@@ -39,7 +39,6 @@ def write_page(run: Run, rates: pl.DataFrame, path: Path, notes: Path | None = N
     ``scores.md`` has what a person reads, ``scores.tables.markdown`` what one looks up.
 
     Args:
-        run: The run that the rates are of.
         rates: As from `recon_cli.capabilities.score.stage.read_rates`.
         notes: Markdown to put under the list of large differences: somebody's explanation.
 

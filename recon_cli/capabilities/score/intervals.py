@@ -42,7 +42,6 @@ def interval(
     Args:
         part: Groups × slots; slot 0 is the count, the others its resamples or draws.
         whole: Denominator of the rate, in the same form.
-        kind: Kind of the slots.
         coverage: In percent.
 
     Returns:
@@ -76,7 +75,6 @@ def gain_interval(
     Args:
         ours: Part and whole, as for `interval`.
         theirs: The other rate, in the same form.
-        kind: Kind of the slots.
         coverage: In percent.
 
     Returns:

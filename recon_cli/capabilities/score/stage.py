@@ -178,7 +178,6 @@ def choose_sources(notes: Mapping[str, Any], config: Score, measured: str | None
 
     Args:
         notes: Notes of ``links/``.
-        config: The section.
         measured: The source whose solution variability was measured, if one's was.
     """
     order = tuple(notes["sources"])

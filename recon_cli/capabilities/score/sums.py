@@ -97,7 +97,6 @@ def weighted(
 
     Args:
         frame: ``_unit`` (row of ``weights``), the columns ``by`` and ``measures``.
-        by: The groups.
         measures: Measures to sum; null counts as 0.
         weights: Units × slots.
     """

@@ -64,7 +64,6 @@ class SolutionSpace:
         people: For each unit its people, in `incumbent` or as published.
         missing: For each unit whether `incumbent` holds only its lower bounds: it was quarantined.
         lying_in: For each level the geounit of each unit, negative for none.
-        measure: Measure of the distance from the incumbent.
     """
 
     rows: LinearConstraints

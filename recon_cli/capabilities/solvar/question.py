@@ -61,7 +61,6 @@ class Variability(ShownBySize):
     regions: pl.DataFrame
 
     def only(self, geoid: str) -> Variability:
-        """Select one unit."""
         name = self.units.columns[0]
         return Variability(
             self.columns,
@@ -155,7 +154,6 @@ class VariabilityQuestion(PlannedQuestion):
 
     @staticmethod
     def decides(release: Release) -> str:
-        """Return the noun: units."""
         return plural(release.geography.unit.name).replace("_", " ")
 
     def measured(

@@ -133,7 +133,6 @@ def _after(status: StageStatus, before: Mapping[str, State]) -> StageStatus:
     """Return the status of a stage whose inputs may have to be made again first.
 
     Args:
-        status: As it is now.
         before: The states of those others.
     """
     reasons = tuple(f"{name} is {state}" for name, state in before.items() if state != State.DONE)

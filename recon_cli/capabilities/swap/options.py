@@ -34,6 +34,5 @@ class Swap(ProtectingByChance):
     setting: Annotated[str, BeforeValidator(place_release)] | SwapSettings = "targeted"
 
     def inputs(self, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
-        """Return the folders of the population, if the section names any."""
         home = self.population
         return () if home is None else (home / "persons", home / "households")

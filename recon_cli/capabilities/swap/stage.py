@@ -42,7 +42,6 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @cached_property
     def settings(self) -> Settings:
-        """Return rates and match keys."""
         given = self.config.setting
         return load_swap(given) if isinstance(given, str) else given
 
@@ -63,7 +62,6 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
 
     @cached_property
     def population(self) -> Mapping[str, Folder]:
-        """Return persons and households."""
         home = self.config.population or self.run.work
         return {name: open_folder(home, SYNTH, name) for name in _SOURCES}
 
@@ -103,7 +101,6 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
         return {"setting": given if isinstance(given, str) else "in the config"}
 
     def share(self, draw: Callable[[], KeyedChance]) -> KeyedChance:
-        """Return the source of pairs."""
         return draw()
 
     def work_on(
@@ -159,7 +156,6 @@ class SwapStage(ProtectionStage[Swap, "KeyedChance"]):
         return pl.concat([folder.read(county.partition) for county in self.states[state]])
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """Report how many households were swapped, and where pairs met."""
         totals, pairs = manifest.totals, manifest.totals["pairs"]
         yield "setting", manifest.notes["setting"]
         yield self.people, totals["people"]

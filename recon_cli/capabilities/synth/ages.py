@@ -54,12 +54,8 @@ def draw_age_sex(
     """Draw ages and sexes of every member.
 
     Args:
-        ages: Parameters.
-        households: Parameters.
-        homes: Households and roles.
         age_score: For each household a standard normal score of its householder's age, alike in
             neighbours.
-        rng: Source of chance.
     """
     place = ndtr(age_score)
     alone_male = _head_sex(homes, households, rng)
@@ -199,11 +195,9 @@ class GroupQuartersResidents:
     """People in group quarters, block by block.
 
     Attributes:
-        block: The position of the block.
         kind: The position of the kind in `GroupQuarters.names`.
         role: `Role.INSTITUTIONAL` or `Role.NONINSTITUTIONAL`.
         age: Years.
-        male: Sex.
     """
 
     block: IntArray
@@ -222,9 +216,7 @@ def draw_group_quarters(
     """Draw the blocks that have group quarters, and the residents.
 
     Args:
-        quarters: Parameters.
         population: People of each block, in households or not.
-        rng: Source of chance.
     """
     blocks = len(population)
     has = rng.random(blocks) < geography.at_size(quarters.share_of_blocks, population)

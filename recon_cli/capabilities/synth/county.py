@@ -84,7 +84,6 @@ def generate_county(nation: Nation, county: County, seed: int) -> CountyRecords:
     """Generate the places, households and persons of one county.
 
     Args:
-        nation: The parameters.
         county: Its part of the plan.
         seed: Seed of the nation.
 

@@ -119,7 +119,6 @@ def plan_nation(nation: Nation, people: int, seed: int) -> tuple[County, ...]:
     """Plan a nation of ``people``.
 
     Args:
-        nation: The parameters.
         people: Exactly how many.
         seed: Same seed, same nation.
 

@@ -88,7 +88,6 @@ def draw_households(
     Args:
         parameters: Sizes, kinds and members.
         people: For each block, how many live in households.
-        rng: Source of chance.
     """
     block, size = _divide(parameters, people, rng)
     kind = _kinds(parameters, block, size, len(people), rng)

@@ -59,7 +59,6 @@ def rake(
     Args:
         mixes: Rows that sum to 1.
         shares: Target of their mean.
-        weights: Weights of the rows.
         rounds: Number of iterations; few change rows little.
     """
     weights = weights / weights.sum()
@@ -80,10 +79,8 @@ def vary(
     within it, which differ less from place to place, second.
 
     Args:
-        origins: Parameters.
         around: For each place (row) the shares that it varies about.
         concentration: For each place how little it varies.
-        rng: Source of chance.
     """
     whole = around.sum(axis=1, keepdims=True)
     hispanic = origins.is_hispanic
@@ -118,10 +115,8 @@ def block_diversity(
     the right mean in every class of size; those of diverse tracts get the higher ones.
 
     Args:
-        nation: Parameters.
         sizes: Populations of inhabited blocks, largest first.
         mixes: For each tract the shares of origins.
-        rng: Source of chance.
     """
     origins, geography = nation.origins, nation.geography
     variety = 1 - mixes.max(axis=1)
@@ -213,11 +208,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class AnswerModel:
-    """Draws answers on race and ethnicity for people of known origins.
-
-    Attributes:
-        origins: The parameters.
-    """
+    """Draws answers on race and ethnicity for people of known origins."""
 
     origins: Origins
 
@@ -251,9 +242,7 @@ class AnswerModel:
 
         Args:
             origin: Origin of the person's household.
-            answers: Answers of the household.
             local: Shares of origins where the person lives.
-            rng: Source of chance.
         """
         rare = rng.random(len(origin)) < np.array(self.origins.dissent)[origin]
         rows = np.flatnonzero(rare)
@@ -274,8 +263,6 @@ class HouseholdAnswers:
     """The inputs of the answers of a county's households.
 
     Attributes:
-        origins: Parameters.
-        homes: Households and roles.
         blocks: For each block the shares of origins.
         tracts: For each block the shares of origins in its tract.
     """

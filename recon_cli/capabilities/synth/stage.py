@@ -63,7 +63,6 @@ class SynthContext:
     """The inputs that all counties of a population share.
 
     Attributes:
-        nation: Parameters.
         plan: Geoid → county.
         staging: Where they are written.
         seed: The run's.

@@ -229,9 +229,7 @@ def vacant_units(
     """Draw vacant units: the position of the block, and the reason of each vacancy.
 
     Args:
-        units: Parameters.
         occupied: Occupied units of each block, zero for uninhabited ones.
-        rng: Source of chance.
 
     Returns:
         The latter is a place in `VACANCY`, above 0.
@@ -256,10 +254,8 @@ def duplicate_sources(
     A whole household can be duplicated in its block, in place of a neighbour of the same size.
 
     Args:
-        linkage: Parameters.
         homes: Households; their members are the first rows.
         persons: Number of persons, group quarters included.
-        rng: Source of chance.
     """
     source = np.arange(persons)
     order = np.lexsort((rng.random(homes.count), homes.size, homes.block))
@@ -290,12 +286,10 @@ def assign_person_keys(
     """Add ``pik``, ``data_defined``, ``r_keep`` and ``r``.
 
     Args:
-        nation: Parameters.
         persons: With ``block`` and ``size``, the population of the block.
         source: From `duplicate_sources`.
         first_person: Number of people in the nation before these.
         seed: Seed of the nation.
-        rng: Source of chance.
 
     Returns:
         The frame with ``pik`` (null without a key; unique in the nation but for repeated

@@ -35,7 +35,6 @@ class Tabulate(Section):
     decimals: Annotated[int, Field(ge=0, le=12)] = 1
 
     def check(self, release: Release) -> None:
-        """Refuse unknown tables and levels."""
         release.select_tables(self.tables)
         check_levels(self.levels, release)
 

@@ -45,7 +45,6 @@ class Tabulated:
     """The result of a tabulation.
 
     Attributes:
-        path: The file.
         format: ``tidy`` or ``legacy``.
         people: Records counted.
         cells: Non-zero counts.
@@ -94,8 +93,6 @@ class _Request:
     """A request to write tables.
 
     Attributes:
-        config: The section.
-        to: The file.
         format: ``tidy`` or ``legacy``.
         prints: Whether statistics are printed beside the counts.
     """

@@ -80,7 +80,6 @@ class Topdown(MeasuringRecords):
     steps: Annotated[int, Field(ge=1)] = 3000
 
     def check(self, release: Release) -> None:
-        """Refuse features that the release has, and rules about missing features."""
         self.extended(release)
 
     def extended(self, release: Release) -> Release:

@@ -212,7 +212,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """Return the levels, and the budget of each product."""
         levels = self.levels
         products = [
             {
@@ -225,7 +224,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
 
     @property
     def spends(self) -> Sequence[Spend]:
-        """Return the privacy loss of all products at the levels that are walked."""
         levels, features = self.levels, self.release.features
         return [
             spend
@@ -243,7 +241,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         return [*exact, *units]
 
     def pieces(self) -> Sequence[Piece]:
-        """Return the partitions of all units."""
         geoids, geography = self.truth[0].geoids[-1], self.release.geography
         rows = {name: each.rows for name, each in self.records.slices().items()}
         return [
@@ -312,7 +309,6 @@ class TopdownStage(ProtectionStage[Topdown, Walk]):
         return hierarchy.around(units.to_numpy()), None
 
     def facts(self, manifest: Manifest) -> Iterator[Fact]:
-        """Report the privacy loss, and the number of people."""
         totals, notes = manifest.totals, manifest.notes
         yield "levels", ", ".join(notes["levels"])
         for each in notes["products"]:

@@ -55,10 +55,6 @@ class Product:
     """The product of one strategy.
 
     Attributes:
-        domain: The histogram cells.
-        strategy: Strategy of the measurement.
-        chance: Chance of the noise.
-        invariant: Counts that are exact.
         rule: When least squares ends.
     """
 
@@ -125,7 +121,6 @@ class _Pass:
 
     Attributes:
         domain: Histogram cells that this pass and those before it tell apart.
-        measurements: Measurements to fit.
     """
 
     domain: Domain
@@ -137,7 +132,6 @@ class _Found:
     """The result of a pass, which the next one must match.
 
     Attributes:
-        domain: Its histogram cells.
         cells: Those with people, rising.
         people: (cells × children).
     """

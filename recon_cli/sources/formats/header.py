@@ -67,7 +67,6 @@ class HeadedSheet:
 
     @property
     def headers(self) -> tuple[str, ...]:
-        """Return the names of the columns."""
         return self.sheet.head[self.at]
 
     @property

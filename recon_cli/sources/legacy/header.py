@@ -87,12 +87,10 @@ class FixedHeader:
         return tuple((name, DIGITS[name]) for name in GEOID_FIELDS[code])
 
     def place(self, field: str) -> str:
-        """Locate a field for messages."""
         place = self.fields[field]
         return f"characters {place.start + 1} to {place.stop}"
 
     def value(self, record: str, field: str) -> str:
-        """Return a field of one line of text, without surrounding blanks."""
         return record[self.fields[field]].strip()
 
     def text(self, fields: Fields, height: int) -> bytes:

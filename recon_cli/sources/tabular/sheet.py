@@ -26,7 +26,6 @@ class Sheet:
     """A sheet of text.
 
     Attributes:
-        label: Name in messages.
         head: Its first rows, each as wide as the sheet; an empty cell is empty text.
         batches: Reads all rows: columns ``row`` and ``0``, ``1``, … as text. An empty cell is
             null, a row without any text is left out.
