@@ -19,7 +19,7 @@ import numpy as np
 
 from recon_cli import reconcheck
 from recon_cli.capabilities.prove.refutation import prove_unique
-from recon_cli.proof.contradictions import least_change
+from recon_cli.capabilities.reconstruct.contradiction_proof import least_change
 from recon_cli.proof.derivation import Budget
 from recon_cli.proof.scope_rows import RowSource
 from tests.capabilities.prove.certificates import derived, ends, program, prover, solutions

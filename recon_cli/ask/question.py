@@ -105,6 +105,22 @@ class Answer:
     totals: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class ContradictionProof:
+    """Proof that the counts of a region contradict each other: texts that the checker accepts.
+
+    Attributes:
+        proof: That it contradicts itself, and by how much in total it has to change at least.
+        changed: The tables with such a change, and a proof that there are records with them; None
+            where no change as small was found.
+    """
+
+    tables: str
+    proof: str
+    least: int
+    changed: tuple[str, str] | None
+
+
 #: Folder of a question → its rows, one frame after the other.
 Rows = Callable[[str], Iterator[pl.DataFrame]]
 
@@ -131,9 +147,8 @@ class Question(ABC):
         """Return what a summary needs to know of the question; values that JSON can express."""
         return {}
 
-    @property
-    def refused(self) -> Plan | None:
-        """Return the plan by which contradictory counts are refused; None if they are not."""
+    def contradiction(self, published: Publication, region: str) -> ContradictionProof | None:  # noqa: ARG002
+        """Prove that counts of a region, which the question refuses, contradict each other."""
         return None
 
     @abstractmethod

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import polars as pl
-
 from recon_cli.markdown import markdown_table, markdown_text
 from recon_cli.page.charts import Chart
 from recon_cli.page.missing import Missing
-from recon_cli.page.words import Words, percentage, size_label
 
 
 @dataclass(frozen=True)
@@ -187,20 +184,3 @@ def result_table(
         words: Number of columns, from the left, that hold words instead of numbers.
     """
     return ResultTable(title, tuple(header), tuple(tuple(row) for row in rows), words)
-
-
-def by_size_words(frame: pl.DataFrame, part: str, whole: str, words: Words, noun: str = "") -> str:
-    """Describe the same share of every size class, for readers who cannot see the chart.
-
-    Args:
-        frame: ``size``, ``part`` and ``whole``, the first row over all sizes.
-        part: Name of the numerator.
-        whole: Name of the denominator.
-    """
-    shares = [
-        f"{size_label(row['size'])}: {percentage(row[part], row[whole])}"
-        for row in frame.slice(1).iter_rows(named=True)
-        if row[whole]
-    ]
-    lead = f"By number of {words.people}" + (f", {noun}" if noun else "")
-    return f" {lead}: {'; '.join(shares)}." if shares else ""

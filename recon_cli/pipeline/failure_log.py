@@ -17,8 +17,6 @@ from recon_cli.store.folder import open_folder
 from recon_cli.store.published import read_names
 from recon_cli.store.recipe import CONTRADICTIONS, DISAGREEMENTS
 
-#: Deterministic seconds to look for one.
-_SECONDS: Final = 10.0
 #: Places whose names are told.
 _NAMED: Final = 8
 
@@ -41,15 +39,12 @@ def log_contradictions(work: Path, question: Question, part: RegionData) -> Iter
             page = work / CONTRADICTIONS / f"{error.region}.md"
             write_bytes(page, error.page.encode())
             raise ContradictionError(f"{error}; {page} shows them", error.region) from error
-        if not error.region or question.refused is None:
+        found = question.contradiction(part.published, error.region) if error.region else None
+        if found is None:
             raise
         with undisturbed():
             from recon_cli import reconcheck
-            from recon_cli.proof.contradictions import proof_of_region
 
-        found = proof_of_region(question.refused, part.published, error.region, _SECONDS)
-        if found is None:
-            raise
         folder, checker = work / CONTRADICTIONS, reconcheck
         pairs = {error.region: (found.tables, found.proof)}
         if found.changed is not None:

@@ -19,9 +19,8 @@ from rich.console import Console
 from recon_cli import __version__
 from recon_cli.capabilities.ingest import partitions as ingest_partitions
 from recon_cli.capabilities.reconstruct import question as attack
-from recon_cli.cli import main
+from recon_cli.cli import Commands, main
 from recon_cli.config import SECTIONS, load_config
-from recon_cli.console.group import Commands
 from recon_cli.console.output import TableColumn, fitted_table, share
 from recon_cli.page.words import percentage
 from recon_cli.pipeline import question_worker

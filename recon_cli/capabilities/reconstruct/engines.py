@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.reconstruct.highs import run_highs
 from recon_cli.errors import DisagreementError
 from recon_cli.model.program import IntegerProgram
 from recon_cli.solve import cp_sat
 from recon_cli.solve.certificates import confirm_infeasible, program_as_json
 from recon_cli.solve.cp_sat import Effort, Search, SolveResult, Status
 from recon_cli.solve.feasibility import Feasibility, ProgramSolution
-from recon_cli.solve.highs import run_highs
 from recon_cli.solve.scip import run_scip
 
 Engine = Literal["cp-sat", "highs", "scip"]

@@ -13,6 +13,7 @@ from recon_cli import verification
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import (
     Answer,
+    ContradictionProof,
     PlannedQuestion,
     RegionData,
     count_statuses,
@@ -38,11 +39,15 @@ from recon_cli.model.system import BATCH, MOST_LISTED, build_systems
 from recon_cli.progress import OnProgress, ProgressSoFar, ignore_progress
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, Table
+from recon_cli.stage import undisturbed
 
 #: Which solution: any, or one that makes the published counts likeliest, Eq. (likely).
 Objective = Literal["any", "likely"]
 #: Who finds the solution: bounds and rounded relaxations, or an engine by the study's program.
 EngineChoice = Literal["auto", "cp-sat", "highs", "scip"]
+
+#: Deterministic seconds to look for the proof of a contradiction.
+_PROOF_SECONDS = 10.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,9 +256,11 @@ class ReconstructionQuestion(PlannedQuestion):
         study = study_program(release, tables, coverage, options.engine, is_exact=is_exact)
         return cls(plan, options, study)
 
-    @property
-    def refused(self) -> Plan:
-        return self.plan
+    def contradiction(self, published: Publication, region: str) -> ContradictionProof | None:
+        with undisturbed():
+            from recon_cli.capabilities.reconstruct.contradiction_proof import proof_of_region
+
+        return proof_of_region(self.plan, published, region, _PROOF_SECONDS)
 
     def reconstructed(
         self,

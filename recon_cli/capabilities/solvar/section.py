@@ -15,13 +15,7 @@ from recon_cli.capabilities.findings.findings import (
 )
 from recon_cli.capabilities.findings.section import Section
 from recon_cli.page.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel, bars
-from recon_cli.page.document import (
-    Figure,
-    ReportSection,
-    ResultTable,
-    by_size_words,
-    result_table,
-)
+from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.missing import Missing
 from recon_cli.page.words import (
     Words,
@@ -227,3 +221,20 @@ def _size_sheet(
 
 
 SECTION = Section(_KEY, _TITLE, lambda findings: findings.variability, _render)
+
+
+def by_size_words(frame: pl.DataFrame, part: str, whole: str, words: Words, noun: str = "") -> str:
+    """Describe the same share of every size class, for readers who cannot see the chart.
+
+    Args:
+        frame: ``size``, ``part`` and ``whole``, the first row over all sizes.
+        part: Name of the numerator.
+        whole: Name of the denominator.
+    """
+    shares = [
+        f"{size_label(row['size'])}: {percentage(row[part], row[whole])}"
+        for row in frame.slice(1).iter_rows(named=True)
+        if row[whole]
+    ]
+    lead = f"By number of {words.people}" + (f", {noun}" if noun else "")
+    return f" {lead}: {'; '.join(shares)}." if shares else ""

@@ -9,14 +9,9 @@ import polars as pl
 from recon_cli.capabilities.findings.findings import Findings, ReconstructionFindings
 from recon_cli.capabilities.findings.proven import ONE, OPEN, SEVERAL, UNDECIDED, UNIQUENESS
 from recon_cli.capabilities.findings.section import Section
+from recon_cli.capabilities.solvar.section import by_size_words
 from recon_cli.page.charts import BLUE, GREY, ORANGE, Chart, Look, Panel, bars
-from recon_cli.page.document import (
-    Figure,
-    ReportSection,
-    ResultTable,
-    by_size_words,
-    result_table,
-)
+from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.words import (
     Words,
     capitalized,

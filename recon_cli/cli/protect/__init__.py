@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from recon_cli.console.group import Commands
+from recon_cli.cli import Commands
 
 
 @click.group(cls=Commands, path="recon protect")

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from recon_cli import reconcheck
 from recon_cli.arrays import IntArray
+from recon_cli.ask.question import ContradictionProof
 from recon_cli.model.grain import Grain
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import IntegerProgram, LinearConstraints
@@ -32,22 +33,6 @@ from recon_cli.proof.tables import (
 from recon_cli.publication import Publication
 from recon_cli.schema import bits
 from recon_cli.solve.linear_relaxation import WHOLE, LinearRelaxation, Vertex
-
-
-@dataclass(frozen=True)
-class ContradictionProof:
-    """Texts that the checker accepts.
-
-    Attributes:
-        proof: That it contradicts itself, and by how much in total it has to change at least.
-        changed: The tables with such a change, and a proof that there are records with them; None
-            where no change as small was found.
-    """
-
-    tables: str
-    proof: str
-    least: int
-    changed: tuple[str, str] | None
 
 
 def proof_of_region(

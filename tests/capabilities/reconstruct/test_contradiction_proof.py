@@ -12,11 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from recon_cli import reconcheck
+from recon_cli.capabilities.reconstruct.contradiction_proof import (
+    contradiction_proof,
+    proof_of_region,
+)
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.cli import main
 from recon_cli.errors import ContradictionError
 from recon_cli.model.planning import make_interval_plan
-from recon_cli.proof.contradictions import contradiction_proof, proof_of_region
 from recon_cli.proof.tables import PublishedTables
 from tests.capabilities.prove.certificates import check
 from tests.capabilities.reconstruct.test_contradictions import contradicting
