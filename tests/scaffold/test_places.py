@@ -117,7 +117,7 @@ def test_counts_that_look_rounded_are_drafted_so(
     done = CliRunner().invoke(main, ["init", "practices.csv"])
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert "whether counts are rounded: all are multiples of 5" in said
+    assert "whether counts are rounded, and how: all are multiples of 5" in said
     draft = Path("recon.protection.yaml").read_text(encoding="utf-8")
     assert "- {markers: ['*'], law: {suppressed: {flagged: may-be-zero}}}" in draft
     assert "- {law: {rounded: {base: 5}}}" in draft

@@ -80,3 +80,60 @@ def test_a_rule_of_nothing_and_half_a_rule_are_refused() -> None:
     assert "--below 5: no text stands in place of a count" in text
     text = recon("init", "full.csv", "--zeros", code=2).stderr
     assert "--zeros: say below which number counts are suppressed" in text
+
+
+ROUNDED = """Court,All,Men,Women
+Ashby,42,33,9
+Elm,21,12,9
+Fir,69,36,36
+Oak,18,12,6
+Pine,90,57,30
+Yew,9,6,3
+"""
+
+
+@pytest.mark.parametrize(("how", "greatest"), [("nearest", 10), ("random", 11)])
+def test_how_counts_are_rounded_is_the_law_that_is_audited(how: str, greatest: int) -> None:
+    Path("courts.csv").write_text(ROUNDED)
+    assert "whether counts are rounded, and how" in recon("init", "courts.csv").stdout
+    told = recon("init", "courts.csv", "--force", "--rounded", how).stdout
+    assert "as it was said" in told
+    assert "not told" not in told
+    assert f"how: {how}" in Path("recon.protection.yaml").read_text()
+    recon("run", "--until", "audit")
+    found = pl.read_parquet("work/courts/audit/**/*.parquet").sort("geoid", "cell")
+    assert found.filter(pl.col("geoid") == "A1")["greatest"][-1] == greatest  # nine women
+
+
+def test_counts_that_are_said_to_be_exact_have_no_law() -> None:
+    Path("courts.csv").write_text(ROUNDED.replace("69", "72").replace("90", "87"))
+    recon("init", "courts.csv", "--rounded", "none")
+    assert not Path("recon.protection.yaml").exists()
+
+
+def test_a_rounding_that_no_number_shows_is_refused() -> None:
+    Path("courts.csv").write_text(ROUNDED.replace("42", "43"))
+    text = recon("init", "courts.csv", "--rounded", "nearest", code=2).stderr
+    assert "--rounded nearest: the counts are not all multiples of one number" in text
+
+
+def test_all_places_are_listed_where_that_is_said() -> None:
+    Path("courts.csv").write_text(TABLE)
+    recon("init", "courts.csv", "--below", "5", "--all-places")
+    assert Path("recon.geounits.csv").read_text() == "geoid\nA1\nA2\nA3\nA4\n"
+    told = recon("run", "--only", "ingest").stdout
+    assert "not published exactly" not in told
+    assert "74" not in told  # the files say no sum of all courts
+
+
+def test_variability_is_offered_and_not_run() -> None:
+    Path("courts.csv").write_text(TABLE)
+    recon("init", "courts.csv", "--below", "5")
+    text = Path("recon.yaml").read_text()
+    assert "\n#solvar:\n" in text
+    assert "\n  #mode: relaxed\n" in text
+    recon("run")
+    assert not Path("work/courts/solvar").exists()
+    Path("recon.yaml").write_text(text.replace("#solvar:", "solvar:"))
+    recon("run", "--only", "solvar")
+    assert Path("work/courts/solvar").is_dir()

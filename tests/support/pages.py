@@ -209,7 +209,7 @@ def prepare(folder: Path) -> None:
 
 
 def refresh(path: Path) -> None:
-    """Write what the commands print into the page; blocks with ``…`` stay as they are."""
+    """Write what the commands print into the page; blocks with a line ``…`` stay as they are."""
     page = path.read_text()
     parts, at = [], 0
     with tempfile.TemporaryDirectory() as name:
@@ -220,7 +220,8 @@ def refresh(path: Path) -> None:
             lines = []
             for command, found in said:
                 lines.append(first + command.text.replace("\n", f"\n{more}"))
-                lines.append(command.expected if "…" in command.expected else found)
+                is_elided = "…" in command.expected.splitlines()
+                lines.append(command.expected if is_elided else found)
             parts += [page[at : block.span[0]], "\n".join(filter(None, lines)) + "\n"]
             at = block.span[1]
     path.write_text("".join(parts) + page[at:])

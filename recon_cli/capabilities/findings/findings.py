@@ -156,6 +156,7 @@ class ClaimFindings:
     Attributes:
         people: People of all units.
         whole: Records, at least, that are certain on all columns of claims.
+        alone: Those of them that are the only ones of their place with their values.
         by_known: Columns ``known``, ``identity``, ``attribute``, ``inferential``: people, at
             least, of whom at most so many columns settle another one.
         surprise: Columns ``k``, ``singletons``, ``p_region``, ``p_all``: for each number of columns
@@ -165,6 +166,7 @@ class ClaimFindings:
     manifest: Manifest
     people: int
     whole: int
+    alone: int
     by_known: pl.DataFrame
     surprise: pl.DataFrame
 

@@ -6,17 +6,19 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
 import click
 import polars as pl
 
 from recon_cli.capabilities.ingest.reading_page import reading_page
+from recon_cli.capabilities.init.declared import Declared, Rounding
 from recon_cli.capabilities.init.document import (
     compose,
     compose_protection,
     grid_lines,
     names_file,
+    places_file,
     protection_file,
     reading_file,
     schema_file,
@@ -31,12 +33,13 @@ from recon_cli.errors import ConfigError
 from recon_cli.plurals import counted
 from recon_cli.sources.read.choices import Question
 from recon_cli.spreadsheet import csv_bytes
-from recon_cli.statement.suppression import Suppressed
 from recon_cli.store.files import write_named
 
 _DEFAULT = "recon.yaml"
 #: What a page of ours has near its top; only such a one is written over.
 _OURS = b'content="recon-cli '
+#: Flags that say how counts were published.
+_DECLARED = ("below", "rounded", "complementary", "zeros", "all_places")
 
 
 @click.command()
@@ -118,6 +121,17 @@ _OURS = b'content="recon-cli '
     "--complementary", is_flag=True, help="With --below: others are, too, to protect these."
 )
 @click.option("--zeros", is_flag=True, help="With --below: so is 0.")
+@click.option(
+    "--rounded",
+    type=click.Choice(get_args(Rounding)),
+    help="Of counts that are all multiples of a number: how they are rounded; none: they are "
+    "exact.  [default: unknown]",
+)
+@click.option(
+    "--all-places",
+    is_flag=True,
+    help="Of tables: they list every place, so nobody is elsewhere.",
+)
 @click.option("--yes", is_flag=True, help="Take what was found where it could be read in two ways.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
@@ -148,8 +162,8 @@ def command(
       recon init tables/*.csv --release mine.yaml \
         --to audit.yaml
     """
-    rule = _rule(said.pop("below"), **{name: said.pop(name) for name in ("complementary", "zeros")})
-    found, open_questions = _settled(paths, release, Said(**said), rule, yes=yes)
+    declared = Declared.of(**{name: said.pop(name) for name in _DECLARED})
+    found, open_questions = _settled(paths, release, Said(**said), declared, yes=yes)
     page = None if not found.readings else _page(found)
     if open_questions:
         list_questions(open_questions)
@@ -176,26 +190,11 @@ def command(
     click.echo(f"next: recon run{chosen}")
 
 
-def _rule(below: int | None, *, complementary: bool, zeros: bool) -> Suppressed | None:
-    """Return the rule by which counts are suppressed, as it is said.
-
-    Raises:
-        ConfigError: It has no threshold.
-    """
-    if below is None and (complementary or zeros):
-        flag = "--complementary" if complementary else "--zeros"
-        raise ConfigError(f"{flag}: say below which number counts are suppressed: --below N")
-    if below is None:
-        return None
-    flagged: Literal["positive", "may-be-zero"] = "may-be-zero" if zeros else "positive"
-    return Suppressed(below=below, flagged=flagged, complementary=complementary)
-
-
 def _settled(
     paths: Sequence[Path],
     release: str | None,
     said: Said,
-    rule: Suppressed | None,
+    declared: Declared,
     *,
     yes: bool,
 ) -> tuple[RecognisedFiles, list[Question]]:
@@ -207,7 +206,7 @@ def _settled(
     left: list[str] = []
     while True:
         choices = said.choices(codes_first=release is not None)
-        found = recognise(paths, release, said.mapping, choices, rule)
+        found = recognise(paths, release, said.mapping, choices, declared)
         asked = [each for each in found.questions if not yes and each.text not in left]
         if not asked or not is_terminal():
             return found, asked
@@ -241,7 +240,11 @@ class _Drafts:
             texts[schema] = found.draft
             found = replace(found, release=str(schema))
         if found.needs_law:
-            texts[protection_file(to)] = compose_protection(found.markers, found.base, found.rule)
+            texts[protection_file(to)] = compose_protection(
+                found.markers, found.base, found.declared
+            )
+        if found.places:
+            texts[places_file(to)] = "\n".join(("geoid", *found.places, ""))
         if found.names:
             texts[names_file(to)] = _names(found.names)
         texts[to] = compose(found, to)
@@ -287,8 +290,7 @@ def _names(names: Mapping[str, str]) -> str:
 
 
 def _facts(found: RecognisedFiles, to: Path) -> list[Fact]:
-    how = "a draft" if found.rule is None else "as it was said"
-    law = f"{protection_file(to)}, {how}" if found.needs_law else None
+    law = f"{protection_file(to)}, {_how_known(found)}" if found.needs_law else None
     if found.protection is not None:
         law = f"{found.protection}, as it is there"
     about = list(found.about[:3])
@@ -307,3 +309,11 @@ def _facts(found: RecognisedFiles, to: Path) -> list[Fact]:
         *([] if law is None else [("law", law)]),
         *(("not told" if not i else "", line) for i, line in enumerate(found.doubts)),
     ]
+
+
+def _how_known(found: RecognisedFiles) -> str:
+    said = found.declared
+    is_said = (said.rule is not None or not found.markers) and (
+        said.rounding is not None or found.base is None
+    )
+    return "as it was said" if is_said else "a draft"

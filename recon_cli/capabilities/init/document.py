@@ -14,6 +14,7 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
 from recon_cli.capabilities.init.recognition import RecognisedFiles, drafted_reading
 from recon_cli.capabilities.init.schema_draft import flow
 from recon_cli.capabilities.init.statistic_words import told_statistics
@@ -25,7 +26,8 @@ from recon_cli.errors import ConfigError
 from recon_cli.statement.suppression import Suppressed, is_marker
 from recon_cli.statement.texts import interval_said, threshold_of
 
-#: Sections that `recon run` is asked for, and those that need files which not everybody has.
+#: Sections that `recon run` is asked for, and those that need files which not everybody has, or
+#: more time than what an office asks.
 _ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
 _OFFERED: Final = ("link", "score")
 
@@ -65,6 +67,7 @@ def compose(found: RecognisedFiles, target: Path) -> str:
             "paths": [_relative(path, target) for path in found.paths],
             **({"mapping": found.mapping} if found.mapping else {}),
             **({"names": _relative(names_file(target), target)} if found.names else {}),
+            **({"geounits": _relative(places_file(target), target)} if found.places else {}),
             **(
                 {"protection": _relative(protection_file(target), target)}
                 if found.needs_law
@@ -76,8 +79,9 @@ def compose(found: RecognisedFiles, target: Path) -> str:
     }
     lines = [*_opening(found), "", *_keys(Top, top, "")]
     for name in (*_ASKED, *_OFFERED):
-        asked = name in _ASKED and (found.is_protected or name != "audit")
-        if name in SECTIONS and (asked or name in _OFFERED):
+        is_offered = name in _OFFERED or (name == "solvar" and found.draft is not None)
+        asked = name in _ASKED and not is_offered and (found.is_protected or name != "audit")
+        if name in SECTIONS and (asked or is_offered):
             lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
     return "\n".join(lines) + "\n"
 
@@ -90,6 +94,11 @@ def protection_file(target: Path) -> Path:
 def names_file(target: Path) -> Path:
     """Tell where the names of places lie, beside the config."""
     return target.with_name(f"{target.stem}.names.csv")
+
+
+def places_file(target: Path) -> Path:
+    """Tell where the list of all places lies, beside the config."""
+    return target.with_name(f"{target.stem}.geounits.csv")
 
 
 def reading_file(target: Path) -> Path:
@@ -109,16 +118,17 @@ def schema_file(target: Path, name: str) -> Path:
 
 
 def compose_protection(
-    markers: Sequence[str], base: int | None, rule: Suppressed | None = None
+    markers: Sequence[str], base: int | None, declared: Declared = NOTHING_DECLARED
 ) -> str:
     """Return laws as weak as what was seen allows, to be narrowed down or corrected.
 
     Args:
         markers: What stands in place of suppressed counts.
         base: What all counts are multiples of, if they look rounded.
-        rule: By what rule counts are suppressed, where somebody has said so.
+        declared: What somebody has said of the law.
     """
     lines, statements = list[str](), list[str]()
+    rule = declared.rule
     if markers and rule is not None:
         lines += _comment("By which law counts were suppressed, as `recon init` was told.")
         statements += _drafted_laws(markers, rule, is_rounded=bool(base))
@@ -138,15 +148,18 @@ def compose_protection(
         rule = Suppressed(flagged="may-be-zero")
         statements += _drafted_laws(markers, rule, is_rounded=bool(base))
     if base:
-        lines += [
-            *_comment(
-                f"All counts are multiples of {base}. As it is, each was rounded up or down by "
-                "less than that. If they were rounded to the nearest multiple, this proves more:"
-            ),
-            f"#   - {{law: {{rounded: {{base: {base}, how: nearest}}}}}}",
-            *_comment("If they are exact after all, take the line away."),
-        ]
-        statements.append(f"  - {{law: {{rounded: {{base: {base}}}}}}}")
+        if declared.rounding is None:
+            lines += [
+                *_comment(
+                    f"All counts are multiples of {base}. As it is, each was rounded up or down by "
+                    "less than that. If they were rounded to the nearest multiple, this proves "
+                    "more:"
+                ),
+                f"#   - {{law: {{rounded: {{base: {base}, how: nearest}}}}}}",
+                *_comment("If they are exact after all, take the line away."),
+            ]
+        rounded = declared.rounded_to(base).model_dump(exclude_unset=True)
+        statements.append(f"  - {{law: {{rounded: {_yaml(rounded)}}}}}")
     return "\n".join([*lines, "statements:", *statements]) + "\n"
 
 
@@ -199,17 +212,19 @@ def _section(name: str, chosen: Values, *, asked: bool) -> Iterator[str]:
     said = " ".join(about.partition("Example:")[0].split())
     yield from _comment(f"recon {name}: {_plain(said)}")
     yield f"{'' if asked else '#'}{name}:"
-    yield from _keys(model, chosen, "  ")
+    yield from _keys(model, chosen, "  ", asked=asked)
 
 
-def _keys(model: type[BaseModel], chosen: Values, indent: str) -> Iterator[str]:
+def _keys(
+    model: type[BaseModel], chosen: Values, indent: str, *, asked: bool = True
+) -> Iterator[str]:
     """Every key of a model: what it is, what it may be, and its value."""
     documented = descriptions(model)
     for name, field in model.model_fields.items():
         about = documented.get(name, "")
         yield from _comment(" ".join(filter(None, (about, _allowed(field, about)))), indent)
         if name in chosen:
-            yield from _entry(name, chosen[name], indent)
+            yield from _entry(name, chosen[name], indent if asked else f"{indent}#")
         else:
             default = None if field.is_required() else field.get_default(call_default_factory=True)
             yield from _entry(name, default, f"{indent}#")

@@ -18,6 +18,7 @@ from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structur
 from recon_cli.capabilities.init.survey import counted_rows, texts_of
 from recon_cli.capabilities.init.tables import TableFile
 from recon_cli.capabilities.init.titles import Titled, named_by_titles
+from recon_cli.capabilities.init.universes import separate_tables
 from recon_cli.schema import Release, parse_release
 from recon_cli.schema.geography import RESERVED_COLUMNS
 from recon_cli.sources.formats.count_sheet import COLUMNS, CountSheet, cell_text
@@ -204,6 +205,7 @@ class _Drafter:
         self.paths: dict[str, Words] = {}
         self.cells: dict[str, tuple[frozenset[_Key], frozenset[Hashable]]] = {}
         self.table_of: dict[str, str] = {}
+        self.totals: dict[str, dict[Hashable, float]] = {}
 
     def draft(self, *, census: bool) -> Draft:
         """Draft a schema and a mapping.
@@ -256,6 +258,13 @@ class _Drafter:
                 self._kinds(group[0])
             else:
                 self._wide(group)
+        slack = 2.0 * (max(part.table.relations.base for part in self.parts) - 1)
+        if len(apart := separate_tables(self.totals, slack)) > 1:
+            shown = ", ".join(apart)
+            self.doubts.append(
+                f"whether {shown} count the same people: if not, give each its universe in the "
+                "schema"
+            )
 
     @property
     def shown(self) -> set[str]:
@@ -374,6 +383,12 @@ class _Drafter:
                     self._say(COLUMNS, header, condition, part.name)
             rows = [row for part, _ in parts for row in self._rows_of(part)]
             self._table(_distinct(kept), parts[0][0], rows)
+            for part, own in parts:
+                whole = {header for header, number in own if not conditions.get(number, True)}
+                everybody = [
+                    i for i, at in enumerate(part.table.counts) if part.column(at) in whole
+                ]
+                self._note_totals(part, self._rows_of(part), everybody[:1])
 
     def _ask_untold(self, header: str, first: str) -> None:
         """Ask about a column of which nothing tells whom it counts that another does not."""
@@ -478,6 +493,9 @@ class _Drafter:
             self._say(ROWS, labels[i], rows[i], part.name)
         cells = [{**rows[i], **condition} for i in kept for condition in across]
         self._table(_distinct(cells), part, [ONE_PLACE])
+        everybody = [i for i, condition in enumerate(across) if not condition]
+        whole = [i for i in kept if not rows[i]]
+        self._note_totals(part, [ONE_PLACE], everybody[:1], whole[:1])
 
     def _each_once(
         self, lines: Iterable[int], conditions: Mapping[int, Condition], labels: Sequence[str]
@@ -544,7 +562,7 @@ class _Drafter:
         across = self._columns_of(part) if len(table.counts) > 1 else [{}]
         if len(table.counts) == 1:
             self._say(COLUMNS, part.column(table.counts[0]), {}, part.name)
-        seen, _ = grid.combinations(table.region.body, dimensions)
+        seen, which = grid.combinations(table.region.body, dimensions)
         cells: dict[_Key, Condition] = {}
         for combination in itertools.product(sorted(seen), across):
             texts, column = combination
@@ -554,7 +572,15 @@ class _Drafter:
             for own, value in zip(meanings, texts, strict=True):
                 both |= own[value]
             cells.setdefault(_key(both), both)
-        self._table(list(cells.values()), part, place_texts(table))
+        places = place_texts(table)
+        self._table(list(cells.values()), part, places)
+        is_whole = [
+            not any(own.get(value, True) for own, value in zip(meanings, combination, strict=True))
+            for combination in seen
+        ]
+        whole = np.flatnonzero(np.array(is_whole, dtype=bool)[which]).tolist()
+        everybody = [i for i, condition in enumerate(across) if not condition]
+        self._note_totals(part, [self.paths[places[row]] for row in whole], everybody[:1], whole)
 
     # --- features and cells -----------------------------------------------------------------
 
@@ -634,6 +660,27 @@ class _Drafter:
                 title=part.document.sheet or "",
             )
         )
+
+    def _note_totals(
+        self,
+        part: Part,
+        places: Sequence[Hashable],
+        counts: Sequence[int],
+        rows: Sequence[int] | None = None,
+    ) -> None:
+        """Note how many people a table has in each place, as far as it has numbers of everybody.
+
+        Args:
+            places: The place of each row.
+            counts: The count of everybody among those of the part; none if there is none.
+            rows: Which rows; default all.
+        """
+        found = self.totals.setdefault(self.table_of[part.name], {})
+        for at in counts:
+            chosen = slice(None) if rows is None else list(rows)
+            low, known = part.numbers.low[chosen, at], part.numbers.known[chosen, at]
+            told = zip(places, low.tolist(), known.tolist(), strict=True)
+            found |= {place: number for place, number, is_known in told if is_known}
 
     def _say(self, axis: str, label: str, condition: Condition, sheet: str) -> None:
         """Note what a label counts; of one sheet alone where another sheet says otherwise."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
+from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
 from recon_cli.capabilities.init.drafting import draft, geoids_of
 from recon_cli.capabilities.init.names import slug
 from recon_cli.capabilities.init.notes import noted_rule
@@ -37,7 +38,7 @@ from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.tables import sheets_left_out
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
-from recon_cli.statement.suppression import Suppressed, is_marker
+from recon_cli.statement.suppression import is_marker
 from recon_cli.statement.texts import interval_said
 
 TIDY: Final = "tidy"
@@ -79,7 +80,8 @@ class RecognisedFiles:
         left_out: Numbers of what is read that are not used.
         unread: And those of sheets that are not read.
         beside: The texts beside the numbers.
-        rule: By what rule counts are suppressed, where a user has said so.
+        declared: What a user says of how counts were published.
+        places: Geoids of the finest level, where the files list every place.
     """
 
     source: str
@@ -99,7 +101,8 @@ class RecognisedFiles:
     left_out: tuple[LeftOut, ...] = ()
     unread: tuple[LeftOut, ...] = ()
     beside: tuple[str, ...] = ()
-    rule: Suppressed | None = None
+    declared: Declared = NOTHING_DECLARED
+    places: tuple[str, ...] = ()
 
     @property
     def is_protected(self) -> bool:
@@ -117,7 +120,7 @@ def recognise(
     release: str | None = None,
     said: FileMapping = NO_MAPPING,
     choices: Choices = NO_CHOICES,
-    rule: Suppressed | None = None,
+    declared: Declared = NOTHING_DECLARED,
 ) -> RecognisedFiles:
     """Find out what ``paths`` are.
 
@@ -125,7 +128,7 @@ def recognise(
         release: A packaged release or the path of a schema; guessed if None.
         said: Header rows and place column of tables, where they cannot be told.
         choices: The same of sheets that are read by their numbers, and which columns are counts.
-        rule: By what rule counts are suppressed.
+        declared: What a user says of how counts were published.
 
     Raises:
         ConfigError: There is nothing to read, or it is not clear what it is.
@@ -138,6 +141,8 @@ def recognise(
         examples = ", ".join(str(next(p for k, p in found if k == kind)) for kind in kinds)
         raise ConfigError(f"one config reads one kind of file, found {examples}; name one kind")
     names = packaged_releases() if release is None else (release,)
+    if _TABLES not in kinds and declared.lists_all:
+        raise ConfigError(f"{files[0]}: --all-places is of tables; name a list in ingest.geounits")
     if _TABLES not in kinds and said != NO_MAPPING:
         raise ConfigError(f"{files[0]}: says itself what it counts; leave out what is said of it")
     if _LEGACY in kinds:
@@ -149,7 +154,7 @@ def recognise(
     mapping = {**_as_keys(said), **recognised.mapping}
     if said.columns and "columns_of" not in mapping:
         mapping["columns"] = {**said.columns, **recognised.mapping.get("columns", {})}  # type: ignore[dict-item]
-    return _with_protection(replace(recognised, mapping=mapping), rule)
+    return _with_protection(replace(recognised, mapping=mapping), declared)
 
 
 def _loaded(names: Sequence[str]) -> dict[str, Release]:
@@ -167,32 +172,40 @@ def _as_keys(said: FileMapping) -> dict[str, object]:
     return {name: value for name, value in keys.items() if value}
 
 
-def _with_protection(found: RecognisedFiles, rule: Suppressed | None) -> RecognisedFiles:
+def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFiles:
     """Add the law that is declared beside the files, or said, or doubts about what it may be.
 
     Raises:
-        ConfigError: A rule is said, and nothing is suppressed, or a file declares it.
+        ConfigError: A law is said, and no count looks like it, or a file declares it.
     """
     folders = dict.fromkeys(path if path.is_dir() else path.parent for path in found.paths)
-    declared = next((f / PROTECTION for f in folders if (f / PROTECTION).is_file()), None)
-    if declared is not None and rule is not None:
-        raise ConfigError(f"--below {rule.below}: {declared} declares the law; change it there")
-    if declared is not None:
-        return replace(found, protection=declared)
-    doubts = []
+    beside = next((f / PROTECTION for f in folders if (f / PROTECTION).is_file()), None)
+    rule, rounding = declared.rule, declared.rounding
+    flags = {"--below": rule is not None, "--rounded": rounding is not None}
+    if not declared.lists_all:
+        found = replace(found, places=())
+    if beside is not None:
+        for flag in (flag for flag, is_said in flags.items() if is_said):
+            raise ConfigError(f"{flag}: {beside} declares the law; change it there")
+        return replace(found, protection=beside)
     if rule is not None and not found.markers:
         raise ConfigError(f"--below {rule.below}: no text stands in place of a count")
+    if rounding not in (None, "none") and found.base is None:
+        raise ConfigError(f"--rounded {rounding}: the counts are not all multiples of one number")
+    doubts = []
     if found.markers and rule is None:
         doubts.append(
             "by which rule counts are suppressed: in the drafted law "
             f"{drafted_reading(found.markers)}; a narrower rule proves more{_noted(found)}"
         )
-    if found.base is not None:
+    if found.base is not None and rounding is None:
         doubts.append(
-            f"whether counts are rounded: all are multiples of {found.base}, so the drafted law "
-            "says that they are"
+            f"whether counts are rounded, and how: all are multiples of {found.base}, so the "
+            "drafted law says that each was rounded up or down (`--rounded nearest`, `random`, "
+            "`controlled` or `none`)"
         )
-    return replace(found, doubts=(*found.doubts, *doubts), rule=rule)
+    base = None if rounding == "none" else found.base
+    return replace(found, base=base, doubts=(*found.doubts, *doubts), declared=declared)
 
 
 def _noted(found: RecognisedFiles) -> str:
@@ -459,7 +472,15 @@ def _of_release(source: str, name: str, schema: Release, fitting: Fit) -> Recogn
         markers,
         base,
         names=names,
+        places=_finest(fitting, schema),
     )
+
+
+def _finest(fitting: Fit, schema: Release) -> tuple[str, ...]:
+    """Return the geoids of the finest level that files have, each once."""
+    digits = schema.geography.unit.digits
+    found = {geoid for file in fitting.files for geoid in file.survey.geoids.to_list()}
+    return tuple(sorted(geoid for geoid in found if len(geoid) == digits))
 
 
 def _the_one(

@@ -66,9 +66,6 @@ def draft_schema(
     levels, partition, doubts = _geography(
         geoids, _CENSUS_LEVELS if census else names, census=census
     )
-    if len(tables) > 1:
-        shown = ", ".join(table.name for table in tables)
-        doubts = (*doubts, f"whether {shown} count the same people: give each its universe")
     said = tuple(dict.fromkeys([*(each for table in tables for each in table.doubts), *doubts]))
     features = {name: form for table in tables for name, form in table.features.items()}
     recodes = {name: form for table in tables for name, form in table.recodes.items()}

@@ -168,13 +168,14 @@ def _claims(
         )
     by_known = pl.concat(parts).group_by("known").sum().sort("known")
     by_k = pl.concat(singletons).group_by("k")
+    alone = sum(int(each["k"].eq(columns).sum()) for each in singletons)
     surprise = by_k.agg(pl.len().alias("singletons"), pl.col(chances).median()).sort("k")
     people = folder.manifest.totals["people"]
     if isinstance(reconstruction, ReconstructionFindings):
         known = set(reconstruction.known)
         if known.issuperset(folder.manifest.notes["columns"]):  # certain on all is so on some
             whole = max(whole, reconstruction.whole["certain"])
-    return ClaimFindings(folder.manifest, people, whole, by_known, surprise)
+    return ClaimFindings(folder.manifest, people, whole, alone, by_known, surprise)
 
 
 def _audit(run: Run, work: WorkFolder) -> AuditFindings | Missing | None:

@@ -18,6 +18,9 @@ _WHO = {
     "record": "whose whole record is certain",
 }
 
+#: What is said of records that are the same in all solutions; a group of them singles nobody out.
+_CERTAIN = "whole records are certain"
+
 
 def claims_verdict(
     claims: ClaimFindings, found: ReconstructionFindings, rule: Rule, words: Words
@@ -38,11 +41,18 @@ def claims_verdict(
             f"**Not proven:** {words.nobody} is known to be given away, on these columns and in "
             f"these {words.units}."
         )
-    what = words.people if disclosed or rule.kind == "record" else "whole records"
+    what = f"{words.people} are given away" if disclosed or rule.kind == "record" else _CERTAIN
     as_published = found.as_published if disclosed else found.certain_as_published
     if given <= as_published:
         return _published_verdict(given, words)
     verdict = _verdict(what, given, claims.people, rule, least="at least ", counted=counted)
+    if what == _CERTAIN:
+        alone = (
+            f"at least {claims.alone:,} of people"
+            if claims.alone
+            else "none of somebody known to be"
+        )
+        verdict = f"{verdict[:-1]}; {alone} alone with these values."
     return _with_published(verdict, as_published, words)
 
 
@@ -61,9 +71,7 @@ def records_verdict(
     least = "" if is_known else "at least "
     if certain <= found.certain_as_published:
         return _published_verdict(certain, words)
-    verdict = _verdict(
-        "whole records", certain, found.people, rule, least=least, counted=found.is_counted
-    )
+    verdict = _verdict(_CERTAIN, certain, found.people, rule, least=least, counted=found.is_counted)
     return _with_published(verdict, found.certain_as_published, words)
 
 
@@ -86,8 +94,7 @@ def joint_verdict(joint: JointFindings, rule: Rule) -> str | None:
     if not certain:
         return None
     counted = not joint.manifest.statuses.get("open", 0)
-    what = "whole records"
-    return _verdict(what, certain, records, rule, least="at least ", counted=counted)
+    return _verdict(_CERTAIN, certain, records, rule, least="at least ", counted=counted)
 
 
 def counts_verdict(audit: AuditFindings) -> str:
@@ -117,9 +124,9 @@ def _verdict(what: str, given: int, people: int, rule: Rule, *, least: str, coun
     elif given == people:
         number = f"all {people:,}"
     if 100 * given > rule.tolerated * people:
-        return f"**Yes, {what} are given away:** {number}."
+        return f"**Yes, {what}:** {number}."
     within = "Not proven to be more" if least and given < people else "No more"
-    return f"**{within} than the rule tolerates:** {what} are given away, {number}."
+    return f"**{within} than the rule tolerates:** {what}, {number}."
 
 
 def rule_in_words(rule: Rule, words: Words, *, examined: bool) -> str:

@@ -114,7 +114,7 @@ def test_report_and_show_tell_what_the_releases_prove_together(folder: Path) -> 
     assert alone < together
     recon("report", "-c", folder / "persons.yaml", "-q")
     page = (folder / "persons" / "report" / "report.md").read_text()
-    assert f"**Yes, whole records are given away:** at least {together} of {people}" in page
+    assert f"**Yes, whole records are certain:** at least {together} of {people}" in page
     assert f"{alone} of them by their own tables: {together - alone} more" in page
     members, homes = int(units["certain_with_members"].sum()), int(units["household_records"].sum())
     asked = units["division"].is_in(["proven", "bounded", "undecided"]).sum()

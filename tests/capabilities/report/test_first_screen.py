@@ -77,7 +77,7 @@ def test_certain_records_alarm_though_no_column_settles_another(config: Path) ->
     assert isinstance(findings.claims, ClaimFindings)
     claims = replace(findings.claims, by_known=findings.claims.by_known.clear(), whole=4)
     document = compose_report(replace(findings, claims=claims, rule=Rule("identity")))
-    assert verdict(document) == "Yes, whole records are given away: at least 4 of 500 (0.8%)."
+    assert verdict(document) == "Yes, whole records are certain: at least 4 of 500 (0.8%)."
     assert "or, where there are none, whose whole record is certain" in rule(document)
 
 

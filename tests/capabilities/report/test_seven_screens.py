@@ -21,7 +21,7 @@ VERDICTS = {
     "left-out": "Yes, stays are given away: at least",
     "noisy": "Unknown: the noise bounds no count",
     "audited": "Yes, protected counts are given away: 8 of 8",
-    "attacked": "Yes, whole records are given away: at least",
+    "attacked": "Yes, whole records are certain: at least",
 }
 
 
