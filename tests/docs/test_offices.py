@@ -32,8 +32,7 @@ def test_three_offices_from_file_to_page(tmp_path: Path) -> None:
     }
     for work in ("schools", "wards", "age_sex"):
         assert (tmp_path / "work" / work / "report" / "report.html").is_file()
-    edited = page.read_text().count("$ sed -i")
-    assert edited == 1, "the list of wards alone: what else an office says are flags"
+    assert "$ sed -i" not in page.read_text(), "what an office says are flags"
 
 
 @pytest.mark.parametrize("name", list(OFFICES))

@@ -122,6 +122,8 @@ class PlaceTree:
     ) -> dict[Path, str] | None:
         """Return the codes of the files, where they can be geoids; else None."""
         codes = {same[text]: code for text, code in self.codes.items()}
+        if not all(map(_is_geoid, codes.values())):
+            codes = {}  # what stands beside codes of places is what people call them
         rest = [path for path in every if path]
         if not codes and all(_is_geoid(path[-1]) for path in rest):
             codes = {path: path[-1] for path in rest}

@@ -7,7 +7,7 @@ It is wide where one of them names the rows, and others say what these are part 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -57,6 +57,17 @@ class Names:
         while found[0] in self.parents and self.parents[found[0]] not in found:
             found.insert(0, self.parents[found[0]])
         return found
+
+    def called_by(self, twin: int) -> Names:
+        """Return the names with another column in place of the key whose twin it is."""
+        key = self.twins[twin]
+        twins = {at: twin if to == key else to for at, to in self.twins.items() if at != twin}
+        return replace(
+            self,
+            keys=tuple(twin if at == key else at for at in self.keys),
+            twins={**twins, key: twin},
+            parents={twin if at == key else at: to for at, to in self.parents.items()},
+        )
 
     @classmethod
     def of(cls, grid: Grid, region: Region) -> Names:

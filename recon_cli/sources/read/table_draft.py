@@ -321,8 +321,8 @@ class TableDraft:
         names = self._names_told()
         if self.choices.is_whole or self.choices.are_known:
             names = self._said_names(names)
-        elif not names.is_long:
-            names = self._with_place(names)
+        else:
+            names = self._with_place(self._by_words(names))
         if self.choices.count:
             said = set(self._said(self.choices.count))
             names = replace(names, keys=tuple(at for at in names.keys if at not in said))
@@ -334,17 +334,32 @@ class TableDraft:
         texts = self.grid.coded((self.region.body, at))[0]
         return all(text.isalnum() and any(map(str.isdigit, text)) for text in texts)
 
+    def _is_other_name(self, at: int, names: Names) -> bool:
+        """Test whether the texts of a column stand for those of a key, one for one."""
+        key = names.twins.get(at)
+        return key in names.keys and self._is_within(at, key) and self._is_within(key, at)
+
+    def _by_words(self, names: Names) -> Names:
+        """Return the keys of a long table with words in place of the codes beside them.
+
+        Codes under the header of a geoid stay: schemas and lists have them.
+        """
+        for word in tuple(names.twins) if names.is_long else ():
+            code = names.twins[word]
+            is_geoid = self._header(code).casefold() in GEOIDS
+            if is_geoid or not self._are_codes(code) or self._are_codes(word):
+                continue
+            if self._is_other_name(word, names):
+                names = names.called_by(word)
+        return names
+
     def _by_codes(self, names: Names) -> Names:
         """Return the names of rows with codes of places in place of what people call them."""
         said = set(self._said((self.choices.place,))) if self.choices.place else set()
         for code, key in names.twins.items():
             is_better = self._are_codes(code) and not self._are_codes(key)
             if key in names.keys and key not in said and is_better:
-                keys = tuple(code if at == key else at for at in names.keys)
-                twins = {at: code if to == key else to for at, to in names.twins.items()}
-                twins = {**{at: to for at, to in twins.items() if at != code}, key: code}
-                parents = {code if at == key else at: to for at, to in names.parents.items()}
-                return replace(names, keys=keys, twins=twins, parents=parents)
+                return names.called_by(code)
         return names
 
     def _of_one_place(self, names: Names) -> Names:
@@ -388,11 +403,13 @@ class TableDraft:
         )
 
     def _with_place(self, names: Names) -> Names:
-        """Return the names of rows of a wide table by the column of places that is said."""
+        """Return the names of rows by the column of places that is said."""
         said = self._said((self.choices.place,)) if self.choices.place else ()
         if not said or said[0] in names.keys:
             return names
         place = said[0]
+        if names.is_long:
+            return names.called_by(place) if self._is_other_name(place, names) else names
         parents = {at: to for at, to in names.parents.items() if at == place or to != place}
         if (key := names.twins.get(place)) in parents:
             parents[place] = parents[key]

@@ -256,9 +256,9 @@ def test_nobody_is_called_all_where_nobody_was_counted(base: Path) -> None:
     findings = settled(findings_of(reported.attacked(base)), one_population=2015, certain=2015)
     found = findings.reconstruction
     assert isinstance(found, ReconstructionFindings)
-    assert "given away: all 2,015." in headline(findings)
+    assert "records are certain: all 2,015." in headline(findings)
     text = headline(replace(findings, reconstruction=replace(found, uncounted=3)))
-    assert "given away: at least 2,015." in text
+    assert "records are certain: at least 2,015." in text
     assert "All 2,015" not in text
     assert "Every record" not in text
 
