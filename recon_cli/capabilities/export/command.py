@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from recon_cli.capabilities.export.records import export_records
 from recon_cli.capabilities.export.safe import Marking
 from recon_cli.console.options import ConfiguredCommand, GivenPath, RunOptions, run_options
 from recon_cli.console.output import show
+from recon_cli.coverage import PROTECTION
+from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import refuse_statistics
 
 _FOLDER, _FILE = GivenPath(file_okay=False), GivenPath(dir_okay=False)
@@ -56,7 +60,7 @@ def command(
     records: Path | None,
     of: Path | None,
 ) -> None:
-    """Write copies of the published workbooks and tables, with marks or with suppressed counts.
+    r"""Write copies of the published workbooks and tables, with marks or with suppressed counts.
 
     --to marks the findings of the stages that ran: recovered counts and intervals of `recon
     audit`, certain records, claims and disclosures. A workbook gets colours, comments and a sheet
@@ -106,4 +110,16 @@ def command(
         if options.verbosity >= 0:
             facts = [("wrote", "\n".join(map(str, made.files)))]
             facts += [(what, f"{number:,}") for what, number in made.numbers.items()]
-            show(title, [*facts, *(("note", note) for note in made.notes)])
+            facts += [("note", note) for note in made.notes]
+            if target is suppressed:
+                facts.append(("audit them", _audit_of(options, run, made.files)))
+            show(title, facts)
+
+
+def _audit_of(options: RunOptions, run: Run, files: Sequence[Path]) -> str:
+    """Return the commands that audit suppressed copies as they can be published."""
+    law = run.work / "suppressed" / PROTECTION
+    config = [] if options.config is None else ["-c", str(options.config)]
+    paths = f"ingest.paths=[{', '.join(map(str, files))}]"
+    said = ["--work", f"{run.work}_published", "--set", paths, "--set", f"ingest.protection={law}"]
+    return "\n".join(shlex.join(["recon", name, *config, *said]) for name in ("ingest", "audit"))

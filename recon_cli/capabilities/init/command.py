@@ -93,6 +93,13 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places")
     "other. Repeatable.",
 )
 @click.option(
+    "--sum",
+    metavar="'TOTAL = A + B'",
+    multiple=True,
+    help="Of tables: what adds up to a column, row or value, where too little shows it. "
+    "Repeatable.",
+)
+@click.option(
     "--where",
     metavar="HEADER=VALUE",
     multiple=True,

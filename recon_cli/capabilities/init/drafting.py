@@ -172,6 +172,7 @@ def plain_sheet(
         count=tuple(called),
         total=said.total,
         apart=said.apart,
+        sums=said.sums,
         are_known=True,
     )
     return sheet, choices, called

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import click
 
 from recon_cli.sources import FileMapping
-from recon_cli.sources.read.choices import Choices, Question
+from recon_cli.sources.read.choices import Choices, Question, SaidSum
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Said:
         count: Headers of columns that count some of these people.
         total: Columns, rows or values that others add up to.
         apart: Headers of columns that exclude each other.
+        sum: ``TOTAL = PART + PART``: what adds up to a column, row or value.
         thousands: What is between groups of three digits.
         one_place: Whether all is about one place.
         header: Numbers of header rows.
@@ -38,6 +39,7 @@ class Said:
     count: tuple[str, ...] = ()
     total: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
+    sum: tuple[str, ...] = ()
     thousands: str | None = None
     one_place: bool = False
     header: tuple[int, ...] = ()
@@ -77,6 +79,7 @@ class Said:
             count=self.count,
             total=self.total,
             apart=self.apart,
+            sums=tuple(map(SaidSum.of, self.sum)),
             thousands=self.thousands,
             are_kinds=self.one_place or None,
             leave_out=dict.fromkeys(self.leave_out, ""),
@@ -102,6 +105,8 @@ class Said:
                     said = replace(said, leave_out=(*said.leave_out, header))
                 case "--total", label:
                     said = replace(said, total=(*said.total, label))
+                case "--sum", chosen:
+                    said = replace(said, sum=(*said.sum, chosen))
                 case "--where", chosen:
                     said = replace(said, where=(*said.where, chosen))
                 case "--apart", header:

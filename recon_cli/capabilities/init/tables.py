@@ -226,6 +226,7 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
         "leave-out": tuple(choices.leave_out),
         "apart": choices.apart,
         "total": choices.total,
+        "sum": tuple(name for each in choices.sums for name in each.names),
     }
     for name, words in said.items():
         for word in words:
@@ -233,8 +234,8 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
                 continue
             is_a_value = any((table.grid.texts == word).any() for table in tables)
             is_a_row = any(rows_named(table.rows, [word]) for table in tables)
-            if (name in {"total", "apart"} and is_a_value) or (
-                name in {"count", "total", "apart"} and is_a_row
+            if (name in {"total", "apart", "sum"} and is_a_value) or (
+                name in {"count", "total", "apart", "sum"} and is_a_row
             ):
                 continue
             if name == "leave-out" and any(word in dict(table.left_rows) for table in tables):

@@ -33,7 +33,9 @@ def without_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
     is_exact = relations.base == 1 and not all(each.is_rounded for each in strong)
 
     def is_chance(each: Relation) -> bool:
-        if not each.is_sum or each.axis is not Axis.ROWS or each.line not in rows:
+        if not each.is_sum or each.axis is not Axis.ROWS or each.support.is_said:
+            return False
+        if each.line not in rows:
             return False
         own_lines = {each.line, *each.of}
         if any(own_lines <= {*s.of} and s.support.margin > each.support.margin for s in strong):
@@ -72,7 +74,8 @@ def doubt_chance(relations: Relations, rows: Mapping[int, Path]) -> Relations:
         return bool(path) and (is_heading or says(path[-1], Sense.TOTAL))
 
     near = {id(each) for each in strong if is_near(each)}
-    near -= {id(each) for each in strong if each.support.is_alike or is_said(each)}
+    certain = {id(e) for e in strong if e.support.is_alike or e.support.is_said}
+    near -= certain | {id(each) for each in strong if is_said(each)}
     found = [
         replace(each, support=replace(each.support, is_doubted=True)) if id(each) in near else each
         for each in relations.found

@@ -8,7 +8,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from recon_cli.errors import ConfigError
 from recon_cli.sources.read.row_labels import Path
+
+
+@dataclass(frozen=True)
+class SaidSum:
+    """A total, and what adds up to it, by their headers, labels or values.
+
+    Example:
+        >>> SaidSum.of("All ages = 0-64 + 65+")
+        SaidSum(total='All ages', parts=('0-64', '65+'))
+    """
+
+    total: str
+    parts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> SaidSum:
+        """Return the sum that a text says.
+
+        Raises:
+            ConfigError: It is no sum of two or more.
+        """
+        total, _, rest = text.partition(" = ")
+        parts = tuple(filter(None, map(str.strip, rest.split(" + "))))
+        if not total.strip() or len(parts) < 2:
+            raise ConfigError(f"--sum {text!r}: say it as 'TOTAL = PART + PART', with the blanks")
+        return cls(total.strip(), parts)
+
+    def __str__(self) -> str:
+        """Return it as it is said."""
+        return f"{self.total} = {' + '.join(self.parts)}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return all names in it."""
+        return (self.total, *self.parts)
 
 
 @dataclass(frozen=True)
@@ -24,6 +60,7 @@ class Choices:
         leave_out: Header of a column that is not used → why.
         total: Columns, or values of a dimension, that others add up to, though too little shows it.
         apart: Headers of columns, or of a dimension, that exclude each other.
+        sums: Columns, rows or values, and what adds up to them, whatever shows it.
         zeros: Texts that stand for nobody.
         thousands: What is between groups of three digits.
         where: Header → the values of that column whose rows are read.
@@ -43,6 +80,7 @@ class Choices:
     leave_out: Mapping[str, str] = field(default_factory=dict)
     total: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
+    sums: tuple[SaidSum, ...] = ()
     zeros: tuple[str, ...] = ()
     thousands: str | None = None
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -128,11 +128,17 @@ class Relations:
         withheld: BoolArray,
         total: int,
         parts: Sequence[int],
+        *,
+        axis: Axis = Axis.COLUMNS,
     ) -> Support:
-        """Measure how far the rows bear a sum of columns out, which others alike bear out, too."""
+        """Measure how far numbers bear a sum of columns, or of rows, out; nothing else is tried."""
         lines = np.array([total, *parts], dtype=np.intp)
-        inner = Region(region.header, region.body, region.headings, lines, region.stub)
-        block = _Table(grid, inner, withheld).block.transposed
+        if axis is Axis.COLUMNS:
+            block = _Table(grid, replace(region, numeric=lines), withheld).block.transposed
+        else:
+            counts = [at for at in region.numeric if self.columns.get(at) is not Kind.STATISTIC]
+            inner = replace(region, body=lines, numeric=np.array(counts, dtype=np.intp))
+            block = _Table(grid, inner, withheld).block
         units = np.full(block.low.shape[1], float(2 * (self.base - 1)) if self.base > 1 else 0.0)
         return support_of(block, units)
 

@@ -60,6 +60,7 @@ class Support:
         tried: How many relations were tried beside it, as a power of two.
         is_alike: Whether sums that read as it does are shown, and nothing breaks it.
         is_doubted: Whether it is to be asked about, though hardly chance.
+        is_said: Whether somebody says so.
     """
 
     shown: int
@@ -69,6 +70,7 @@ class Support:
     tried: float
     is_alike: bool = False
     is_doubted: bool = False
+    is_said: bool = False
 
     @property
     def margin(self) -> float:
@@ -78,8 +80,14 @@ class Support:
     @property
     def is_strong(self) -> bool:
         """Whether two positions or more show it, and hardly by chance; or others that are alike."""
-        return self.is_alike or (
-            not self.is_doubted and self.shown >= STRONG_POSITIONS and self.margin >= MARGIN_BITS
+        return (
+            self.is_alike
+            or self.is_said
+            or (
+                not self.is_doubted
+                and self.shown >= STRONG_POSITIONS
+                and self.margin >= MARGIN_BITS
+            )
         )
 
     @property
@@ -224,6 +232,36 @@ def possible_whole(block: Intervals, lines: Sequence[int]) -> int | None:
         if told.any() and fits.all() and largest.all() and (low < high)[told].any():
             return total
     return None
+
+
+def possible_splits(
+    block: Intervals, total: int, parts: Sequence[int]
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the ways to cut lines in two of which each may add up to a total; best shown first.
+
+    Args:
+        parts: Lines in order.
+
+    Returns:
+        Places among the parts.
+
+    Example:
+        >>> numbers = np.array([[8, 18, 9], [5, 9, 2], [3, 9, 7], [1, 10, 9], [7, 8, 0.0]])
+        >>> possible_splits(Intervals.exact(numbers), 0, [1, 2, 3, 4])
+        [((0, 1), (2, 3))]
+    """
+    found = []
+    for cut in range(2, len(parts) - 1):
+        shown, fits = 0, True
+        for own in (parts[:cut], parts[cut:]):
+            lines = list(own)
+            low, high = block.low[lines].sum(axis=0), block.high[lines].sum(axis=0)
+            fits &= bool(((low <= block.high[total]) & (high >= block.low[total])).all())
+            shown += int((block.known[lines].all(axis=0) & block.known[total]).sum())
+        if fits:
+            places = tuple(range(len(parts)))
+            found.append((shown, (places[:cut], places[cut:])))
+    return [split for _, split in sorted(found, key=lambda each: -each[0])]
 
 
 @dataclass(frozen=True)

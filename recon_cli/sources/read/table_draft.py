@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -35,13 +36,16 @@ from recon_cli.sources.read.relations import (
     intervals_of,
 )
 from recon_cli.sources.read.row_labels import PART_OF, Path, row_labels, rows_named
+from recon_cli.sources.read.said_sums import with_said_sums, with_said_values
 from recon_cli.sources.read.shares import Share, find_shares
-from recon_cli.sources.read.sums import Support, possible_whole, slips
+from recon_cli.sources.read.sums import Support, possible_splits, possible_whole, slips
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, is_word, says
 
 #: Columns of which each has answers of its own, beside those for all together.
 _MOST_APART: Final = 4
+#: Ways to cut columns into two that a question offers.
+_MOST_SPLITS: Final = 3
 #: Rows of one kind of which a larger share of numbers is not whole have statistics.
 _BROKEN: Final = 0.5
 
@@ -242,6 +246,7 @@ class TableDraft:
                 lambda total, parts: relations.support(self.grid, inner, withheld, total, parts),
             )
             relations = with_nobody(relations, self.headers, self._every(inner))
+            relations = self._with_said_sums(relations, inner, withheld)
             if not self._are_kinds(names, relations):
                 rows = dict(zip(self.region.body.tolist(), self._paths(names), strict=True))
                 relations = settle_rows(
@@ -286,6 +291,20 @@ class TableDraft:
             self.not_chosen,
             tuple(shares),
         )
+
+    def _with_said_sums(
+        self, relations: Relations, region: Region, withheld: BoolArray
+    ) -> Relations:
+        paths = self._paths(self._names()) if self.choices.sums else ()
+        body = region.body.tolist()
+        lines_of: dict[Axis, Callable[[str], Sequence[int]]] = {
+            Axis.COLUMNS: lambda name: self._said((name,)),
+            Axis.ROWS: lambda name: [body[i] for i in rows_named(paths, [name])],
+        }
+        for axis, own in lines_of.items():
+            support = partial(relations.support, self.grid, region, withheld, axis=axis)
+            relations = with_said_sums(relations, axis, self.choices.sums, own, support)
+        return relations
 
     def _every(self, region: Region) -> Intervals:
         """Return the numbers of all columns in the rows of a table, columns as lines."""
@@ -617,13 +636,25 @@ class TableDraft:
             self.told.append(Relation(Axis.COLUMNS, counts[whole], tuple(parts), told))
             return True
         shown = " + ".join(repr(self._header(at)) for at in parts)
+        name = self._header(counts[whole])
+        splits = [
+            [" + ".join(self._header(parts[i]) for i in own) for own in split]
+            for split in possible_splits(block, whole, [counts.index(at) for at in parts])
+        ]
+        twice = {
+            f"no, it is {' and again '.join(sums)}": flag("sum", f"{name} = {sums[0]}")
+            + " "
+            + flag("sum", f"{name} = {sums[1]}")
+            for sums in splits[:_MOST_SPLITS]
+        }
         self.questions.append(
             Question(
-                f"{self._header(counts[whole])!r} may be {shown}: too few rows show it, none "
-                f"of {len(self.region.body)} forbids it; is it so?",
+                f"{name!r} may be {shown}: too few rows show it, none of {len(self.region.body)} "
+                "forbids it; is it so?",
                 {
-                    "yes": flag("total", self._header(counts[whole])),
-                    "no": flag("apart", *map(self._header, run)),
+                    "yes": flag("total", name),
+                    **twice,
+                    "no, they exclude each other": flag("apart", *map(self._header, run)),
                 },
                 (counts[whole], *parts),
             )
@@ -700,6 +731,8 @@ class TableDraft:
         found = [
             each for at in whole for each in value_sums(self.grid, region, names.keys, at, withheld)
         ]
+        dimensions = [(at, self.grid.coded((region.body, at))[0]) for at in names.keys]
+        found = with_said_values(found, self.choices.sums, dimensions, whole[0])
         return tuple(self._as_said(each) for each in found)
 
     def _as_said(self, each: ValueSum) -> ValueSum:

@@ -1,0 +1,89 @@
+"""Sums that somebody says, among columns, rows or values, which overrule what numbers propose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from recon_cli.errors import SourceError
+from recon_cli.sources.read.choices import SaidSum
+from recon_cli.sources.read.crossed import ValueSum
+from recon_cli.sources.read.relations import Axis, Kind, Relation, Relations
+from recon_cli.sources.read.sums import Support
+
+
+def with_said_sums(
+    relations: Relations,
+    axis: Axis,
+    said: Iterable[SaidSum],
+    lines_of: Callable[[str], Sequence[int]],
+    support: Callable[[int, tuple[int, ...]], Support],
+) -> Relations:
+    """Return relations with the sums that are said among lines of an axis.
+
+    Args:
+        lines_of: The lines that a name is of.
+        support: How far the numbers bear out a sum, from its total and parts.
+
+    Raises:
+        SourceError: Numbers break one.
+    """
+    told: list[Relation] = []
+    for each in said:
+        lines = [tuple(lines_of(name)) for name in each.names]
+        if any(len(own) != 1 for own in lines):
+            continue  # of another axis, or of another sheet
+        (total,), *rest = lines
+        parts = tuple(part for (part,) in rest)
+        own = support(total, parts)
+        if own.broken:
+            where = "rows" if axis is Axis.COLUMNS else "columns"
+            raise SourceError(f"--sum '{each}': numbers break it in {own.broken} {where}")
+        told.append(Relation(axis, total, parts, replace(own, is_said=True)))
+    if not told:
+        return relations
+    kept = [each for each in relations.found if not any(_is_rival(each, own) for own in told)]
+    counted = {at for each in told for at in (each.line, *each.of)}
+    found = replace(relations, found=(*kept, *told))
+    if axis is Axis.ROWS:
+        return replace(found, rows=_counted(found.rows, counted))
+    return replace(found, columns=_counted(found.columns, counted))
+
+
+def _counted(kinds: Mapping[int, Kind], lines: Collection[int]) -> dict[int, Kind]:
+    return {at: Kind.COUNT if at in lines else kind for at, kind in kinds.items()}
+
+
+def _is_rival(each: Relation, said: Relation) -> bool:
+    """Test whether a sum has parts of one that is said beside others."""
+    is_alike = each.is_sum and each.axis is said.axis and each.line == said.line
+    return is_alike and bool({*each.of} & {*said.of})
+
+
+def with_said_values(
+    found: Sequence[ValueSum],
+    said: Iterable[SaidSum],
+    dimensions: Iterable[tuple[int, Sequence[str]]],
+    count: int,
+) -> list[ValueSum]:
+    """Return the sums among values of a long table with those that are said.
+
+    Args:
+        dimensions: The column of each dimension, and its values.
+        count: The column of counts.
+    """
+    told = [
+        ValueSum(at, count, each.total, each.parts, Support(0, 0, 0, 0.0, 0.0), is_said=True)
+        for each in said
+        for at, values in dimensions
+        if {*each.names} <= {*values}
+    ]
+    named = {(each.dimension, each.total) for each in told}
+    settled = {each.dimension for each in told}
+    kept = [
+        each
+        for each in found
+        if (each.dimension, each.total) not in named
+        and (each.support.shown or each.dimension not in settled)
+    ]
+    return [*kept, *told]
