@@ -75,9 +75,13 @@ def test_the_verdict_follows_the_rule(config: Path) -> None:
 def test_certain_records_alarm_though_no_column_settles_another(config: Path) -> None:
     findings = findings_of(config)
     assert isinstance(findings.claims, ClaimFindings)
-    claims = replace(findings.claims, by_known=findings.claims.by_known.clear(), whole=4)
+    claims = findings.claims
+    claims = replace(claims, by_known=claims.by_known.clear(), whole=4, alone=3)
     document = compose_report(replace(findings, claims=claims, rule=Rule("identity")))
-    assert verdict(document) == "Yes, whole records are certain: at least 4 of 500 (0.8%)."
+    assert verdict(document) == (
+        "Yes, whole records are certain: at least 4 of 500 (0.8%); at least 3 of people alone with "
+        "these values."
+    )
     assert "or, where there are none, whose whole record is certain" in rule(document)
 
 
