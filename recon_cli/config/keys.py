@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from recon_cli.config.model import Top
@@ -39,7 +38,11 @@ def keys_of(model: type[BaseModel]) -> Iterator[Key]:
     said = meanings_of(model)
     for name, field in model.model_fields.items():
         required = field.is_required()
-        default = "" if required else _default(_usual(field))
+        default = (
+            ""
+            if required
+            else _default(field.get_default(call_default_factory=True, validated_data={}))
+        )
         yield Key(field.alias or name, default, said.get(name, ""), required)
 
 
@@ -67,10 +70,6 @@ def meanings_of(model: type[BaseModel]) -> dict[str, str]:
             elif name and line.startswith("     "):
                 said[name] += f" {line.strip()}"
     return {name: about for name, about in said.items() if name in model.model_fields}
-
-
-def _usual(field: FieldInfo) -> object:
-    return field.get_default(call_default_factory=True, validated_data={})
 
 
 def _default(value: object) -> str:

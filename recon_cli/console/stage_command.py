@@ -39,15 +39,11 @@ def stage_command(stage: Stage) -> click.Command:
     command = force_option(section_options(stage.section)(run))
     if stage.can_shard:
         command = shard_option(command)
-    text = f"{stage.purpose}\n\n{_about(SECTIONS[stage.section])}"
+    about = (sys.modules[SECTIONS[stage.section].__module__].__doc__ or "").partition("\n\n")[2]
+    text = f"{stage.purpose}\n\n{about}"
     name = stage.name.rpartition(" ")[2]
     made = click.command(name, cls=ConfiguredCommand, sections=(stage.section,), help=text)
     return made(run_options(command))
-
-
-def _about(section: type) -> str:
-    """Return the docstring of a section's module after its first paragraph."""
-    return (sys.modules[section.__module__].__doc__ or "").partition("\n\n")[2]
 
 
 def run_and_print(short_name: str, options: RunOptions, *, force: bool) -> None:

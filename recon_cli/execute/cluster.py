@@ -21,14 +21,7 @@ from typing import Any
 
 from recon_cli.errors import ConfigError, StageError, WorkerError
 from recon_cli.execute import remote
-from recon_cli.execute.connection import (
-    LOST,
-    Client,
-    Future,
-    own_workers,
-    quiet,
-    running_scheduler,
-)
+from recon_cli.execute.connection import LOST, Client, Future, own_workers, quiet, running_scheduler
 from recon_cli.execute.work_items import DaskWorkers, WorkFunction
 from recon_cli.execute.work_queue import WorkQueue
 from recon_cli.execute.worker import ProgressMessage

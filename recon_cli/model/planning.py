@@ -10,12 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.coverage import Coverage, CoveragePattern
-from recon_cli.model.grain import (
-    Grain,
-    group_rows,
-    group_screens,
-    refine,
-)
+from recon_cli.model.grain import Grain, group_rows, group_screens, refine
 from recon_cli.model.lattice import make_lattice
 from recon_cli.model.lift import NO_LIFT, Lift, plan_lift
 from recon_cli.model.margins import Margins, Terms, close_margins, combination_matrix

@@ -227,7 +227,9 @@ def build_system(
     is_bounded = bounded_units(plan, strata, len(units), is_exact=counts.intervals is None)
     is_bounded &= counts.is_listed[units]
     joined = None
-    if counts.statistics is not None and len(counts.statistics.at(_geounits(counts, batch))):
+    if counts.statistics is not None and len(
+        counts.statistics.at(np.concatenate(counts.lying_in(batch)))
+    ):
         _require_listed(plan, counts, units, listed)
         joined = join_statistics(
             plan,
@@ -259,11 +261,6 @@ def build_system(
         is_listed=listed,
         joined=joined,
     )
-
-
-def _geounits(counts: PartitionCounts, batch: slice) -> IntArray:
-    """Return the row numbers of all geounits that the units of a batch lie in."""
-    return np.concatenate(counts.lying_in(batch))
 
 
 def _margins(plan: Plan, strata: Sequence[Stratum], candidates: Candidates) -> sparse.csr_array:
@@ -343,7 +340,7 @@ def _equations(
         least.append(stratum.least_or_rhs[of_row, column])
         geounits.append(stratum.geounits[of_row])
         of_pattern.append(column)
-        hopeless = _is_positive(stratum) & ~used.reshape(stratum.rhs.shape)
+        hopeless = (stratum.least_or_rhs > 0) & stratum.is_needed & ~used.reshape(stratum.rhs.shape)
         unlisted = stratum.of_unit[~listed & (stratum.of_unit >= 0)]
         hopeless[unlisted] = False
         unmatched.append(stratum.geounits[hopeless.any(axis=1)])
@@ -358,12 +355,6 @@ def _equations(
         np.concatenate(of_pattern),
         np.concatenate(unmatched),
     )
-
-
-def _is_positive(stratum: Stratum) -> BoolArray:
-    """Return a (geounits × rows) mask of the rows that need people."""
-    positive: BoolArray = stratum.least_or_rhs > 0
-    return positive & stratum.is_needed
 
 
 def row_entries(

@@ -129,17 +129,15 @@ def place_labels(points: Sequence[tuple[float, float, str]], plot: Box) -> list[
     placed = []
     for x, y, text in points:
         tried = sorted(_candidates(x, y, text), key=lambda each: _distance(each, x, y))
-        inside = [each for each in tried if _fits(each, plot)] or [_beside(x, y, text)]
+        inside = [each for each in tried if _fits(each, plot)] or [
+            PlacedLabel(text, x + _SIDES[0], y - 6, at_end=False)
+        ]
         free = (e for e in inside if not any(_meet(_box(e), box) for box in (*marks, *taken)))
         chosen = next(free, None) or min(inside, key=lambda e: _overlap(_box(e), taken))
         taken.append(_box(chosen))
         is_far = _distance(chosen, x, y) > _NEAR
         placed.append(replace(chosen, point=(x, y)) if is_far else chosen)
     return placed
-
-
-def _beside(x: float, y: float, text: str) -> PlacedLabel:
-    return PlacedLabel(text, x + _SIDES[0], y - 6, at_end=False)
 
 
 def _candidates(x: float, y: float, text: str) -> Iterator[PlacedLabel]:

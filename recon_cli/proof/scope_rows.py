@@ -318,7 +318,11 @@ class RowSource:
                 yield (cell,), predicates
             elif len(predicates) == 1:
                 (masks,) = predicates
-                finer = [f for f, mask in enumerate(masks) if not self._is_union(f, mask)]
+                finer = [
+                    f
+                    for f, mask in enumerate(masks)
+                    if any(atom & mask not in (0, atom) for atom in self._known[0].atoms[f])
+                ]
                 if len(finer) == 1:
                     (f,) = finer
                     fine[cell[0], f, *masks[:f], 0, *masks[f + 1 :]].append((cell, masks[f]))
@@ -353,9 +357,6 @@ class RowSource:
         entries = np.repeat(rows, lengths), np.concatenate([np.empty(0, dtype=np.int64), *columns])
         shape = (len(names), self._first[-1])
         return names, sparse.csc_array((np.repeat(data, lengths), entries), shape=shape)
-
-    def _is_union(self, feature: int, mask: int) -> bool:
-        return all(atom & mask in (0, atom) for atom in self._known[0].atoms[feature])
 
     def _sums(
         self, feature: int, others: Sequence[int], members: Sequence[tuple[Cell, int]]

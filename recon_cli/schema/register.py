@@ -11,8 +11,9 @@ See *register* in docs/glossary.md.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -430,14 +431,9 @@ def _areas(named: Sequence[tuple[str, AreaGeography]]) -> Geography:
         told = " and ".join(f"{name} ({unit})" for unit, name in units.items())
         raise SchemaError(f"publications: {told} have different units")
     systems: dict[str, AreaSystem] = {}
-    for system in _systems(each for _, each in named):
+    for system in chain.from_iterable(each.systems for _, each in named):
         if systems.get(system.name, system).within is None:
             systems[system.name] = system
     partitions = {each.partition for _, each in named}
     partition = partitions.pop() if len(partitions) == 1 else ALL
     return AreaGeography.of(next(iter(units)), list(systems.values()), partition)
-
-
-def _systems(geographies: Iterable[AreaGeography]) -> Iterator[AreaSystem]:
-    for geography in geographies:
-        yield from geography.systems

@@ -15,10 +15,7 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
 from recon_cli.model.ledger import Combination
-from recon_cli.model.program import (
-    ConnectedParts,
-    IntegerProgram,
-)
+from recon_cli.model.program import ConnectedParts, IntegerProgram
 from recon_cli.solve.linear_relaxation import solve_relaxation
 
 #: Weights are multiples of its inverse: divisible by 1 to 10, which are the usual denominators.

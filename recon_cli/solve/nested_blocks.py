@@ -20,19 +20,8 @@ from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.ledger import (
-    Arrays,
-    Ledger,
-    OnLedger,
-    Witness,
-    ignore_ledger,
-)
-from recon_cli.model.program import (
-    IntegerProgram,
-    connected_parts,
-    connected_subset,
-    fix_others,
-)
+from recon_cli.model.ledger import Arrays, Ledger, OnLedger, Witness, ignore_ledger
+from recon_cli.model.program import IntegerProgram, connected_parts, connected_subset, fix_others
 from recon_cli.solve.cp_sat import Effort, Status, maximize
 from recon_cli.solve.ends import confirm_bound
 from recon_cli.solve.joined_changes import BlockChanges

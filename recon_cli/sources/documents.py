@@ -126,7 +126,13 @@ def open_documents(path: Path) -> tuple[Document, ...]:
     document = document_of(path)
     start = document.start()
     if start.startswith(_GZIP):
-        return (Document(path.name.removesuffix(".gz"), str(path), lambda: _gunzip(path)),)
+        return (
+            Document(
+                path.name.removesuffix(".gz"),
+                str(path),
+                lambda: io.BufferedReader(gzip.GzipFile(path)),
+            ),
+        )
     if start.startswith(_ZIP) and not document.is_workbook:
         return tuple(_members(document))
     return (document,)
@@ -135,10 +141,6 @@ def open_documents(path: Path) -> tuple[Document, ...]:
 def document_of(path: Path) -> Document:
     """Open a file as it is, without unpacking."""
     return Document(path.name, str(path), lambda: path.open("rb"))
-
-
-def _gunzip(path: Path) -> IO[bytes]:
-    return io.BufferedReader(gzip.GzipFile(path))
 
 
 def _members(archive: Document) -> Iterator[Document]:

@@ -31,12 +31,7 @@ from recon_cli.sources.listing import IncompleteSource, complete_geounits
 from recon_cli.sources.shares import SHARES, Shares
 from recon_cli.sources.tabular import Sheet, documents_of_sheets, unread_sheets
 from recon_cli.sources.tabular.sheet import ROW
-from recon_cli.sources.tidy import (
-    AbsentCells,
-    TidySource,
-    open_tidy,
-    tables_without_zeros,
-)
+from recon_cli.sources.tidy import AbsentCells, TidySource, open_tidy, tables_without_zeros
 from recon_cli.sources.tidy_file import TidyFile
 from recon_cli.sources.unpacked import UnpackedFolder
 from recon_cli.statement import EXACT, Protection

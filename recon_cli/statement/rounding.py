@@ -68,9 +68,5 @@ class Rounded(Law):
         if self.how == "nearest":
             return (counts + self.base // 2) // self.base * self.base
         rest = counts % self.base
-        stays = draws.choose(rest, self._up)
+        stays = draws.choose(rest, lambda up: [Fraction(up, self.base)])
         return counts - rest + np.where(stays, 0, self.base)
-
-    def _up(self, rest: int) -> list[Fraction]:
-        """Return the probability of rounding up."""
-        return [Fraction(rest, self.base)]

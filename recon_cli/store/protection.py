@@ -13,24 +13,12 @@ from recon_cli.frames import STATISTICS
 from recon_cli.publication import Publication, require_no_statistics
 from recon_cli.schema import Release
 from recon_cli.stage import INGEST
-from recon_cli.statement import (
-    EXACT,
-    Exact,
-    Protection,
-    Statement,
-    describe_law,
-    load_protection,
-)
+from recon_cli.statement import EXACT, Exact, Protection, Statement, describe_law, load_protection
 from recon_cli.statement.cell_key import CellKey
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
 from recon_cli.store.piece import EVERYWHERE, Span
-from recon_cli.store.published import (
-    PROTECTION,
-    open_published,
-    read_coverage,
-    read_percentages,
-)
+from recon_cli.store.published import PROTECTION, open_published, read_coverage, read_percentages
 
 _PERCENTAGES: Final = "percentages of the true counts, rounded to their last digit"
 

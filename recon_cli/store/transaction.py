@@ -313,15 +313,13 @@ def reusable_entries(work: Path, staging: Staging) -> Iterator[tuple[PartitionEn
                 if entry is not None:
                     yield entry, root / "new"
     try:
-        published = [open_folder(work, staging.recipe.stage, f) for f in _folders(staging)]
+        published = [
+            open_folder(work, staging.recipe.stage, f) for f in staging.recipe.stage.folders
+        ]
     except StageError:
         return
     for partition in published[0].partitions:
         yield _entry(published, partition), work
-
-
-def _folders(staging: Staging) -> tuple[str, ...]:
-    return staging.recipe.stage.folders
 
 
 def _entry(published: list[Folder], partition: str) -> PartitionEntry:

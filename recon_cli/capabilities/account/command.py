@@ -170,16 +170,11 @@ def _write(path: Path, products: Sequence[Product]) -> None:
     if path.suffix != ".csv":
         raise ConfigError(f"--to {path}: a name that ends in .csv is expected")
     rows = [(p.stage, p.work, p.made_of, *_row(each)) for p in products for each in p.spends]
-    write_named(path, csv_bytes(_frame(rows)))
+    header = ["product", "work", "made_of", "level", "query", "rho", "epsilon"]
+    write_named(path, csv_bytes(pl.DataFrame(rows, schema=header, orient="row")))
 
 
 def _row(spend: Spend) -> tuple[str, str, float, float | None]:
     rho = math.inf if spend.rho is None else float(spend.rho)
     pure = float(spend.budget) if spend.is_pure and spend.budget is not None else None
     return spend.level, spend.query, rho, pure
-
-
-def _frame(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
-
-    header = ["product", "work", "made_of", "level", "query", "rho", "epsilon"]
-    return pl.DataFrame(rows, schema=header, orient="row")

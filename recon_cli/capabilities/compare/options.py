@@ -17,13 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    Field,
-    ValidationError,
-    create_model,
-)
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, create_model
 from pydantic_core import PydanticCustomError
 
 from recon_cli.capabilities.claims.options import Claims

@@ -330,7 +330,13 @@ def _trade_panels(rows: pl.DataFrame, words: Words) -> list[CurvePanel]:
             Curve(
                 look,
                 tuple(
-                    CurvePoint(row["error"], row["mean"], label=_label(row))
+                    CurvePoint(
+                        row["error"],
+                        row["mean"],
+                        label=str(row["value"])
+                        if row["epsilon"] is None
+                        else _epsilon(row["epsilon"]),
+                    )
                     for row in part.iter_rows(named=True)
                 ),
                 is_line=False,
@@ -344,10 +350,6 @@ def _trade_panels(rows: pl.DataFrame, words: Words) -> list[CurvePanel]:
 
 def _measured(row: Mapping[str, Any]) -> str:
     return f"{row['measure']} {row['level'].replace('_', ' ')}".strip()
-
-
-def _label(row: Mapping[str, Any]) -> str:
-    return str(row["value"]) if row["epsilon"] is None else _epsilon(row["epsilon"])
 
 
 def _epsilon(spent: float) -> str:

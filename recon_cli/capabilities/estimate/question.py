@@ -112,7 +112,7 @@ def estimate_counts(measurements: Measurements, level: float) -> pl.DataFrame:
         levels = _restricted(block, coordinates)
         nodes = _down(measurements.hierarchy, levels, _up(measurements.hierarchy, levels))
         for depth, (each, node) in enumerate(zip(levels, nodes, strict=True)):
-            estimates[depth] += _counts(each.rows, node.mean)
+            estimates[depth] += np.tensordot(each.rows, node.mean, axes=([0, 2], [0, 2]))
             variances[depth] += _variances(each.rows, node.variance)[:, node.kind]
     names = zip(
         measurements.hierarchy.levels, measurements.hierarchy.geoids, measurements.levels,
@@ -196,12 +196,6 @@ def _range(measured: FloatArray) -> FloatArray | None:
     if inside.all():
         return None
     found: FloatArray = vectors[:, inside]
-    return found
-
-
-def _counts(rows: FloatArray, mean: FloatArray) -> FloatArray:
-    """Compute (counts × geounits) from (size × counts × copies) and (size × geounits × copies)."""
-    found: FloatArray = np.tensordot(rows, mean, axes=([0, 2], [0, 2]))
     return found
 
 

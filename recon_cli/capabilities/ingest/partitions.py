@@ -30,14 +30,7 @@ from recon_cli.store import Manifest, PartWriter, Piece, Transaction, coverage_b
 from recon_cli.store.files import json_bytes
 from recon_cli.store.pieces import PIECES, cut, pieces_bytes
 from recon_cli.store.protection import protection_files
-from recon_cli.store.published import (
-    COVERAGE,
-    LEFT_OUT,
-    NAMES,
-    PERCENTAGES,
-    READING,
-    names_bytes,
-)
+from recon_cli.store.published import COVERAGE, LEFT_OUT, NAMES, PERCENTAGES, READING, names_bytes
 
 #: Rows that wait to be written: bounds memory, and makes parts worth a file.
 _BUFFERED_ROWS = 2_000_000

@@ -11,12 +11,7 @@ from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import MadeStage
 from recon_cli.pipeline.run import Run
 from recon_cli.stage import undisturbed
-from recon_cli.store import (
-    INGEST,
-    InputFile,
-    Manifest,
-    Transaction,
-)
+from recon_cli.store import INGEST, InputFile, Manifest, Transaction
 from recon_cli.store.files import file_digest
 from recon_cli.store.manifest import MANIFEST
 from recon_cli.store.study import NOT_FOR_PUBLICATION, has_study_name

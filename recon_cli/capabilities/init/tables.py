@@ -17,22 +17,12 @@ from recon_cli.capabilities.init.survey import Survey, survey
 from recon_cli.errors import ConfigError, ReconError, SourceError
 from recon_cli.schema import Release
 from recon_cli.sources.documents import Document
-from recon_cli.sources.formats import (
-    CountSheet,
-    FileMapping,
-    Format,
-    recognise_format,
-)
+from recon_cli.sources.formats import CountSheet, FileMapping, Format, recognise_format
 from recon_cli.sources.formats.assignment import Assigner
 from recon_cli.sources.formats.codes import PRODUCTS
 from recon_cli.sources.formats.header import numbers_in
 from recon_cli.sources.formats.reading import THOUSANDS, SheetReader
-from recon_cli.sources.formats.sheet import (
-    SHEET,
-    count_sheet,
-    numbers_beside,
-    require_certain,
-)
+from recon_cli.sources.formats.sheet import SHEET, count_sheet, numbers_beside, require_certain
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, columns_named, flag
 from recon_cli.sources.read.markers import looks_like_marker
 from recon_cli.sources.read.reading import Reading
@@ -40,12 +30,7 @@ from recon_cli.sources.read.row_labels import rows_named
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, says
 from recon_cli.sources.tables import documents_with_counts
-from recon_cli.sources.tabular import (
-    documents_of_sheets,
-    hidden_sheets,
-    read_sheet,
-    unread_sheets,
-)
+from recon_cli.sources.tabular import documents_of_sheets, hidden_sheets, read_sheet, unread_sheets
 
 #: Dimensions of which a publication has one value: the last, if there are several.
 PERIOD: Final = re.compile(r"time|time_period|date|year|period|census_year", re.IGNORECASE)

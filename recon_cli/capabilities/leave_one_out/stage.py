@@ -9,7 +9,7 @@ from typing import Any
 from recon_cli.capabilities.leave_one_out import LEAVE_ONE_OUT
 from recon_cli.capabilities.leave_one_out.options import LeaveOneOut
 from recon_cli.capabilities.reconstruct.reconstructed import open_reconstructed
-from recon_cli.capabilities.records.files import RecordFile, Slice, open_records
+from recon_cli.capabilities.records.files import RecordFile, open_records
 from recon_cli.capabilities.score.options import Score
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.opened_stage import QuestionStage
@@ -19,7 +19,6 @@ from recon_cli.stage import undisturbed
 from recon_cli.store import Folder, Piece, Staging
 from recon_cli.store.files import key_of
 from recon_cli.store.pieces import cut
-from recon_cli.store.recipe import Recipe
 
 #: People that are worth a process: each takes about 10 ms.
 _GRAIN = 300
@@ -45,7 +44,8 @@ def open_stage(run: Run) -> QuestionStage:
     )
     file = _records(run, config)
     slices = file.slices()
-    settings = _settings(config, scoring, gains)
+    recipe = made.recipe(run, LEAVE_ONE_OUT, _settings(config, scoring, gains), seed)
+    digests = {name: each.digest for name, each in slices.items()}
 
     def records() -> Any:
         with undisturbed():
@@ -62,7 +62,8 @@ def open_stage(run: Run) -> QuestionStage:
 
     return QuestionStage(
         run,
-        _with_records(made.recipe(run, LEAVE_ONE_OUT, settings, seed), slices),
+        # All records, because of the most frequent value.
+        replace(recipe, shared={**recipe.shared, "records": key_of(digests)}),
         made.geounits,
         arguments=lambda: {
             "release": run.release,
@@ -110,9 +111,3 @@ def _records(run: Run, config: LeaveOneOut) -> RecordFile:
             f"{known} in {run.work})"
         )
     return open_records("leave_one_out.records", path, run.release)
-
-
-def _with_records(recipe: Recipe, slices: Mapping[str, Slice]) -> Recipe:
-    """Add the records to the recipe: all of them, because of the most frequent value."""
-    digests = {name: each.digest for name, each in slices.items()}
-    return replace(recipe, shared={**recipe.shared, "records": key_of(digests)})

@@ -14,11 +14,7 @@ from recon_cli.capabilities.link.files import AttackerUsage, add_up_usage, count
 from recon_cli.capabilities.link.inputs import LinkageInputs, open_linkage_inputs
 from recon_cli.capabilities.link.options import Link
 from recon_cli.capabilities.link.partition import LinkageCounts, PartitionLinkage
-from recon_cli.capabilities.link.specification import (
-    TABLES,
-    LinkageSpecification,
-    parent_level,
-)
+from recon_cli.capabilities.link.specification import TABLES, LinkageSpecification, parent_level
 from recon_cli.capabilities.records.files import AS_IT_IS, Slice
 from recon_cli.errors import SourceError, UnknownValueError
 from recon_cli.execute import OnProgress

@@ -95,7 +95,9 @@ def count_accuracy(release: Release, protected: pl.DataFrame) -> pl.DataFrame:
     >>> errors.filter(level="clinic", table="PATIENTS", size="All")["suppressed"].to_list()
     [5]
     """
-    published = [level for level in release.geography.levels if level.name in _levels(release)]
+    published = [
+        level for level in release.geography.levels if level.name in release.published_levels
+    ]
     coverage = tuple(CoveragePattern.complete(release, level.name) for level in published)
     patterns = {level.name: number for number, level in enumerate(published)}
     counts = protected.select("geoid", "table", "cell", count="true")
@@ -108,10 +110,6 @@ def count_accuracy(release: Release, protected: pl.DataFrame) -> pl.DataFrame:
     geounits = with_population(release, coverage, batch)
     truth = Publication.of(release, geounits, counts, coverage)
     return accuracy_table(release, [sum_errors(release, truth, protected)])
-
-
-def _levels(release: Release) -> set[str]:
-    return {name for table in release.tables for name in table.levels}
 
 
 def sum_errors(release: Release, truth: Publication, protected: pl.DataFrame) -> pl.DataFrame:

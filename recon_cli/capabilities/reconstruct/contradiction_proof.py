@@ -24,12 +24,7 @@ from recon_cli.model.plan import Plan
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.proof.derivation import MULTIPLES, Budget, ScopeProver, Terms
 from recon_cli.proof.scope_rows import OPEN, RowSource
-from recon_cli.proof.tables import (
-    PublishedTables,
-    grain_lines,
-    possible_values,
-    within_region,
-)
+from recon_cli.proof.tables import PublishedTables, grain_lines, possible_values, within_region
 from recon_cli.publication import Publication
 from recon_cli.schema import bits
 from recon_cli.solve.linear_relaxation import WHOLE, LinearRelaxation, Vertex

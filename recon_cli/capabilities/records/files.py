@@ -18,13 +18,7 @@ import polars as pl
 from recon_cli.errors import ConfigError, SchemaError, SourceError
 from recon_cli.frames import UNREADABLE
 from recon_cli.schema import Level, Release, Value
-from recon_cli.sources.damage import (
-    columns_found,
-    kind_of,
-    remarks_of,
-    separator_of,
-    unreadable,
-)
+from recon_cli.sources.damage import columns_found, kind_of, remarks_of, separator_of, unreadable
 from recon_cli.sources.documents import document_of
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW

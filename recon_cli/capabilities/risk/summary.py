@@ -25,13 +25,11 @@ def summary(run: Run, outcome: StageOutcome) -> Iterator[Line]:
     ]
     summary = read_table(run.work, RISK, "summary").select(
         pl.col("adversary").str.replace("_", " "),
-        *(_decimals(name) for name in ("prior", "posterior", "ratio", "correct", "tied")),
+        pl.col("prior", "posterior", "ratio", "correct", "tied").map_elements(
+            "{:.4g}".format, return_dtype=pl.String
+        ),
         "over_posterior",
         "over_ratio",
     )
     header = ["adversary", "prior", "posterior", "ratio", "correct", "ties"]
     yield partial(show_table, summary, [*header, "over posterior", "over ratio"])
-
-
-def _decimals(name: str) -> pl.Expr:
-    return pl.col(name).map_elements("{:.4g}".format, return_dtype=pl.String)

@@ -15,11 +15,7 @@ from recon_cli.capabilities.findings.section import Section
 from recon_cli.capabilities.score.gains import PANELS
 from recon_cli.capabilities.score.rate_charts import dots, rates
 from recon_cli.capabilities.score.rates_page import looks_of, rate_sheet, reading, sizes_of
-from recon_cli.capabilities.score.tables import (
-    AGREEMENT_TABLES,
-    ALTERNATIVES_BY_PEOPLE,
-    BY_PEOPLE,
-)
+from recon_cli.capabilities.score.tables import AGREEMENT_TABLES, ALTERNATIVES_BY_PEOPLE, BY_PEOPLE
 from recon_cli.page.charts import BLUE, GREY, Chart, ChartRow, Look, Mark, Panel
 from recon_cli.page.document import Figure, ReportSection, ResultTable, result_table
 from recon_cli.page.missing import Missing

@@ -12,12 +12,7 @@ from scipy import sparse
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.model.placed import placed
-from recon_cli.model.program import (
-    IntegerProgram,
-    LinearConstraints,
-    deviation_program,
-    fix_others,
-)
+from recon_cli.model.program import IntegerProgram, LinearConstraints, deviation_program, fix_others
 from recon_cli.solve.dual_bounds import WeightedRows, whole_weights
 from recon_cli.solve.linear_relaxation import solve_relaxation
 

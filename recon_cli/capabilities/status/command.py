@@ -103,7 +103,7 @@ def _print(work: Path, folders: Sequence[FolderStatus], run: Run | None) -> None
     if not folders:
         click.echo("  no stage has run here")
     label = max((len(each.name) for each in folders), default=0)
-    facts, zero = [], _zero(run)
+    facts, zero = [], "no variability" if run is None else words_of_run(run).zero
     for each in folders:
         release = _release(run, each.status.last)
         lines = [_state(each.status)]
@@ -122,11 +122,6 @@ def _state(status: StageStatus) -> str:
         of = f" of {status.partitions:,}" if status.partitions else ""
         text += f", {status.finished:,}{of} partitions finished"
     return f"{text}: {'; '.join(status.reasons)}" if status.reasons else text
-
-
-def _zero(run: Run | None) -> str:
-    """Name the units in which no other solution differs."""
-    return "no variability" if run is None else words_of_run(run).zero
 
 
 def _figures(manifest: Manifest, release: Release | None, zero: str) -> list[str]:

@@ -6,12 +6,7 @@ from dataclasses import replace
 
 import click
 
-from recon_cli.console.options import (
-    ConfiguredCommand,
-    RunOptions,
-    force_option,
-    run_options,
-)
+from recon_cli.console.options import ConfiguredCommand, RunOptions, force_option, run_options
 from recon_cli.console.stage_command import run_and_print
 
 

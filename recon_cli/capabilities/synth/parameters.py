@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Self
@@ -211,14 +211,9 @@ def load_nation(path: Path | None = None) -> Nation:
         ConfigError: The file cannot be read or something in it is wrong.
     """
     if path is None:
-        return _packaged()
+        text = resources.files(__package__).joinpath(PACKAGED).read_text(encoding="utf-8")
+        return _parse(text, PACKAGED)
     return _parse(read_text(path), str(path))
-
-
-@cache
-def _packaged() -> Nation:
-    text = resources.files(__package__).joinpath(PACKAGED).read_text(encoding="utf-8")
-    return _parse(text, PACKAGED)
 
 
 def _parse(text: str, source: str) -> Nation:

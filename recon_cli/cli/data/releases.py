@@ -8,14 +8,7 @@ import click
 
 from recon_cli.console.output import show
 from recon_cli.plurals import counted
-from recon_cli.schema import (
-    AreaLevel,
-    Feature,
-    Level,
-    Release,
-    load_release,
-    packaged_releases,
-)
+from recon_cli.schema import AreaLevel, Feature, Level, Release, load_release, packaged_releases
 
 
 @click.command()

@@ -7,16 +7,12 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.tabular.package import Indents, Spans, read_looks
 from recon_cli.sources.tabular.sheet import Merge, Sheet, sheet_of_rows
 from recon_cli.sources.tabular.text import text_sheet
-
-if TYPE_CHECKING:
-    from python_calamine import CalamineSheet
 
 
 @dataclass(frozen=True)
@@ -129,7 +125,10 @@ def _read(data: bytes, label: str) -> Workbook:
         about = [each for each in book.sheets_metadata if each.name in book.sheet_names]
         opened = {each.name: book.get_sheet_by_name(each.name) for each in about}
         values = {name: each.to_python(skip_empty_area=False) for name, each in opened.items()}
-        merges = {name: looks.spans.get(name) or _merged(each) for name, each in opened.items()}
+        merges = {
+            name: looks.spans.get(name) or list(each.merged_cell_ranges or [])
+            for name, each in opened.items()
+        }
     except (calamine.CalamineError, OSError) as error:
         raise SourceError(f"{label}: damaged workbook: {error}") from error
     hidden = [each for each in about if each.visible != calamine.SheetVisibleEnum.Visible]
@@ -139,11 +138,6 @@ def _read(data: bytes, label: str) -> Workbook:
         {name: _merges(rows, merges[name], label) for name, rows in filled.items()},
         frozenset(each.name for each in hidden),
     )
-
-
-def _merged(sheet: CalamineSheet) -> Spans:
-    """Return the merged ranges of a sheet, where the format has them."""
-    return list(sheet.merged_cell_ranges or [])
 
 
 def _texts(rows: Sequence[Sequence[object]], indents: Indents) -> list[list[str]]:
