@@ -15,7 +15,6 @@ from typing import Any
 import polars as pl
 
 from recon_cli.ask.quarantine import Quarantine
-from recon_cli.ask.unit_status import MISSING
 from recon_cli.model.ledger import Arrays
 from recon_cli.model.plan import Plan
 from recon_cli.progress import OnProgress
@@ -170,15 +169,6 @@ class PlannedQuestion(Question):
     def release(self) -> Release:
         """Return the schema, with the structural zeros that may be assumed."""
         return self.plan.release
-
-
-def missing_units(blocks: pl.DataFrame) -> pl.Series:
-    """Return the geoids of units that were not solved, so that some of their people are missing.
-
-    Args:
-        blocks: Rows of ``blocks/``.
-    """
-    return blocks.filter(pl.col("status").is_in(MISSING)).to_series(0)
 
 
 def count_statuses(units: pl.DataFrame) -> dict[str, int]:

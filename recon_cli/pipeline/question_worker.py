@@ -14,7 +14,7 @@ from typing import Protocol
 
 import polars as pl
 
-from recon_cli.ask.question import Checkpoint, Question, RegionData, missing_units
+from recon_cli.ask.question import Checkpoint, Question, RegionData
 from recon_cli.execute import OnProgress, ignore_progress
 from recon_cli.pipeline.checkpoint import PieceCheckpoint
 from recon_cli.pipeline.failure_log import log_contradictions, log_disagreements
@@ -22,7 +22,7 @@ from recon_cli.pipeline.quarantine import traced_quarantine
 from recon_cli.publication import Publication
 from recon_cli.schema import Release
 from recon_cli.spreadsheet import csv_bytes
-from recon_cli.store import Folder, Piece, Staging
+from recon_cli.store import Piece, Staging
 from recon_cli.store.protection import read_published
 
 
@@ -31,23 +31,6 @@ class Records(Protocol):
 
     def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
         """Return the records, and the geoids of units that were unsolved when they were made."""
-
-
-@dataclass(frozen=True)
-class ReconstructedRecords:
-    """Reads reconstructed records.
-
-    Attributes:
-        microdata: ``microdata/``.
-        blocks: ``blocks/``.
-    """
-
-    microdata: Folder
-    blocks: Folder
-
-    def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
-        at = piece.partition, piece.span
-        return self.microdata.read(*at), missing_units(self.blocks.read(*at))
 
 
 @dataclass(frozen=True)

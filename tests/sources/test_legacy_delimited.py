@@ -16,6 +16,7 @@ import pytest
 
 from recon_cli.capabilities.ingest.options import SourceFormat
 from recon_cli.capabilities.init.recognition import recognise
+from recon_cli.capabilities.init.state_header import summarise
 from recon_cli.capabilities.reconstruct.question import reconstruct
 from recon_cli.capabilities.tabulate.legacy_writer import write_legacy
 from recon_cli.capabilities.tabulate.tabulation import tabulate
@@ -29,7 +30,6 @@ from recon_cli.sources.legacy import (
     legacy_layout,
     open_legacy,
 )
-from recon_cli.sources.legacy.geography import summarise
 from recon_cli.verification import verify
 from tests.support.command_line import recon
 from tests.support.paths import DATA, needs_shared

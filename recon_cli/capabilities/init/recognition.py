@@ -13,6 +13,7 @@ from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
 from recon_cli.capabilities.init.drafting import draft, geoids_of
 from recon_cli.capabilities.init.names import slug
 from recon_cli.capabilities.init.notes import noted_rule
+from recon_cli.capabilities.init.state_header import summarise
 from recon_cli.capabilities.init.survey import rounding_base, survey_rows
 from recon_cli.capabilities.init.tables import (
     Fit,
@@ -33,7 +34,6 @@ from recon_cli.sources.formats import NO_MAPPING, FileMapping, is_companion
 from recon_cli.sources.formats.codes import cells_by_code
 from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
-from recon_cli.sources.legacy.geography import summarise
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
 from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.tables import sheets_left_out

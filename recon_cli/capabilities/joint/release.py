@@ -13,19 +13,57 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from recon_cli.errors import ConfigError, SchemaError
 from recon_cli.schema.features import Recode
 from recon_cli.schema.load import Terms
 from recon_cli.schema.release import Release
-from recon_cli.schema.spec import Condition, JointSpec, LinkSpec
+from recon_cli.schema.spec import Condition, Name, Spec
 from recon_cli.schema.validation import describe
 from recon_cli.strict_yaml import parse_yaml, read_text
 
 _JOINTS: Final = Path(__file__).parent / "joints"
+
+
+class LinkSpec(Spec):
+    """One link: exactly one of ``equal``, ``sum`` and ``presence``, with a condition for each part.
+
+    Attributes:
+        equal: As many records of the first part as of the second.
+        sum: As many of the first as the sizes of the second add up to.
+        presence: For each record of the second at least one of the first, and all together at most
+            as many as their sizes, less ``without`` each.
+        by: Feature or recode of the first part → one of the second: the link holds for each label
+            that both have.
+        size: Feature of the second part: how many of the first belong to it.
+        top: Its last value, if that stands for more, too.
+        without: Number of people of a size that are not counted: 1 where the householder is not.
+    """
+
+    equal: dict[Name, Condition] | None = None
+    sum: dict[Name, Condition] | None = None
+    presence: dict[Name, Condition] | None = None
+    by: dict[Name, Name] = Field(default_factory=dict)
+    size: Name | None = None
+    top: int | None = None
+    without: Annotated[int, Field(ge=0)] = 0
+
+
+class JointSpec(Spec):
+    """Two releases of the same places, and how their records are linked.
+
+    Attributes:
+        joint: A name.
+        parts: Name of each part → the name of its release, two of them.
+        links: Relations that hold in every place.
+    """
+
+    joint: Name
+    parts: dict[Name, Name]
+    links: Annotated[list[LinkSpec], Field(min_length=1)]
 
 
 class LinkKind(StrEnum):

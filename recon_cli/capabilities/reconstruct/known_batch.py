@@ -20,12 +20,40 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.ask.quarantine import BatchQuarantine, Quarantine
 from recon_cli.ask.question import RegionData
+from recon_cli.ask.unit_status import MISSING
 from recon_cli.errors import DisagreementError, SolverError, StageError
 from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.counts import PartitionCounts
 from recon_cli.model.plan import Plan
 from recon_cli.model.program import LinearConstraints
 from recon_cli.model.system import System
+from recon_cli.store import Folder, Piece
+
+
+def missing_units(blocks: pl.DataFrame) -> pl.Series:
+    """Return the geoids of units that were not solved, so that some of their people are missing.
+
+    Args:
+        blocks: Rows of ``blocks/``.
+    """
+    return blocks.filter(pl.col("status").is_in(MISSING)).to_series(0)
+
+
+@dataclass(frozen=True)
+class ReconstructedRecords:
+    """Reads reconstructed records.
+
+    Attributes:
+        microdata: ``microdata/``.
+        blocks: ``blocks/``.
+    """
+
+    microdata: Folder
+    blocks: Folder
+
+    def read(self, piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
+        at = piece.partition, piece.span
+        return self.microdata.read(*at), missing_units(self.blocks.read(*at))
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from recon_cli.ask.question import (
     PlannedQuestion,
     RegionData,
     count_statuses,
-    missing_units,
 )
 from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.reconstruct.cliques import CliqueForm
+from recon_cli.capabilities.reconstruct.known_batch import missing_units
 from recon_cli.capabilities.reconstruct.options import Reconstruct
 from recon_cli.capabilities.reconstruct.person_records import (
     Within,

@@ -31,7 +31,7 @@ class Reconstructed(PublishedInput):
 
     def records(self) -> Any:
         with undisturbed():
-            from recon_cli.pipeline.question_worker import ReconstructedRecords
+            from recon_cli.capabilities.reconstruct.known_batch import ReconstructedRecords
 
         return ReconstructedRecords(self.microdata, self.blocks)
 
