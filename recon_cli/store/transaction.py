@@ -21,8 +21,8 @@ from recon_cli.errors import StageError
 from recon_cli.resources import Usage, peak_mb
 from recon_cli.stage import Stage, manifests_folder
 from recon_cli.store import files
+from recon_cli.store.files import held_lock
 from recon_cli.store.folder import Folder, open_folder
-from recon_cli.store.lock import held_lock
 from recon_cli.store.manifest import (
     MANIFEST,
     FileEntry,

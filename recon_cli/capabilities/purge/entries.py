@@ -19,7 +19,7 @@ from typing import Final
 from recon_cli.errors import StageError
 from recon_cli.stage import PRIVATE
 from recon_cli.store import files
-from recon_cli.store.lock import held_lock
+from recon_cli.store.files import held_lock
 from recon_cli.store.manifest import MANIFEST, Manifest, read_manifest
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS, CONTRADICTIONS, DISAGREEMENTS
 from recon_cli.store.transaction import STAGING

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.joint import least
-from recon_cli.capabilities.joint.cases import CaseSearch
-from recon_cli.capabilities.joint.least import Start, least_records
+from recon_cli.capabilities.joint.least import CaseSearch, Start, least_records
 from recon_cli.model.program import IntegerProgram, LinearConstraints
 from recon_cli.solve.cp_sat import Effort
 

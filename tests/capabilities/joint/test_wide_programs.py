@@ -10,8 +10,7 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.joint import sifting
-from recon_cli.capabilities.joint.cases import prove_by_cases
-from recon_cli.capabilities.joint.least import Start, least_records
+from recon_cli.capabilities.joint.least import Start, least_records, prove_by_cases
 from recon_cli.capabilities.joint.sifting import SiftedRelaxation, first_solution
 from recon_cli.model.ledger import Cases, Combination, Ledger
 from recon_cli.model.program import IntegerProgram, LinearConstraints
