@@ -2,52 +2,32 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from recon_cli.arrays import IntArray
-from recon_cli.capabilities.reconstruct.correction import min_l1_correction
-from recon_cli.capabilities.solvar import cut as cut_module
-from recon_cli.capabilities.solvar.cut import feasibility_cut
-from recon_cli.capabilities.solvar.objectives import distance_from
 from recon_cli.errors import DisagreementError, SolverError
 from recon_cli.model.bounds import Bounds, propagate
 from recon_cli.model.components import split_components
 from recon_cli.model.program import IntegerProgram, LinearConstraints, fix_others, relax_others
-from recon_cli.solve import dual_bounds, feasibility
+from recon_cli.solve import feasibility
 from recon_cli.solve.certificates import confirm_infeasible
-from recon_cli.solve.cp_sat import Effort, Search, maximize
+from recon_cli.solve.cp_sat import Effort, Search
 from recon_cli.solve.feasibility import Attempt, Feasibility, min_l1_repair, pump, solve_program
-from recon_cli.solve.linear_relaxation import Vertex, solve_relaxation
-from recon_cli.solve.objectives import LinearFunctionals
-
-
-def program_of(rows: list[list[int]], rhs: list[int], upper: int = 9) -> IntegerProgram:
-    A = sparse.csr_array(np.array(rows, dtype=np.int64))
-    n = A.shape[1]
-    return IntegerProgram(
-        equalities(A, rhs),
-        lower=np.zeros(n, dtype=np.int64),
-        upper=np.full(n, upper, dtype=np.int64),
-    )
-
-
-def equalities(A: sparse.csr_array, rhs: Sequence[int] | IntArray) -> LinearConstraints:
-    side = np.array(rhs, dtype=np.int64)
-    return LinearConstraints(A, side, side)
-
-
-POSSIBLE = program_of([[1, 1, 0], [0, 1, 1], [2, 0, 1]], [3, 4, 7])
-# An odd cycle: each pair holds one person, which only halves could do.
-IMPOSSIBLE = program_of([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 1])
+from recon_cli.solve.linear_relaxation import solve_relaxation
+from tests.support.programs import (
+    IMPOSSIBLE,
+    POSSIBLE,
+    equalities,
+    program_of,
+    random_program,
+    solutions,
+)
 
 
 def test_a_solution_satisfies_every_row_and_repeats() -> None:
@@ -112,44 +92,6 @@ def test_no_answer_within_the_budget_is_undecided(monkeypatch: pytest.MonkeyPatc
     assert not len(found.values)
 
 
-def test_the_least_correction_is_least() -> None:
-    correction = min_l1_correction(IMPOSSIBLE.constraints)
-    assert correction.is_least
-    assert correction.total == 1
-    assert not min_l1_correction(POSSIBLE.constraints).change.any()
-
-
-@pytest.mark.parametrize(
-    ("rows", "counts", "total", "has_alternative"),
-    [
-        ([[1], [1]], [0, 1], 1, True),  # either may be wrong
-        ([[1], [1], [1]], [1, 1, 3], 2, False),  # the odd one out
-        ([[1], [1]], [0, 2], 2, True),  # 0 → 2, 2 → 0, or both to 1
-        ([[2]], [2], 0, False),
-    ],
-)
-def test_equally_small_corrections_are_seen(
-    rows: list[list[int]], counts: list[int], total: int, has_alternative: bool
-) -> None:
-    A = sparse.csr_array(np.array(rows, dtype=np.int64))
-    correction = min_l1_correction(equalities(A, counts))
-    assert correction.is_least
-    assert (correction.total, correction.has_alternative) == (total, has_alternative)
-
-
-@pytest.mark.parametrize("counts", [[1, 1, 1], [3, 3, 1], [5, 3, 3], [5, 5, 5], [1, 3, 5]])
-def test_a_correction_that_no_vertex_has_is_least(counts: list[int]) -> None:
-    """Of three kinds any two have an odd number: halves fit, and whole numbers miss one row."""
-    cycle = [[1, 1, 0], [0, 1, 1], [1, 0, 1]]
-    correction = min_l1_correction(equalities(sparse.csr_array(np.array(cycle)), counts))
-    people = itertools.product(range(8), repeat=3)
-    changes = [np.array(cycle) @ each - counts for each in people]
-    least = min(int(np.abs(change).sum()) for change in changes)
-    equal = {tuple(change != 0) for change in changes if np.abs(change).sum() == least}
-    assert (correction.total, correction.is_least) == (least, True)
-    assert correction.has_alternative == (len(equal) > 1)
-
-
 def test_propagation_names_a_conflict_and_is_exact_on_a_chain() -> None:
     A = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=np.int64))
     bounds = propagate(equalities(A, [3, 3, 2]))
@@ -184,21 +126,6 @@ def test_equal_rows_that_disagree_are_both_kept() -> None:
     assert solve_program(part.program, seed=1).outcome is Feasibility.INFEASIBLE
 
 
-def solutions(program: IntegerProgram) -> list[IntArray]:
-    ranges = [range(low, high + 1) for low, high in zip(program.lower, program.upper, strict=True)]
-    every = np.array(list(itertools.product(*ranges)), dtype=np.int64)
-    people = every @ program.constraints.A.toarray().T
-    met = (people >= program.constraints.least) & (people <= program.constraints.most)
-    return list(every[met.all(axis=1)])
-
-
-def random_program(seed: int) -> IntegerProgram:
-    rng = np.random.default_rng(seed)
-    A = rng.integers(0, 2, size=(4, 7))
-    truth = rng.integers(0, 3, size=7)
-    return program_of(A.tolist(), (A @ truth).tolist(), upper=2)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_a_unit_alone_loses_no_solution(seed: int) -> None:
     whole = random_program(seed)
@@ -209,27 +136,6 @@ def test_a_unit_alone_loses_no_solution(seed: int) -> None:
     # and no more than the rows it shares must allow: all of them, or it is no bound worth asking
     everything = relax_others(whole, np.arange(7)).program
     assert len(solutions(everything)) == len(solutions(whole))
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_what_is_known_of_groups_changes_no_answer(seed: int) -> None:
-    whole = random_program(seed)
-    every = solutions(whole)
-    start = every[0]
-    sums = sparse.csr_array(np.eye(7, dtype=np.int64)[:6])
-    targets = LinearFunctionals(sums, np.zeros(6, dtype=np.int64), np.full(6, 2))
-    group = np.array([0, 0, 1, 1, 2, 2])
-    distances = np.array([np.abs(values - start)[:6] for values in every])
-    most = np.array([distances[:, group == g].sum(axis=1).max() for g in range(3)])
-    question = distance_from(whole, targets, start[:6])
-    capped = question.capped(group, most)
-    for asked in (question, capped):
-        answer = maximize(asked.program, asked.objective, Effort(1, 10.0))
-        assert answer.bound + asked.constant == distances.sum(axis=1).max()
-    # A cap below the truth is believed: that is what makes it save work.
-    below = question.capped(group, np.maximum(most - 1, 0))
-    answer = maximize(below.program, below.objective, Effort(1, 10.0))
-    assert answer.bound + below.constant <= np.maximum(most - 1, 0).sum()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -296,32 +202,6 @@ def test_the_cheapest_vertex_costs_no_more_than_any_solution(seed: int) -> None:
     assert not len(solve_relaxation(program, cost, 0.0).values)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_what_is_cut_off_is_in_no_solution(seed: int) -> None:
-    exact = random_program(seed)
-    slack = np.arange(4) % 2
-    rows = LinearConstraints(
-        exact.constraints.A, exact.constraints.least - slack, exact.constraints.most + slack
-    )
-    cells, rng = np.array([0, 2, 5]), np.random.default_rng(seed)
-    cut = 0
-    for program in (exact, replace(exact, constraints=rows)):
-        every = solutions(program)
-        inside = {tuple(values[cells]) for values in every}
-        for _ in range(10):
-            values = every[0].copy()
-            values[cells] = rng.integers(0, 3, size=3)
-            found = feasibility_cut(program, cells, values, 0.5)
-            assert 0 <= found.deterministic_time < 0.5
-            assert all(found.rows.are_met_by(np.array(one)) for one in inside)
-            if len(found.rows.least):
-                cut += 1
-                assert not found.rows.are_met_by(values[cells])
-                assert tuple(values[cells]) not in inside
-            assert not len(feasibility_cut(program, cells, values, 0.0).rows.least)
-    assert cut > 0
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_the_nearest_solution_from_wherever_the_start_is(seed: int) -> None:
     program = random_program(seed)
@@ -335,27 +215,6 @@ def test_the_nearest_solution_from_wherever_the_start_is(seed: int) -> None:
     assert np.abs(found.values - start).sum() == least
     fixed = replace(program, lower=every[0], upper=every[0])
     assert (min_l1_repair(fixed, every[0], Effort(seed, 5.0)).values == every[0]).all()
-
-
-def test_weights_that_might_overflow_cut_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = program_of([[1, 1]], [1], upper=1)
-    cells, values = np.array([0]), np.array([1, 0])
-    tight = replace(program, lower=np.array([0, 1]))
-    values[1] = 1
-    assert len(feasibility_cut(tight, cells, values, 0.5).rows.least)
-    monkeypatch.setattr(dual_bounds, "SAFE", 1.0)
-    assert not len(feasibility_cut(tight, cells, values, 0.5).rows.least)
-
-
-@pytest.mark.parametrize("price", [np.nan, np.inf, -1e300])
-def test_prices_that_are_no_numbers_cut_nothing_off(
-    price: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = program_of([[2, 1, 1], [0, 0, 0]], [0, 0], upper=2)
-    strange = Vertex(np.zeros(1), np.array([price]), 0.1)
-    monkeypatch.setattr(cut_module, "solve_relaxation", lambda *_: strange)
-    found = feasibility_cut(program, np.array([0, 1]), np.array([2, 2, 0]), 0.5)
-    assert not len(found.rows.least)
 
 
 def test_without_a_limit_the_relaxation_is_solved_too() -> None:

@@ -1,15 +1,13 @@
-"""The sf1-legacy source and its writer: round trips, real files, and every refusal."""
+"""The sf1-legacy source: round trips, real files, and every refusal."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
-import random
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -19,66 +17,16 @@ from hypothesis import strategies as st
 from recon_cli.capabilities.tabulate.legacy_writer import write_legacy
 from recon_cli.coverage import CoveragePattern
 from recon_cli.errors import ConfigError, SchemaError, SourceError
-from recon_cli.frames import COUNTS, GEOUNITS
 from recon_cli.schema import Release, load_release
 from recon_cli.sources.legacy import legacy_layout, open_legacy
 from tests.support.command_line import recon
+from tests.support.legacy_files import KEY, Members, invented, read, unpack
 from tests.support.paths import DATA, FACTS, ROOT, needs_shared
-
-KEY = ["geoid", "table", "cell"]
-Members = dict[str, bytes]
 
 
 @pytest.fixture(scope="module")
 def release() -> Release:
     return load_release("sf1_2010")
-
-
-def invented(
-    release: Release, seed: int = 1, state: str = "01"
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Geounits and arbitrary counts of two tracts: five block groups, eight blocks."""
-    rng = random.Random(seed)  # noqa: S311 - test data
-    units = [
-        *[(f"{state}001{t}", "tract") for t in ("000100", "020200")],
-        *[(f"{state}001{g}", "block_group") for g in ("0001001", "0001002", "0202001")],
-        *[(f"{state}001000100{b}", "block") for b in ("1000", "1001", "2000", "2001")],
-        *[(f"{state}001020200{b}", "block") for b in ("1000", "1003", "1004", "1999")],
-    ]
-    counts = [
-        (
-            geoid,
-            table.name,
-            cell.number,
-            rng.choice([1, 7, 10, 54321, 2**31 - 1 if table.name != "P1" else 999]),
-        )
-        for geoid, level in units
-        for table in release.tables
-        if level in table.levels
-        for cell in table.cells
-        if rng.random() < 0.1
-    ]
-    geounits = pl.DataFrame(units, schema=["geoid", "level"], orient="row")
-    return geounits, pl.DataFrame(counts, schema=COUNTS, orient="row")
-
-
-def read(
-    release: Release, paths: Sequence[Path], **options: Any
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    source = open_legacy(release, paths, **options)
-    batches = list(source.batches())
-    geounits = pl.concat([batch.geounits for batch in batches])
-    counts = pl.concat([batch.counts for batch in batches])
-    assert geounits.schema == GEOUNITS
-    assert counts.schema == COUNTS
-    levels = pl.Series([pattern.level for pattern in source.coverage])
-    assert levels.gather(geounits["pattern"]).to_list() == geounits["level"].to_list()
-    return geounits.select("geoid", "level").sort("geoid"), counts.sort(KEY)
-
-
-def unpack(path: Path) -> Members:
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def pack(members: Members, path: Path) -> Path:
@@ -159,31 +107,6 @@ def test_any_counts_survive_any_chunk_size(
     found, values = read(release, [path], chunk_records=chunk)
     assert found.equals(geounits.sort("geoid"))
     assert values.equals(counts.sort(KEY))
-
-
-def test_same_counts_same_bytes(release: Release, small: Path, tmp_path: Path) -> None:
-    geounits, counts = invented(release)
-    shuffled = geounits.sample(fraction=1, shuffle=True, seed=3)
-    again = write_legacy(release, shuffled, counts.reverse(), tmp_path)
-    assert again.read_bytes() == small.read_bytes()
-
-
-def test_header_fields(release: Release, small: Path) -> None:
-    _, counts = invented(release)
-    lines = unpack(small)[GEO].decode().splitlines()
-    assert [len(line) for line in lines] == [500] * 13
-    assert lines[0].startswith("SF1ST AL14000000  0000001  01001")
-    assert [line[18:25] for line in lines] == [f"{i:07}" for i in range(1, 14)]
-    assert lines[0][226:316].strip() == "Census Tract 1"
-    assert lines[7][226:316].strip() == "Census Tract 202"
-    assert lines[2][226:316].strip() == "Block 1000"
-    people = counts.filter(pl.col("table") == "P1").select("geoid", "count").rows()
-    blocks = {
-        line[27:32] + line[54:60] + line[61:65]: line for line in lines if line[61:65].strip()
-    }
-    others = {line[27:32] + line[54:61].strip(): line for line in lines if not line[61:65].strip()}
-    population = {geoid: int(line[318:327]) for geoid, line in {**blocks, **others}.items()}
-    assert {geoid: n for geoid, n in population.items() if n} == dict(people)
 
 
 def test_folder_crlf_and_case_do_not_matter(release: Release, small: Path, tmp_path: Path) -> None:
@@ -661,64 +584,3 @@ def test_summary_levels_that_clash(release: Release, levels: dict[str, str], mes
     changed = dataclasses.replace(release, layouts={"sf1-legacy": raw})
     with pytest.raises(SchemaError, match=message):
         legacy_layout(changed)
-
-
-@pytest.mark.parametrize(
-    ("count", "message"),
-    [
-        (("01001000199", "P1", 1, 5), "not among the geounits"),
-        (("01001000100", "P1", 2, 5), "is not published there"),
-        (("010010001001000", "PCT12", 1, 5), "is not published there"),
-        (("01001000100", "P1", 1, -5), "negative"),
-    ],
-)
-def test_counts_that_have_no_place(
-    release: Release, tmp_path: Path, count: tuple[str, str, int, int], message: str
-) -> None:
-    geounits, _ = invented(release)
-    counts = pl.DataFrame([count], schema=COUNTS, orient="row")
-    with pytest.raises(SourceError, match=message):
-        write_legacy(release, geounits, counts, tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("units", "message"),
-    [
-        ([("01001000100", "tract"), ("02001000100", "tract")], "found states 01, 02"),
-        ([("99001000100", "tract")], "no state has FIPS code '99'"),
-        ([("01001000100", "block")], "expected 15 digits"),
-        ([("0100100010x", "tract")], "expected 11 digits"),
-        ([("01001000100", "tract")] * 2, "is duplicated"),
-        ([("01", "state")], "nothing to write"),
-    ],
-)
-def test_geounits_that_are_no_state(
-    release: Release, tmp_path: Path, units: list[tuple[str, str]], message: str
-) -> None:
-    geounits = pl.DataFrame(units, schema=["geoid", "level"], orient="row")
-    with pytest.raises(SourceError, match=message):
-        write_legacy(release, geounits, pl.DataFrame(schema=COUNTS), tmp_path)
-
-
-def test_count_twice(release: Release, tmp_path: Path) -> None:
-    geounits, _ = invented(release)
-    counts = pl.DataFrame([("01001000100", "P1", 1, 5)] * 2, schema=COUNTS, orient="row")
-    with pytest.raises(SourceError, match="table P1, cell 1 occurs twice"):
-        write_legacy(release, geounits, counts, tmp_path)
-
-
-def test_population_wider_than_its_field(release: Release, tmp_path: Path) -> None:
-    geounits, _ = invented(release)
-    counts = pl.DataFrame([("01001000100", "P1", 1, 10**9)], schema=COUNTS, orient="row")
-    with pytest.raises(SourceError, match="'1000000000' does not fit into characters 319 to 327"):
-        write_legacy(release, geounits, counts, tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-def test_levels_without_tables_are_not_written(release: Release, tmp_path: Path) -> None:
-    geounits, counts = invented(release)
-    county = pl.DataFrame([("01001", "county")], schema=["geoid", "level"], orient="row")
-    more = pl.DataFrame([("01001", "P1", 1, 5)], schema=COUNTS, orient="row")
-    path = write_legacy(release, pl.concat([geounits, county]), pl.concat([counts, more]), tmp_path)
-    assert read(release, [path])[1].equals(counts.sort(KEY))
