@@ -136,14 +136,30 @@ def _feasible(rows: pl.DataFrame, differing: FloatArray) -> pl.DataFrame:
     )
 
 
-def unique_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
-    """Compute Table 7's unique people (`ROW`): data-defined, and unique on their keys."""
+def people_rates(
+    collected: Collected,
+    table: str,
+    rates: Mapping[str, tuple[str, str]],
+    rules: Rules,
+    *,
+    source: str,
+    against: str,
+    among: pl.Expr = EVERYBODY,
+) -> pl.DataFrame:
+    """Compute rates of the people or units of each class (`ROW`).
+
+    Args:
+        rates: Rate → two of `recon_cli.capabilities.score.collect.PEOPLE`, one over the other.
+        among: Who of the first is counted.
+    """
     frames = [pl.DataFrame(schema=ROW)]
     for labels in _people_classes(collected, rules):
         people = _labelled(collected.people, labels).by(*_LABELS)
-        unique, whole = people.of("unique_defined"), people.of("population")
-        rows = rate_rows(people.keys, "unique", unique, whole, rules)
-        frames.append(_named(rows, table=table, panel="all", source=truth, against=truth))
+        counted = _labelled(collected.people.where(among), labels).by(*_LABELS).aligned(people.keys)
+        for rate, (part, whole) in rates.items():
+            rows = rate_rows(people.keys, rate, counted.of(part), people.of(whole), rules)
+            names = {"panel": "all", "source": source, "against": against}
+            frames.append(_named(rows, table=table, **names))
     return pl.concat(frames)
 
 
@@ -168,35 +184,6 @@ def attacker_rates(collected: Collected, table: str, truth: str, rules: Rules) -
                 frames.append(
                     _named(rows, table=table, panel="all", source=truth, against=attacker)
                 )
-    return pl.concat(frames)
-
-
-def zero_rates(collected: Collected, table: str, truth: str, rules: Rules) -> pl.DataFrame:
-    """Compute Table 7's people and units of proven zero variability (`ROW`), if known."""
-    frames = [pl.DataFrame(schema=ROW)]
-    everybody = collected.people
-    if everybody.keys["zero"].null_count():
-        return frames[0]
-    zero = everybody.where(ZERO)
-    for labels in _people_classes(collected, rules):
-        people = _labelled(everybody, labels).by(*_LABELS)
-        counted = _labelled(zero, labels).by(*_LABELS).aligned(people.keys)
-        for measure, rate in (("population", "zero_people"), ("units", "zero_units")):
-            rows = rate_rows(people.keys, rate, counted.of(measure), people.of(measure), rules)
-            frames.append(_named(rows, table=table, panel="all", source=truth, against=truth))
-    return pl.concat(frames)
-
-
-def guess_rates(collected: Collected, table: str, rules: Rules) -> pl.DataFrame:
-    """Compute the closed forms of the guessers on their own origin: modal share, Σp² (`ROW`)."""
-    forms = ("modal", "proportional", "modal_without", "proportional_without")
-    frames = [pl.DataFrame(schema=ROW)]
-    for labels in _people_classes(collected, rules):
-        people = _labelled(collected.people, labels).by(*_LABELS)
-        for form in forms:
-            rows = rate_rows(people.keys, form, people.of(form), people.of("people"), rules)
-            names = {"panel": "all", "source": "closed form", "against": "origin"}
-            frames.append(_named(rows, table=table, **names))
     return pl.concat(frames)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Final
@@ -22,10 +23,8 @@ from recon_cli.capabilities.score.rates import (
     TableFamily,
     agreement_rates,
     attacker_rates,
-    guess_rates,
     link_rates,
-    unique_rates,
-    zero_rates,
+    people_rates,
 )
 from recon_cli.errors import ConfigError
 
@@ -58,6 +57,11 @@ ALTERNATIVES_BY_PEOPLE: Final = {
 }
 
 
+#: Closed forms of the guessers on their own origin: modal share, Σp².
+_GUESSES: Final = {
+    form: (form, "people")
+    for form in ("modal", "proportional", "modal_without", "proportional_without")
+}
 #: Agreement of files, and that of alternatives.
 AGREEMENT_TABLES: Final = ("table08_agreement", "table11_agreement_alternatives")
 
@@ -139,14 +143,17 @@ def make_rates(
     Raises:
         ConfigError: There is no such study.
     """
-    own = sources.measured
+    own, truth = sources.measured, sources.ceiling
+    of = partial(people_rates, collected, rules=rules, source=truth, against=truth)
+    zero = {"zero_people": ("population", "population"), "zero_units": ("units", "units")}
+    is_known = not collected.people.keys["zero"].null_count()
     frames = [
-        attacker_rates(collected, "table03_attackers", sources.ceiling, rules),
-        unique_rates(collected, "table07_uniques", sources.ceiling, rules),
-        zero_rates(collected, "table07_zero_solvar", sources.ceiling, rules),
+        attacker_rates(collected, "table03_attackers", truth, rules),
+        of("table07_uniques", {"unique": ("unique_defined", "population")}),
+        *([of("table07_zero_solvar", zero, among=ZERO)] if is_known else []),
         agreement_rates(collected, "table08_agreement", sources.main, rules, own),
         *(link_rates(collected, family, rules) for family in _families(collected, sources)),
-        guess_rates(collected, "guessers", rules),
+        of("guessers", _GUESSES, source="closed form", against="origin"),
     ]
     if sources.alternatives:
         name = "table11_agreement_alternatives"
