@@ -34,13 +34,13 @@ from recon_cli.capabilities.suppress.suppression import (
     suppress_counts,
     suppression_protection,
 )
+from recon_cli.capabilities.tabulate.statistics import printed_text
 from recon_cli.frames import COUNTS
 from recon_cli.publication import Publication
 from recon_cli.schema import Release, bits
 from recon_cli.schema.load import parse_release
 from recon_cli.sources.tidy import with_statistics
 from recon_cli.statement import Protection, Statement, parse_law
-from recon_cli.statement.printed import printed_text
 
 BANDS: Final = ((18, 34), (35, 49), (50, 64), (65, 79), (80, 95))
 _EDGES: Final = ", ".join(str(first) for first, _ in BANDS)

@@ -37,11 +37,7 @@ class SectionOption(click.Option):
 
 
 class Words(click.ParamType[Any]):
-    """Names or numbers, separated by commas; one name without a comma stays text.
-
-    Attributes:
-        of_numbers: Whether the items are numbers.
-    """
+    """Names or numbers, separated by commas; one name without a comma stays text."""
 
     name = "LIST"
 

@@ -55,7 +55,6 @@ def split_components(
     """Drop fixed columns and duplicate rows; yield the components, sorted by first column.
 
     Args:
-        bounds: Result of propagation.
         regions: For each column of the system the region it lies in, rising.
         targets: For each column a label; columns with equal labels stay together.
         pack: Columns of unconnected parts to put together; 1 keeps them all apart.

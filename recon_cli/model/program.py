@@ -375,7 +375,6 @@ def _first_connected(left: IntArray, right: IntArray, size: int) -> IntArray:
     Args:
         left: One end of each edge.
         right: The other.
-        size: Number of nodes.
     """
     root = np.arange(size)
     while True:

@@ -152,9 +152,6 @@ class ReportDocument:
 
     Attributes:
         subject: One line under it.
-        headline: The result in plain words.
-        facts: A few numbers.
-        terms: Definitions for readers.
         answers: Beside the headline.
         banner: A sentence over everything that nobody must miss; empty for none.
     """

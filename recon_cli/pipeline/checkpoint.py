@@ -26,11 +26,7 @@ _DIGEST = 64
 
 @dataclass
 class Pace:
-    """Limits how often a checkpoint is written, to a twentieth of the time at most.
-
-    Attributes:
-        clock: Seconds.
-    """
+    """Limits how often a checkpoint is written, to a twentieth of the time at most."""
 
     clock: Callable[[], float]
     _next: float = field(init=False)
@@ -62,7 +58,6 @@ class PieceCheckpoint(Checkpoint):
         """Open the checkpoint and load what an earlier run left.
 
         Args:
-            staging: Staging folder of the stage.
             is_over: Nobody looks for more.
         """
         self.is_over = is_over

@@ -63,7 +63,6 @@ class QuestionStage(OpenedStage):
     """A stage that asks a question of every piece.
 
     Attributes:
-        recipe: Everything that the answers depend on.
         geounits: ``geounits/``, which says how partitions are cut into pieces.
         arguments: Gives what its ``of`` makes it from.
         question: Imports the class of the `recon_cli.ask.question.Question`; default that of the
@@ -146,7 +145,6 @@ class MadeStage(OpenedStage):
     """A stage that makes its folders itself.
 
     Attributes:
-        recipe: Everything that the output depends on.
         work: Makes and publishes its folders.
         last: Called after the folders were made or found up to date.
     """

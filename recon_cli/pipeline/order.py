@@ -77,29 +77,6 @@ def in_order(
     return tuple(ordered)
 
 
-def select(
-    stages: Sequence[Stage], first: str | None, last: str | None, only: str | None
-) -> tuple[Stage, ...]:
-    """Select the stages from ``first`` to ``last``, both included, or ``only`` one.
-
-    Raises:
-        ConfigError: There is no such stage, or nothing is left.
-    """
-    names = [stage.short_name for stage in stages]
-    if only is not None and (first is not None or last is not None):
-        raise ConfigError("--only goes with neither --from nor --until")
-    for option, name in (("--from", first), ("--until", last), ("--only", only)):
-        if name is not None and name not in names:
-            raise ConfigError(f"{option}: no stage {name!r} (stages: {', '.join(names)})")
-    if only is not None:
-        return (stages[names.index(only)],)
-    start = 0 if first is None else names.index(first)
-    end = len(names) if last is None else names.index(last) + 1
-    if start >= end:
-        raise ConfigError(f"--from {first} comes after --until {last}")
-    return tuple(stages[start:end])
-
-
 def _paths_read(stage: Stage, config: RunConfig) -> list[_Parts]:
     named = config.sections[stage.section].inputs(config.work)
     return [path.resolve().parts for path in (*_in_work(stage.reads, config), *named)]

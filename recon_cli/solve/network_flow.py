@@ -17,8 +17,6 @@ class Arcs:
     """Arcs of a network; arrays of one length.
 
     Attributes:
-        tail: Where each starts.
-        head: Where it ends.
         capacity: Integral capacity.
         cost: Integral cost of one unit.
     """

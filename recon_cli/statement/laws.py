@@ -35,7 +35,6 @@ def parse_law(value: object, base: Path = Path()) -> Law:
     Rounded(base=3, how='random')
 
     Args:
-        value: Plain data.
         base: Folder that relative paths start from.
 
     Raises:

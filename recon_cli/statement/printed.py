@@ -138,27 +138,6 @@ def printed_value(text: str) -> Fraction:
     return Fraction(digits, 10**places)
 
 
-def printed_text(value: Fraction, decimals: int, ties: Ties = "half_up") -> str:
-    """Print a number with so many decimals; `printed_ends` of the text contains it.
-
-    >>> printed_text(Fraction(1, 8), 2), printed_text(Fraction(1, 8), 2, "half_even")
-    ('0.13', '0.12')
-    """
-    scaled = abs(value) * 10**decimals
-    digits, rest = divmod(scaled.numerator, scaled.denominator)
-    part = Fraction(rest, scaled.denominator)
-    half = Fraction(1, 2)
-    if ties == "up":
-        digits += part > 0
-    elif ties != "down":
-        is_up = part == half and (ties != "half_even" or digits % 2 == 1)
-        digits += part > half or is_up
-    shown = str(digits).rjust(decimals + 1, "0")
-    point = len(shown) - decimals
-    sign = "-" if value < 0 and digits else ""
-    return sign + (f"{shown[:point]}.{shown[point:]}" if decimals else shown)
-
-
 def _digits(text: str) -> tuple[int, int]:
     """Return the digits of a text as a whole number, and how many of them are decimals."""
     if len(text) > _DIGITS or not text.isascii() or _NUMBER.fullmatch(text) is None:

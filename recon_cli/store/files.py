@@ -242,7 +242,6 @@ def held_lock(path: Path, command: str, *, alone: bool = True) -> Iterator[None]
 
     Args:
         path: ``.staging/STAGE.lock`` of the work folder.
-        command: Runs the stage.
         alone: False shares it with others who hold it so.
 
     Raises:

@@ -166,7 +166,6 @@ class Manifest(_Record):
     """The manifest of one folder.
 
     Attributes:
-        folder: The folder's name.
         folders: All folders that the stage publishes together.
         key: The stage's key; equal in all of them.
         tool: Version of the program.

@@ -54,11 +54,7 @@ class StageStatus:
 
 
 def stage_status(work: Path, recipe: Recipe, *, force: bool = False) -> StageStatus:
-    """Return what `recon_cli.store.transaction` would find; only reads, and less than it would.
-
-    Args:
-        recipe: Everything that the output depends on.
-    """
+    """Return what `recon_cli.store.transaction` would find; only reads, and less than it would."""
     stage = recipe.stage
     last, wrong, why = published_manifest(work, stage)
     if last is not None and wrong is None and (lost := changed_outside(last, recipe)):

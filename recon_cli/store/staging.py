@@ -30,7 +30,6 @@ class Staging:
 
     Attributes:
         root: The stage's own folder under ``.staging``.
-        recipe: Everything that the output depends on.
     """
 
     root: Path

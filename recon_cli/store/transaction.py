@@ -49,7 +49,6 @@ class Transaction:
     """One run of a stage, from existing partitions to publication.
 
     Attributes:
-        recipe: Everything that the output depends on.
         staging: Staging folder; may be sent to workers.
         current: The published manifest of the stage's first folder, when it is up to date.
         done: By name what is finished already, from an interrupted or an earlier run:
@@ -207,10 +206,6 @@ def transaction(work: Path, recipe: Recipe, *, force: bool = False) -> Iterator[
 
     An interrupted publication is completed first. Finished partitions of an interrupted run, and
     published ones, are reused if they were made from the same inputs.
-
-    Args:
-        recipe: Everything that the output depends on.
-        force: Do everything again.
 
     Raises:
         StageError: Another process has the stage open, or the disk refused.

@@ -20,11 +20,12 @@ import pytest
 from click.testing import Result
 
 from recon_cli import __version__
+from recon_cli.capabilities.run.command import select
 from recon_cli.config import SECTIONS, load_config
 from recon_cli.console.stage_command import summary_of
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline import question_worker
-from recon_cli.pipeline.order import dependencies, select, stages_of
+from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.stages import STAGES
 from recon_cli.store.manifest import read_manifest
 from tests.support import killing

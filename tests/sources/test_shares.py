@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recon_cli.capabilities.tabulate.statistics import printed_text
 from recon_cli.coverage import LeftOut
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import FileMapping, ShareMapping, open_source
 from recon_cli.statement import Protection, Statement
-from recon_cli.statement.printed import Ties, printed_text
+from recon_cli.statement.printed import Ties
 from recon_cli.statement.rounding import Rounded
 from recon_cli.statement.suppression import Suppressed
 from tests.support.properties import examples

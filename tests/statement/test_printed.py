@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import pytest
 
+from recon_cli.capabilities.tabulate.statistics import printed_text
 from recon_cli.statement.printed import (
     TIES,
     Ends,
     Ties,
     printed_ends,
-    printed_text,
     printed_value,
 )
 

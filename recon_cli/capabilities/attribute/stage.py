@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.ask.unit_status import MISSING
 from recon_cli.capabilities.attribute import ATTRIBUTE
 from recon_cli.capabilities.attribute.options import Attribute
 from recon_cli.capabilities.claims.groups import claim_columns, unasked_features
@@ -25,6 +24,7 @@ from recon_cli.capabilities.reconstruct.facts import (
     record_counts_of,
 )
 from recon_cli.capabilities.reconstruct.reconstructed import Reconstructed, open_reconstructed
+from recon_cli.capabilities.reconstruct.unit_status import MISSING
 from recon_cli.capabilities.records.files import RecordFile, Slice, open_records
 from recon_cli.capabilities.records.layout import given_translation
 from recon_cli.capabilities.show.counterexamples import Claim

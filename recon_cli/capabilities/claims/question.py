@@ -16,7 +16,6 @@ import polars as pl
 
 from recon_cli.ask.quarantine import NO_QUARANTINE, Quarantine
 from recon_cli.ask.question import Answer, Question, RegionData, count_statuses
-from recon_cli.ask.unit_status import UNDECIDED
 from recon_cli.capabilities.claims.batch import UnitPrograms, verify_batch
 from recon_cli.capabilities.claims.frames import (
     BatchFrames,
@@ -29,6 +28,7 @@ from recon_cli.capabilities.claims.options import Claims
 from recon_cli.capabilities.claims.surprise import count_records, with_surprise
 from recon_cli.capabilities.claims.trivial import TrivialGroups
 from recon_cli.capabilities.reconstruct.known_batch import KnownBatch
+from recon_cli.capabilities.reconstruct.unit_status import UNDECIDED
 from recon_cli.capabilities.solvar.histogram import (
     histogram_masks,
     histogram_of,

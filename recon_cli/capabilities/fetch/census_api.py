@@ -17,7 +17,7 @@ from recon_cli.capabilities.fetch.transfer import TIMEOUTS, WAITS, TransferError
 from recon_cli.errors import ConfigError, FetchError
 from recon_cli.progress import Reporter, SilentReporter
 from recon_cli.schema import Release, Table
-from recon_cli.sources.formats.codes import api_code
+from recon_cli.sources.formats.codes import CODED_NAME
 from recon_cli.store.files import make_folder, write_bytes
 
 SITE: Final = "https://api.census.gov/data"
@@ -219,3 +219,20 @@ def _check(answer: bytes, query: ApiQuery) -> None:
     if missing or len(rows) < 2:
         what = f"without {missing[0]}" if missing else "without rows"
         raise FetchError(f"{query.file}: the server sent a table {what}")
+
+
+def api_code(table: str, number: int, release: str) -> str:
+    """Return the code of a cell in the Bureau's API.
+
+    Raises:
+        ConfigError: The table is named in another way than the Bureau's.
+
+    >>> api_code("P12", 3, "dhc_2020"), api_code("P12A", 3, "sf1_2010")
+    ('P12_003N', 'P012A003')
+    """
+    match = CODED_NAME.fullmatch(table)
+    if match is None:
+        raise ConfigError(f"table {table!r} has no code in the Census Bureau's API")
+    if release.endswith("2010"):
+        return f"{match[1]}{int(match[2]):03}{match[3]}{number:03}"
+    return f"{table}_{number:03}N"

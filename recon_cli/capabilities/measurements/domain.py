@@ -13,7 +13,7 @@ import polars as pl
 
 from recon_cli.arrays import IntArray
 from recon_cli.capabilities.measurements.strategy import Query, Strategy
-from recon_cli.encoding import encode
+from recon_cli.capabilities.records.encoding import encode
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Cell, Recode, Release, bits
 

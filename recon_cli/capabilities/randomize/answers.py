@@ -19,8 +19,8 @@ from scipy import sparse
 
 from recon_cli.arrays import FloatArray, IntArray
 from recon_cli.capabilities.randomize.intervals import answer_of, exact_intervals, normal_intervals
+from recon_cli.capabilities.records.encoding import encode
 from recon_cli.chance import KeyedChance, choose, ends_of
-from recon_cli.encoding import encode
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Feature, Release, Table, bits
 

@@ -20,7 +20,7 @@ from scipy import sparse
 from recon_cli.arrays import IntArray
 from recon_cli.ask.quarantine import BatchQuarantine, Quarantine
 from recon_cli.ask.question import RegionData
-from recon_cli.ask.unit_status import MISSING
+from recon_cli.capabilities.reconstruct.unit_status import MISSING
 from recon_cli.errors import DisagreementError, SolverError, StageError
 from recon_cli.model.candidates import Candidates, find_unmentioned
 from recon_cli.model.counts import PartitionCounts

@@ -18,7 +18,6 @@ from recon_cli.ask.question import (
     RegionData,
     count_statuses,
 )
-from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.reconstruct.cliques import CliqueForm
 from recon_cli.capabilities.reconstruct.known_batch import missing_units
 from recon_cli.capabilities.reconstruct.options import Reconstruct
@@ -29,6 +28,7 @@ from recon_cli.capabilities.reconstruct.person_records import (
 )
 from recon_cli.capabilities.reconstruct.solution import BatchSolution, solve_printed, solve_system
 from recon_cli.capabilities.reconstruct.study_program import StudyProgram
+from recon_cli.capabilities.reconstruct.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.coverage import Coverage
 from recon_cli.errors import ConfigError, VerificationError
 from recon_cli.frames import ShownBySize, is_place

@@ -18,7 +18,8 @@ from recon_cli.console.options import (
     run_options,
 )
 from recon_cli.console.stage_command import run_and_print
-from recon_cli.pipeline.order import dependencies, select, stages_of
+from recon_cli.errors import ConfigError
+from recon_cli.pipeline.order import dependencies, stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import plan, run_stages
 from recon_cli.pipeline.stages import STAGES
@@ -141,3 +142,26 @@ def _run(
     log.run_done()
     if options.verbosity >= 0:
         log.print_total()
+
+
+def select(
+    stages: Sequence[Stage], first: str | None, last: str | None, only: str | None
+) -> tuple[Stage, ...]:
+    """Select the stages from ``first`` to ``last``, both included, or ``only`` one.
+
+    Raises:
+        ConfigError: There is no such stage, or nothing is left.
+    """
+    names = [stage.short_name for stage in stages]
+    if only is not None and (first is not None or last is not None):
+        raise ConfigError("--only goes with neither --from nor --until")
+    for option, name in (("--from", first), ("--until", last), ("--only", only)):
+        if name is not None and name not in names:
+            raise ConfigError(f"{option}: no stage {name!r} (stages: {', '.join(names)})")
+    if only is not None:
+        return (stages[names.index(only)],)
+    start = 0 if first is None else names.index(first)
+    end = len(names) if last is None else names.index(last) + 1
+    if start >= end:
+        raise ConfigError(f"--from {first} comes after --until {last}")
+    return tuple(stages[start:end])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
-from recon_cli.ask.unit_status import MISSING
 from recon_cli.capabilities.reconstruct.facts import (
     EVERYWHERE,
     Facts,
@@ -14,6 +13,7 @@ from recon_cli.capabilities.reconstruct.facts import (
     facts_around,
     record_counts_of,
 )
+from recon_cli.capabilities.reconstruct.unit_status import MISSING
 from recon_cli.capabilities.show.counterexamples import Claim
 from recon_cli.capabilities.show.geounit import Reconstructed, Why
 from recon_cli.capabilities.show.geounit_page import UnitKinds, kind_masks

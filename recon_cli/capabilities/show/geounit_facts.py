@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.audit.words import words_without
 from recon_cli.capabilities.findings.checked import UNCHECKED, proof_basis
 from recon_cli.capabilities.findings.proven import proof_conditions
 from recon_cli.capabilities.findings.words import words_of_run
+from recon_cli.capabilities.reconstruct.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.show.geounit import Located, Reconstructed
 from recon_cli.capabilities.show.joint_details import joint_details
 from recon_cli.capabilities.show.view import Detail, ProtectedCount

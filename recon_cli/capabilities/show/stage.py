@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import polars as pl
 
-from recon_cli.ask.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.findings.checked import proof_basis
 from recon_cli.capabilities.findings.fresh import WorkFolder
 from recon_cli.capabilities.findings.proven import known_columns, proof_conditions
 from recon_cli.capabilities.findings.wording import claim_text
 from recon_cli.capabilities.findings.words import words_of_run
 from recon_cli.capabilities.reconstruct import RECONSTRUCT
+from recon_cli.capabilities.reconstruct.unit_status import QUARANTINED, UNDECIDED
 from recon_cli.capabilities.show.geounit import Located, Reconstructed, Why, locate
 from recon_cli.capabilities.show.geounit_facts import (
     area_details,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.ask.unit_status import UNDECIDED
+from recon_cli.capabilities.reconstruct.unit_status import UNDECIDED
 from recon_cli.capabilities.solvar.batch import BatchVariability
 from recon_cli.capabilities.solvar.distance import Distances
 from recon_cli.capabilities.solvar.histogram import HistogramCells, histogram_schema, with_open_ends

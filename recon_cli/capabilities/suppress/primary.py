@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from recon_cli.arrays import BoolArray, FloatArray, IntArray
-from recon_cli.encoding import encode
+from recon_cli.capabilities.records.encoding import encode
 from recon_cli.errors import ConfigError
 from recon_cli.schema import Cell, Release, Table
 

@@ -14,7 +14,7 @@ from recon_cli.frames import STATISTICS
 from recon_cli.model.statistic_texts import statistic_of
 from recon_cli.schema import Release, Table, bits
 from recon_cli.schema.statistics import UNROUNDED, Statistic
-from recon_cli.statement.printed import printed_text
+from recon_cli.statement.printed import Ties
 
 #: What is printed of the sorted values of a feature; of several modes the least.
 _OF_VALUES: Final[dict[str, Callable[[list[Fraction]], Fraction]]] = {
@@ -96,3 +96,24 @@ def _text(of: Statistic, number: Fraction, decimals: int) -> str:
     if of.kind not in UNROUNDED:
         return printed_text(number, decimals)
     return str(number.numerator) if number.denominator == 1 else f"{float(number):.12g}"
+
+
+def printed_text(value: Fraction, decimals: int, ties: Ties = "half_up") -> str:
+    """Print a number with so many decimals; `printed_ends` of the text contains it.
+
+    >>> printed_text(Fraction(1, 8), 2), printed_text(Fraction(1, 8), 2, "half_even")
+    ('0.13', '0.12')
+    """
+    scaled = abs(value) * 10**decimals
+    digits, rest = divmod(scaled.numerator, scaled.denominator)
+    part = Fraction(rest, scaled.denominator)
+    half = Fraction(1, 2)
+    if ties == "up":
+        digits += part > 0
+    elif ties != "down":
+        is_up = part == half and (ties != "half_even" or digits % 2 == 1)
+        digits += part > half or is_up
+    shown = str(digits).rjust(decimals + 1, "0")
+    point = len(shown) - decimals
+    sign = "-" if value < 0 and digits else ""
+    return sign + (f"{shown[:point]}.{shown[point:]}" if decimals else shown)

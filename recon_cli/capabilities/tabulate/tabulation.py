@@ -17,8 +17,8 @@ import polars as pl
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
+from recon_cli.capabilities.records.encoding import encode
 from recon_cli.coverage import CoveragePattern
-from recon_cli.encoding import encode
 from recon_cli.errors import VerificationError
 from recon_cli.frames import COUNTS
 from recon_cli.publication import Publication

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from recon_cli.errors import ConfigError
 from recon_cli.schema import Release, Table
 
-_NAME = re.compile(r"([A-Z]+)([0-9]+)([A-Z]*)")
+#: Name of a table: letters, number, letters.
+CODED_NAME = re.compile(r"([A-Z]+)([0-9]+)([A-Z]*)")
 
 #: Products in file names, and the releases that they are.
 PRODUCTS = {
@@ -41,25 +41,8 @@ def cells_by_code(release: Release) -> dict[str, tuple[str, int]]:
     return found
 
 
-def api_code(table: str, number: int, release: str) -> str:
-    """Return the code of a cell in the Bureau's API.
-
-    Raises:
-        ConfigError: The table is named in another way than the Bureau's.
-
-    >>> api_code("P12", 3, "dhc_2020"), api_code("P12A", 3, "sf1_2010")
-    ('P12_003N', 'P012A003')
-    """
-    match = _NAME.fullmatch(table)
-    if match is None:
-        raise ConfigError(f"table {table!r} has no code in the Census Bureau's API")
-    if release.endswith("2010"):
-        return f"{match[1]}{int(match[2]):03}{match[3]}{number:03}"
-    return f"{table}_{number:03}N"
-
-
 def _spellings(table: Table, number: int, release: str) -> Iterator[str]:
-    match = _NAME.fullmatch(table.name)
+    match = CODED_NAME.fullmatch(table.name)
     if match is None:
         return
     if not release.endswith("2010"):
