@@ -1,6 +1,12 @@
 """Sources: published formats, read as counts, geounits and coverage."""
 
-from recon_cli.sources.formats import NO_MAPPING, DimensionMapping, FileMapping, ShareMapping
+from recon_cli.sources.formats import (
+    NO_MAPPING,
+    DimensionMapping,
+    FileMapping,
+    ShareMapping,
+    StatisticMapping,
+)
 from recon_cli.sources.legacy import open_legacy
 from recon_cli.sources.listing import (
     complete_geounits,
@@ -26,6 +32,7 @@ __all__ = [
     "FileMapping",
     "OpenedSource",
     "ShareMapping",
+    "StatisticMapping",
     "complete_geounits",
     "completed",
     "list_geounits",

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
@@ -37,6 +38,17 @@ from recon_cli.sources.unpacked import UnpackedFolder
 from recon_cli.statement import EXACT, Protection
 
 TablesSource = DenseSource | TidySource
+#: Statistics of a sheet, as in tidy files.
+_STATISTICS: Final = pl.Schema(
+    {
+        "row": pl.UInt32,
+        "geoid": pl.String,
+        "table": pl.String,
+        "number": pl.Int64,
+        "cell": pl.String,
+        "count": pl.String,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -169,6 +181,8 @@ def open_tables(
         SourceError: A file is missing or malformed; names the row, the column and a remedy.
     """
     unpublished = tables_without_zeros(release, absent)
+    if release.statistics and protection is None:
+        protection = EXACT
     sheets = open_sheets(source, paths, mapping)
     unread = tuple(sheets_left_out(paths, mapping))
     opened: TablesSource
@@ -192,6 +206,7 @@ def open_tables(
                 protection or EXACT,
                 left_out=(*_left_out(readers), *unread),
                 shares=shares,
+                printed=_keep_statistics(readers) if release.statistics else None,
             )
     except BaseException:
         unpacked.remove()
@@ -339,6 +354,19 @@ def _keep_long(reader: SheetReader, folder: Path) -> KeptFile:
         no_end = pl.lit(None, pl.Int64)
         kept = kept.with_columns(pl.col("value").cast(pl.Int64), least=no_end, most=no_end)
     return _kept_file(reader.roles.sheet, kept, has_statements=reader.has_statements)
+
+
+def _keep_statistics(readers: Sequence[SheetReader]) -> list[KeptFile]:
+    """Return the statistics of sheets as if they were rows of tidy files."""
+    return [
+        _kept_file(reader.roles.sheet, pl.concat([_STATISTICS.to_frame(), *found]).lazy())
+        for reader in readers
+        if (
+            found := [
+                rows.select(_STATISTICS.names()).cast(_STATISTICS) for rows in reader.statistics()
+            ]
+        )
+    ]
 
 
 def _kept_file(sheet: Sheet, rows: pl.LazyFrame, *, has_statements: bool = False) -> KeptFile:

@@ -56,6 +56,7 @@ class TidySource:
         *,
         left_out: tuple[LeftOut, ...] = (),
         shares: Shares = NO_SHARES,
+        printed: Sequence[TidyFile] | None = None,
     ) -> None:
         self._release = release
         self.shares = shares
@@ -63,7 +64,10 @@ class TidySource:
         self.protection = protection
         files = tuple(file.placed(release) for file in files)
         self._printed: StatisticReader | None = None
-        if release.statistics:
+        if printed is not None:
+            own = tuple(file.placed(release) for file in printed)
+            self._printed = StatisticReader(release, protection, own)
+        elif release.statistics:
             self._printed = StatisticReader(release, protection, files)
             files = self._printed.counts
         self._files = files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -16,6 +16,11 @@ from recon_cli.sources.tidy_file import GEOID, TidyFile
 from recon_cli.statement import Protection
 from recon_cli.statement.printed import Ends, printed_value
 from recon_cli.statement.statistics import Withheld
+
+#: A statistic, whether it is withheld, and its file and row.
+_CHECKED: Final = pl.Schema(
+    [*STATISTICS.items(), ("is_withheld", pl.Boolean()), ("file", pl.Int32()), ("row", pl.Int64())]
+)
 
 
 class StatisticReader:
@@ -45,7 +50,8 @@ class StatisticReader:
         kept = [file for file, has in zip(without, has_rows, strict=True) if has]
         self.counts = tuple(kept or without[:1])
         found = [self._checked(at, file) for at, file in enumerate(self._files)]
-        rows = pl.concat(found).sort("geoid", "table", "cell", "file", "row")
+        nothing = pl.DataFrame(schema=_CHECKED)
+        rows = pl.concat([nothing, *found]).sort("geoid", "table", "cell", "file", "row")
         same = pl.struct("geoid", "table", "cell")
         twice = rows.filter(same == same.shift(1))
         if len(twice):
@@ -70,13 +76,7 @@ class StatisticReader:
                 found.append((*self._read(row, file), at, row["row"]))
             except ValueError as error:
                 raise SourceError(f"{file.where(row['row'])}: {error}") from error
-        schema = {
-            **STATISTICS,
-            "is_withheld": pl.Boolean(),
-            "file": pl.Int32(),
-            "row": pl.Int64(),
-        }
-        return pl.DataFrame(found, schema=schema, orient="row")
+        return pl.DataFrame(found, schema=_CHECKED, orient="row")
 
     def _read(self, row: dict[str, Any], file: TidyFile) -> tuple[str, str, int, str, bool]:
         """Return geoid, table, cell and text of a row, and whether it is withheld."""

@@ -233,7 +233,7 @@ def test_a_sum_that_counts_a_column_beside_its_parts_is_chance() -> None:
 
 def test_a_column_that_breaks_the_sums_of_rows_is_asked_about() -> None:
     rows: list[list[object]] = [
-        ["Occupation", "Women", "Median pay, women", "Men", "Median pay, men"],
+        ["Occupation", "Women", "Usual pay, women", "Men", "Usual pay, men"],
         ["Total", 74_295, 25_878, 84_482, 36_635],
         ["Managers", 10_004, 42_316, 14_002, 60_101],
         ["Clerks", 24_290, 21_500, 30_480, "(B)"],
@@ -241,8 +241,8 @@ def test_a_column_that_breaks_the_sums_of_rows_is_asked_about() -> None:
     ]
     (table,) = read(rows).tables
     asked = " ".join(question.text for question in table.questions)
-    assert "'Median pay, women', 'Median pay, men' are in no relation" in asked
-    assert "'Women'" not in asked.replace("'Median pay, women'", "")
+    assert "'Usual pay, women', 'Usual pay, men' are in no relation" in asked
+    assert "'Women'" not in asked.replace("'Usual pay, women'", "")
 
 
 def test_a_column_headed_as_a_percentage_is_no_count() -> None:

@@ -53,6 +53,7 @@ from recon_cli.frames import OPEN, is_place
 from recon_cli.model.counts import PartitionCounts, arrange_counts
 from recon_cli.model.plan import Plan
 from recon_cli.model.planning import make_interval_plan, plan_of_units
+from recon_cli.model.statistic_texts import statistic_of
 from recon_cli.model.system import (
     MOST_CANDIDATES,
     System,
@@ -271,7 +272,8 @@ class _Partition:
         return np.full(len(low), self.options.safety, dtype=np.int64)
 
     def _audit_jointly(self, batch: slice, progress: AuditProgress) -> Iterator[pl.DataFrame]:
-        exactly = self.counts.exactly
+        can_be_exact = self._can_be_exact
+        exactly = self.counts.exactly if can_be_exact else self.counts
         system = build_system(self.plan, exactly, batch, must_list=False)
         if not system.strata:
             return
@@ -280,14 +282,31 @@ class _Partition:
             yield self._rated(*self.within(batch, system, progress))
             return
         found = None
-        if joined.is_exact and not joined.has_many_choices:
+        if can_be_exact and joined.is_exact and not joined.has_many_choices:
             # Which texts contradict the counts, rows without choices tell.
             with suppress(ContradictionError):
                 found = replace(self, counts=exactly).within(batch, system, progress)
         if found is None:
-            system = build_system(self.plan, self.counts, batch, must_list=False)
+            if can_be_exact:
+                system = build_system(self.plan, self.counts, batch, must_list=False)
             found = self._between(batch, system, progress)
         yield self._rated(*found)
+
+    @property
+    def _can_be_exact(self) -> bool:
+        """Report whether rows may say all that is printed.
+
+        They do not of quantiles, nor of medians of which it is not declared how they are defined.
+        """
+        texts = self.counts.statistics
+        if texts is None:
+            return True
+        tables = self.plan.release.statistic_by_name
+        found = (statistic_of(tables[name]) for name in texts.frame["table"].unique())
+        return all(
+            of.kind != "quantile" and (of.kind != "median" or of.definition != "any")
+            for of in found
+        )
 
     def within(
         self, batch: slice, system: System, progress: AuditProgress

@@ -88,6 +88,18 @@ class Percentages(ConfigModel):
     times: Annotated[int, Field(ge=1)] = 100
 
 
+class Statistics(ConfigModel):
+    """A column of means, medians or the like.
+
+    Attributes:
+        table: The table of statistics of the schema that it is printed in.
+        of: Header of the column of counts whose people it is the statistic of.
+    """
+
+    table: str
+    of: str
+
+
 class Mapping(ConfigModel):
     """What the files do not say themselves.
 
@@ -111,6 +123,8 @@ class Mapping(ConfigModel):
         percentages: Of such a sheet: header of a column of percentages → the counts that they are
             the share ``of``, and the ``base`` that they are the share among; where the share is
             withheld and the base is exact, they narrow it.
+        statistics: Of such a sheet: header of a column of means, medians, minima or maxima → the
+            ``table`` of the schema that it is, and the counts ``of`` whose people it is.
         table: The table that all counts are of.
         tables: Sheet of a workbook, or name of a file, → the table that its counts are of.
         thousands: What is between groups of three digits.
@@ -133,6 +147,9 @@ class Mapping(ConfigModel):
     dimensions: dict[str, Dimension] = Field(default_factory=dict)
     labels: dict[str, dict[str, Counted]] = Field(default_factory=dict)
     percentages: Annotated[dict[str, Percentages], BeforeValidator(keys_as_text)] = Field(
+        default_factory=dict
+    )
+    statistics: Annotated[dict[str, Statistics], BeforeValidator(keys_as_text)] = Field(
         default_factory=dict
     )
     table: str | None = None
@@ -333,9 +350,9 @@ class Ingest(Section):
                 raise ConfigError(f"absent: no table {name!r} in release {release.name!r}")
 
     def _check_statistics(self, release: Release) -> None:
-        if release.statistics and self.source != "tidy":
+        if release.statistics and self.source not in ("tidy", "sheet"):
             raise ConfigError(
-                f"source: statistics are read of tidy files, not of {self.source}; take "
+                f"source: statistics are read of tidy files and sheets, not of {self.source}; take "
                 f"{release.statistics[0].name} out of the schema, or write a tidy file"
             )
 

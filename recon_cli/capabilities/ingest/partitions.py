@@ -134,7 +134,13 @@ def file_mapping(config: Ingest) -> sources.FileMapping:
     dimensions = {name: sources.DimensionMapping(**each) for name, each in said}
     shares = given.pop("percentages", {}).items()
     percentages = {header: sources.ShareMapping(**each) for header, each in shares}
-    return sources.FileMapping(**given, dimensions=dimensions, percentages=percentages)
+    printed = given.pop("statistics", {}).items()
+    return sources.FileMapping(
+        **given,
+        dimensions=dimensions,
+        percentages=percentages,
+        statistics={header: sources.StatisticMapping(**each) for header, each in printed},
+    )
 
 
 def read_source(

@@ -35,6 +35,7 @@ ROLES: Final[Mapping[Role, tuple[str, str]]] = {
     Role.MARKER: ("marker", "no number published"),
     Role.FLAG: ("flag", "flag"),
     Role.SHARE: ("share", "percentage of a count"),
+    Role.PRINTED: ("printed", "mean, median or the like of people who are counted"),
     Role.STATISTIC: ("statistic", "other number, not used"),
     Role.LEFT_OUT: ("left-out", "left out"),
     Role.FOOTNOTE: ("footnote", "footnote mark"),

@@ -106,6 +106,13 @@ _DECLARED = ("below", "rounded", "complementary", "zeros", "all_places")
     help="Of tables: read only the rows with this value in this column. Repeatable.",
 )
 @click.option(
+    "--statistic",
+    metavar="HEADER=WHAT",
+    multiple=True,
+    help="Of tables: of which values a column of means, medians or the like is, such as 'Mean "
+    "age=mean age 0..110'. Repeatable.",
+)
+@click.option(
     "--thousands", metavar="MARK", help="Of tables: what is between groups of three digits."
 )
 @click.option(
@@ -248,7 +255,7 @@ class _Drafts:
             found = replace(found, release=str(schema))
         if found.needs_law:
             texts[protection_file(to)] = compose_protection(
-                found.markers, found.base, found.declared
+                found.markers, found.base, found.declared, found.printed
             )
         if found.places:
             texts[places_file(to)] = "\n".join(("geoid", *found.places, ""))

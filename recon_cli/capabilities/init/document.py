@@ -7,7 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, Final, Literal, get_args, get_origin
 
 import annotated_types
@@ -118,7 +118,10 @@ def schema_file(target: Path, name: str) -> Path:
 
 
 def compose_protection(
-    markers: Sequence[str], base: int | None, declared: Declared = NOTHING_DECLARED
+    markers: Sequence[str],
+    base: int | None,
+    declared: Declared = NOTHING_DECLARED,
+    printed: Values = MappingProxyType({}),
 ) -> str:
     """Return laws as weak as what was seen allows, to be narrowed down or corrected.
 
@@ -126,6 +129,7 @@ def compose_protection(
         markers: What stands in place of suppressed counts.
         base: What all counts are multiples of, if they look rounded.
         declared: What somebody has said of the law.
+        printed: Table of statistics → texts in place of its numbers.
     """
     lines, statements = list[str](), list[str]()
     rule = declared.rule
@@ -160,6 +164,16 @@ def compose_protection(
             ]
         rounded = declared.rounded_to(base).model_dump(exclude_unset=True)
         statements.append(f"  - {{law: {{rounded: {_yaml(rounded)}}}}}")
+    if printed:
+        lines += _comment(
+            "Statistics were rounded, by which rule for ties is not known; a text in place of one "
+            "proves nothing."
+        )
+        for table, marks in printed.items():
+            if marks:
+                shown = _yaml(marks)
+                statements.append(f"  - {{tables: [{table}], markers: {shown}, law: withheld}}")
+            statements.append(f"  - {{tables: [{table}], law: {{printed: {{ties: unknown}}}}}}")
     return "\n".join([*lines, "statements:", *statements]) + "\n"
 
 
@@ -343,6 +357,12 @@ def grid_lines(mapping: Mapping[str, object]) -> Iterator[str]:
     for number, (header, said) in enumerate(list(shares.items())[:2]):
         more = f" … ({len(shares)} columns of percentages)" if number and len(shares) > 2 else ""
         yield f"{header!r} is the share of {said['of']!r} among {said['base']!r}{more}"
+    printed = mapping.get("statistics", {})
+    if not isinstance(printed, Mapping):
+        raise TypeError("mapping.statistics is none")
+    for number, (header, said) in enumerate(list(printed.items())[:2]):
+        more = f" … ({len(printed)} columns)" if number and len(printed) > 2 else ""
+        yield f"{header!r} of {said['of']!r} is {said['table']}{more}"
 
 
 def _counted(condition: Mapping[str, object]) -> str:

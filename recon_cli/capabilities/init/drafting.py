@@ -5,15 +5,31 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 import polars as pl
 
+from recon_cli.capabilities.init.conditions import (
+    Condition,
+    Key,
+    cell_of,
+    key_of,
+    values_of,
+)
 from recon_cli.capabilities.init.lines import Lines, Part, moved
 from recon_cli.capabilities.init.names import canonical, levels_of, slug, usual_name
 from recon_cli.capabilities.init.place_tree import PlaceSum, PlaceTree
 from recon_cli.capabilities.init.schema_draft import TableDraft, draft_schema
+from recon_cli.capabilities.init.statistic_columns import StatisticColumns
+from recon_cli.capabilities.init.statistic_draft import Scale
+from recon_cli.capabilities.init.statistic_tables import (
+    StatisticTable,
+    statistic_tables,
+    taken_values,
+    with_statistics,
+)
 from recon_cli.capabilities.init.structure import DraftedFeature, Said, Structure
 from recon_cli.capabilities.init.survey import counted_rows, texts_of
 from recon_cli.capabilities.init.tables import TableFile
@@ -44,9 +60,6 @@ from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 #: Formats whose geoids are those of the US census.
 _CENSUS: Final = ("census-api", "data-census-gov", "factfinder", "nhgis")
 _OLDEST: Final = 200
-#: Feature → its values, by their keys in the schema; what is not there is everybody.
-Condition = dict[str, tuple[str, ...]]
-_Key = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,7 @@ class Draft:
     Attributes:
         text: The schema as YAML.
         mapping: Keys of ``ingest.mapping``.
+        printed: Table of statistics → texts in place of its numbers.
     """
 
     text: str
@@ -64,18 +78,22 @@ class Draft:
     geoids: Mapping[str, str]
     doubts: tuple[str, ...]
     questions: tuple[Question, ...]
+    printed: Mapping[str, tuple[str, ...]]
 
 
-def draft(files: Sequence[TableFile], name: str) -> Draft:
+def draft(
+    files: Sequence[TableFile], name: str, statistics: Mapping[str, str] = MappingProxyType({})
+) -> Draft:
     """Draft a schema, and the mapping with which it reads files.
 
     Args:
         name: Of the release.
+        statistics: Header of a column of means or the like → what is said of it.
 
     Raises:
         SourceError: The draft is none that can be read.
     """
-    drafted = _Drafter([part_of(file) for file in files], name).draft(
+    drafted = _Drafter([part_of(file) for file in files], name, statistics).draft(
         census=files[0].form.name in _CENSUS
     )
     asked = tuple(question for file in files for question in _kinds_of_places(file, drafted.geoids))
@@ -192,7 +210,9 @@ def _asked_once(questions: Sequence[Question]) -> list[Question]:
 
 
 class _Drafter:
-    def __init__(self, parts: Sequence[Part], name: str) -> None:
+    def __init__(
+        self, parts: Sequence[Part], name: str, statistics: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.parts = list(parts)
         self.name = name
         self.known: list[tuple[DraftedFeature, str, tuple[str, ...]]] = []
@@ -204,9 +224,11 @@ class _Drafter:
         self.questions: list[Question] = []
         self.leave_out: dict[str, str] = {}
         self.paths: dict[str, Words] = {}
-        self.cells: dict[str, tuple[frozenset[_Key], frozenset[Hashable]]] = {}
+        self.cells: dict[str, tuple[frozenset[Key], frozenset[Hashable]]] = {}
         self.table_of: dict[str, str] = {}
         self.totals: dict[str, dict[Hashable, float]] = {}
+        self.statistics = statistics
+        self.found: list[StatisticTable] = []
 
     def draft(self, *, census: bool) -> Draft:
         """Draft a schema and a mapping.
@@ -215,6 +237,7 @@ class _Drafter:
             census: Whether geoids are those of the US census.
         """
         self.read()
+        self._add_statistics()
         geoids = self.places.geoids()
         places = pl.Series("geoid", sorted(set(geoids.values())), dtype=pl.String)
         lengths = sorted(set(places.str.len_chars().to_list()))
@@ -236,6 +259,7 @@ class _Drafter:
             geoids,
             (*self.doubts, *doubts),
             tuple(_asked_once(self.questions)),
+            {each.name: each.marks for each in self.found},
         )
 
     def read(self) -> None:
@@ -292,18 +316,14 @@ class _Drafter:
         if any(place != geoid for place, geoid in geoids.items()):
             mapping["geoids"] = dict(geoids)
         mapping["labels"] = {
-            axis: {
-                label: {
-                    name: values[0] if len(values) == 1 else list(values)
-                    for name, values in condition.items()
-                }
-                for label, condition in own.items()
-            }
+            axis: {label: values_of(condition) for label, condition in own.items()}
             for axis, own in self.labels.items()
         }
         if percentages := _percentages(self.parts):
             mapping["percentages"] = percentages
-        if len(self.tables) > 1:
+        if printed := {name: said for each in self.found for name, said in each.mapping.items()}:
+            mapping["statistics"] = printed
+        if len(self.cells) > 1:
             mapping["tables"] = dict(self.table_of)
         if self.leave_out:
             mapping["columns"] = dict.fromkeys(self.leave_out)
@@ -320,6 +340,19 @@ class _Drafter:
         if zeros := sorted(set().union(*(part.table.grid.zeros for part in self.parts))):
             mapping["zeros"] = zeros
         return mapping
+
+    def _add_statistics(self) -> None:
+        """Add the tables of means, medians, minima and maxima that the sheets print."""
+        scales = [
+            scale for _, name, keys in self.known if (scale := Scale.of(name, keys)) is not None
+        ]
+        search = StatisticColumns(
+            self.parts, self.labels, scales, list(self.features), self.statistics
+        )
+        self.found = statistic_tables(search.found())
+        self.questions += search.questions
+        self.tables = with_statistics(self.tables, self.found, self.features)
+        self.doubts += taken_values(self.found)
 
     # --- groups -----------------------------------------------------------------------------
 
@@ -362,14 +395,14 @@ class _Drafter:
         for part, own in lines.of_parts():
             of_sheet.setdefault(part.name, []).append((part, own))
         for parts in of_sheet.values():
-            cells: dict[_Key, tuple[str, int]] = {}
+            cells: dict[Key, tuple[str, int]] = {}
             kept: list[Condition] = []
             for part, own in parts:
                 for header, number in own:
                     if number in structure.unplaced:
                         continue
                     condition = conditions[number]
-                    first, same = cells.setdefault(_key(condition), (header, number))
+                    first, same = cells.setdefault(key_of(condition), (header, number))
                     if first != header:
                         self.leave_out[header] = ""
                         if lines.are_equal(number, same):
@@ -502,9 +535,9 @@ class _Drafter:
         self, lines: Iterable[int], conditions: Mapping[int, Condition], labels: Sequence[str]
     ) -> list[int]:
         """Return lines without those that count what an earlier one counts, which are left out."""
-        first: dict[_Key, int] = {}
+        first: dict[Key, int] = {}
         for line in lines:
-            same = first.setdefault(_key(conditions[line]), line)
+            same = first.setdefault(key_of(conditions[line]), line)
             if same != line:
                 self.leave_out[labels[line]] = ""
                 self.doubts.append(
@@ -564,7 +597,7 @@ class _Drafter:
         if len(table.counts) == 1:
             self._say(COLUMNS, part.column(table.counts[0]), {}, part.name)
         seen, which = grid.combinations(table.region.body, dimensions)
-        cells: dict[_Key, Condition] = {}
+        cells: dict[Key, Condition] = {}
         for combination in itertools.product(sorted(seen), across):
             texts, column = combination
             if any(value not in own for own, value in zip(meanings, texts, strict=True)):
@@ -572,7 +605,7 @@ class _Drafter:
             both = dict(column)
             for own, value in zip(meanings, texts, strict=True):
                 both |= own[value]
-            cells.setdefault(_key(both), both)
+            cells.setdefault(key_of(both), both)
         places = place_texts(table)
         self._table(list(cells.values()), part, places)
         is_whole = [
@@ -600,7 +633,7 @@ class _Drafter:
             names.append(self._feature(feature, {names[other][0] for other in beside}))
         found: dict[int, Condition] = {}
         for line, values in structure.values.items():
-            condition: Condition = {}
+            condition: dict[str, tuple[str, ...]] = {}
             for number, places in values.items():
                 name, keys = names[number]
                 if len(places) < len(keys):
@@ -637,7 +670,7 @@ class _Drafter:
 
     def _table(self, cells: Sequence[Condition], part: Part, places: Sequence[Hashable]) -> None:
         """Add a table; or give the places of a part to the one that has all its cells already."""
-        keys = frozenset(map(_key, cells))
+        keys = frozenset(map(key_of, cells))
         own = frozenset(places)
         for name, (known, taken) in self.cells.items():
             if keys == known and not own & taken:
@@ -657,7 +690,7 @@ class _Drafter:
                 f"{name}_{'#' * width}",
                 {feature: self.features[feature] for feature in used} or _anybody(self.features),
                 {},
-                [_where(cell) for cell in cells],
+                [cell_of(cell) for cell in cells],
                 title=part.document.sheet or "",
             )
         )
@@ -720,27 +753,13 @@ def _percentages(parts: Sequence[Part]) -> dict[str, dict[str, object]]:
 
 def _distinct(cells: Sequence[Condition]) -> list[Condition]:
     """Return each cell once."""
-    return list({_key(cell): cell for cell in cells}.values())
+    return list({key_of(cell): cell for cell in cells}.values())
 
 
 def _anybody(features: dict[str, object]) -> dict[str, object]:
     """Return a feature for a table of everybody alone, which a schema must have one of."""
     features.setdefault("person", {"categories": ["counted"]})
     return {"person": features["person"]}
-
-
-def _where(cell: Condition) -> object:
-    if not cell:
-        return "total"
-    return {
-        "where": {
-            name: values[0] if len(values) == 1 else list(values) for name, values in cell.items()
-        }
-    }
-
-
-def _key(condition: Condition) -> _Key:
-    return tuple(sorted((name, tuple(sorted(values))) for name, values in condition.items()))
 
 
 def _with_total(structure: Structure, values: Sequence[str]) -> Structure:

@@ -30,6 +30,7 @@ class Said:
         one_place: Whether all is about one place.
         header: Numbers of header rows.
         where: ``HEADER=VALUE``: of a column, the rows with this value alone are read.
+        statistic: ``HEADER=WHAT``: of a column of means, medians or the like, what it is.
     """
 
     place: str | None = None
@@ -44,6 +45,7 @@ class Said:
     one_place: bool = False
     header: tuple[int, ...] = ()
     where: tuple[str, ...] = ()
+    statistic: tuple[str, ...] = ()
 
     @property
     def chosen_rows(self) -> dict[str, tuple[str, ...]]:
@@ -53,6 +55,12 @@ class Said:
             header, _, value = each.partition("=")
             found[header] = (*found.get(header, ()), value)
         return found
+
+    @property
+    def statistics(self) -> dict[str, str]:
+        """Map the headers of ``statistic`` to what is said of them; a later word overrules."""
+        parted = (each.partition("=") for each in self.statistic)
+        return {header: said for header, _, said in parted}
 
     @property
     def mapping(self) -> FileMapping:
@@ -85,6 +93,7 @@ class Said:
             leave_out=dict.fromkeys(self.leave_out, ""),
             where=self.chosen_rows,
             codes_first=codes_first,
+            statistics=self.statistics,
         )
 
     def with_flags(self, flags: str) -> Said:
@@ -109,6 +118,8 @@ class Said:
                     said = replace(said, sum=(*said.sum, chosen))
                 case "--where", chosen:
                     said = replace(said, where=(*said.where, chosen))
+                case "--statistic", chosen:
+                    said = replace(said, statistic=(*said.statistic, chosen))
                 case "--apart", header:
                     said = replace(said, apart=(*said.apart, header))
                 case _:

@@ -36,6 +36,7 @@ from recon_cli.sources.formats.sheet import SHEET
 from recon_cli.sources.legacy import PRODUCTS, header_suffixes, legacy_layout
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question
 from recon_cli.sources.read.reading import Reading
+from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tables import sheets_left_out
 from recon_cli.sources.tidy_file import is_tidy, open_file, published_cells
 from recon_cli.statement.suppression import is_marker
@@ -82,6 +83,7 @@ class RecognisedFiles:
         beside: The texts beside the numbers.
         declared: What a user says of how counts were published.
         places: Geoids of the finest level, where the files list every place.
+        printed: Drafted table of statistics → texts in place of its numbers.
     """
 
     source: str
@@ -103,6 +105,7 @@ class RecognisedFiles:
     beside: tuple[str, ...] = ()
     declared: Declared = NOTHING_DECLARED
     places: tuple[str, ...] = ()
+    printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_protected(self) -> bool:
@@ -111,8 +114,10 @@ class RecognisedFiles:
 
     @property
     def needs_law(self) -> bool:
-        """Test whether counts look suppressed or rounded, and nothing says how."""
-        return self.protection is None and (bool(self.markers) or self.base is not None)
+        """Test whether nothing says how what looks suppressed, rounded or printed was made."""
+        return self.protection is None and (
+            bool(self.markers or self.printed) or self.base is not None
+        )
 
 
 def recognise(
@@ -329,7 +334,7 @@ def _tables(
 ) -> RecognisedFiles:
     """Files of another format: of a release that has their cells, or of one drafted from them."""
     opened = open_table_files(paths, said, choices)
-    found = _tables_of(opened.files, names, named=named)
+    found = _tables_of(opened.files, names, choices.statistics, named=named)
     mapping = {**({"sheet": list(opened.sheets)} if opened.sheets else {}), **found.mapping}
     if said.where:
         chosen = {header: list(values) for header, values in said.where.items()}
@@ -341,7 +346,7 @@ def _tables(
         left_out=tuple(_left_out(opened.files, found.mapping)),
         unread=tuple(sheets_left_out(paths, FileMapping(sheet=opened.sheets))),
         questions=(*found.questions, *(opened.questions if found.draft is not None else ())),
-        readings=opened.readings,
+        readings=_with_printed(opened.readings, found.mapping),
         beside=opened.beside,
     )
 
@@ -350,13 +355,37 @@ def _left_out(files: Sequence[TableFile], mapping: Mapping[str, object]) -> Iter
     """Yield the numbers of what is read that are not used: by the reading, and by the draft."""
     columns = mapping.get("columns", {})
     unused = columns if isinstance(columns, Mapping) else {}
+    printed = _printed(mapping)
     for file in files:
         told = {each.column for each in file.sheet.left_out}
-        yield from file.sheet.left_out
+        yield from (each for each in file.sheet.left_out if each.column not in printed)
         for column in file.sheet.counts:
             numbers = file.survey.numbers.get(column.at, 0)
             if column.header in unused and column.header not in told and numbers:
                 yield LeftOut(Path(file.sheet.sheet.label).name, column.header, numbers)
+
+
+def _printed(mapping: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the columns of statistics that a mapping uses."""
+    printed = mapping.get("statistics", {})
+    return printed if isinstance(printed, Mapping) else {}
+
+
+def _with_printed(
+    readings: Sequence[tuple[str, Reading]], mapping: Mapping[str, object]
+) -> tuple[tuple[str, Reading], ...]:
+    """Return readings with the columns of statistics that a mapping uses as such."""
+    used = _printed(mapping)
+
+    def shown(table: TableReading) -> TableReading:
+        printed = tuple(at for at in table.statistics if table.header(at) in used)
+        others = tuple(at for at in table.statistics if at not in printed)
+        return replace(table, statistics=others, printed=printed)
+
+    return tuple(
+        (name, replace(reading, tables=tuple(map(shown, reading.tables))))
+        for name, reading in readings
+    )
 
 
 def _periods(mapping: Mapping[str, object]) -> Mapping[str, object]:
@@ -368,6 +397,7 @@ def _periods(mapping: Mapping[str, object]) -> Mapping[str, object]:
 def _tables_of(
     files: tuple[TableFile, ...],
     names: Sequence[str],
+    statistics: Mapping[str, str],
     *,
     named: bool,
 ) -> RecognisedFiles:
@@ -392,12 +422,12 @@ def _tables_of(
         )
     if best:
         return _of_release(source, best[0], candidates[best[0]], fits[best[0]])
-    drafted = draft(files, release_name(files[0].path))
+    drafted = draft(files, release_name(files[0].path), statistics)
     files = _with_geoids(files, drafted.geoids)
     mapping, doubts = rest_of_mapping(files, drafted.release)
     fitting = Fit(files, {**mapping, **drafted.mapping}, (*drafted.doubts, *doubts))
     found = _of_release(source, f"{drafted.release.name}.yaml", drafted.release, fitting)
-    return replace(found, draft=drafted.text, questions=drafted.questions)
+    return replace(found, draft=drafted.text, questions=drafted.questions, printed=drafted.printed)
 
 
 def _with_codes_of(files: Sequence[TableFile], names: Sequence[str]) -> dict[str, Release]:

@@ -28,6 +28,7 @@ class TableDraft:
         questions: What has to be answered.
         lengths: Of the geoids of its places; those of all places if empty.
         title: Of its sheet; may be empty.
+        statistic: What it prints of each cell, in place of a count.
     """
 
     name: str
@@ -39,6 +40,7 @@ class TableDraft:
     questions: tuple[str, ...] = ()
     lengths: frozenset[int] = frozenset()
     title: str = ""
+    statistic: Mapping[str, object] | None = None
 
 
 #: Texts that are themselves in YAML, but for its words for other things.
@@ -90,13 +92,26 @@ def draft_schema(
         *(f"    - {{level: {name}, digits: {digits}}}" for name, digits in levels),
         f"  partition: {partition}",
         "",
-        f"microdata: [{', '.join(features)}]",
-        f"histogram: [{', '.join(features)}]",
+        f"microdata: [{', '.join((*features, *recodes))}]",
+        f"histogram: [{', '.join(_told_apart(tables))}]",
         "",
         "families:            # `recon data releases FILE` shows the cells that patterns write out",
         *_families(tables, published),
     ]
     return "\n".join(lines) + "\n", said
+
+
+def _told_apart(tables: Sequence[TableDraft]) -> list[str]:
+    """Return the columns that counts tell apart: groups in place of the values in them."""
+    counts = [table for table in tables if table.statistic is None]
+    groups = {
+        str(form["of"]): name
+        for table in counts
+        for name, form in table.recodes.items()
+        if isinstance(form, dict)
+    }
+    features = dict.fromkeys(name for table in counts for name in table.features)
+    return [groups.get(name, name) for name in features]
 
 
 def _families(tables: Sequence[TableDraft], levels: Sequence[tuple[str, int]]) -> Iterator[str]:
@@ -106,7 +121,10 @@ def _families(tables: Sequence[TableDraft], levels: Sequence[tuple[str, int]]) -
         yield "    cells:"
         yield from (f"      - {flow(cell)}" for cell in table.cells)
         title = f"title: {flow(table.title)}, " if table.title else ""
-        yield f"    tables: {{{table.name}: {{{title}code: {table.code!r}}}}}"
+        what = f"code: {table.code!r}"
+        if table.statistic is not None:
+            what = f"statistic: {flow(table.statistic)}"
+        yield f"    tables: {{{table.name}: {{{title}{what}}}}}"
 
 
 def _geography(

@@ -212,6 +212,7 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
         "apart": choices.apart,
         "total": choices.total,
         "sum": tuple(name for each in choices.sums for name in each.names),
+        "statistic": tuple(choices.statistics),
     }
     for name, words in said.items():
         for word in words:

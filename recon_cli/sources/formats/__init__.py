@@ -13,6 +13,7 @@ from recon_cli.sources.formats.mapping import (
     DimensionMapping,
     FileMapping,
     ShareMapping,
+    StatisticMapping,
 )
 from recon_cli.sources.formats.sheet import SHEET
 
@@ -25,6 +26,7 @@ __all__ = [
     "FileMapping",
     "Format",
     "ShareMapping",
+    "StatisticMapping",
     "is_companion",
     "recognise_format",
 ]

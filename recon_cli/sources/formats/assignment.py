@@ -291,6 +291,28 @@ class Assigner:
             raise SourceError(self._unexplained(sheet, [column]))
         return condition
 
+    # --- statistics ---------------------------------------------------------------------------
+
+    def statistic_cells(self, name: str) -> dict[int, int]:
+        """Map the ordinals of cells of counts to the cells of a table of statistics of the same.
+
+        Raises:
+            ConfigError: The release has no such table.
+        """
+        if name not in self.release.statistic_by_name:
+            known = ", ".join(self.release.statistic_by_name) or "none"
+            raise ConfigError(
+                f"mapping.statistics: no table of statistics {name!r} in release "
+                f"{self.release.name!r} (tables: {known})"
+            )
+        own = _cells(self.release.statistic_by_name[name])
+        return {
+            self._ordinal(table.name, cell.number): own[cell.masks]
+            for table in self.release.tables
+            for cell in table.cells
+            if cell.tally is None and cell.masks in own
+        }
+
     # --- cells --------------------------------------------------------------------------------
 
     def _ordinal(self, table: str, number: int) -> int:

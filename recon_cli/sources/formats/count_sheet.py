@@ -70,6 +70,24 @@ class ShareColumn:
 
 
 @dataclass(frozen=True)
+class StatisticColumn:
+    """A column of a statistic, such as a mean, of the people that a count of the row counts.
+
+    Attributes:
+        at: Its place in the sheet, from 0.
+        of: Place of that column of counts.
+        table: The table of statistics that it is printed in.
+        column: Its place in the file, from 0.
+    """
+
+    at: int
+    header: str
+    of: int
+    table: str
+    column: int
+
+
+@dataclass(frozen=True)
 class DimensionColumns:
     """Columns that say what a row counts.
 
@@ -119,6 +137,8 @@ class CountSheet:
         left_out: Numbers of the file that are in none of these columns.
         place_column: Place in the file of the column of places, where that is another.
         shares: Columns of percentages of the counts, in digits with a decimal point.
+        statistics: Columns of means, medians and the like; numbers with a decimal point, and texts
+            in place of them as they are.
         kind: Place of the column that says what kind of place a row is of.
     """
 
@@ -140,6 +160,7 @@ class CountSheet:
     left_out: tuple[LeftOut, ...] = ()
     place_column: int | None = None
     shares: tuple[ShareColumn, ...] = ()
+    statistics: tuple[StatisticColumn, ...] = ()
     kind: int | None = None
 
     def __post_init__(self) -> None:

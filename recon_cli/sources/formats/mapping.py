@@ -35,6 +35,19 @@ class ShareMapping:
 
 
 @dataclass(frozen=True)
+class StatisticMapping:
+    """What a column of means, medians or the like is.
+
+    Attributes:
+        table: The table of statistics that it is printed in.
+        of: Header of the column of counts whose people it is the statistic of.
+    """
+
+    table: str
+    of: str
+
+
+@dataclass(frozen=True)
 class FileMapping:
     """The keys of ``ingest.mapping``.
 
@@ -56,6 +69,8 @@ class FileMapping:
             (`columns`, `rows`, or the header of a dimension column): label → feature → values.
         percentages: Of such a sheet: header of a column of percentages → what they are the share
             of.
+        statistics: Of such a sheet: header of a column of means, medians or the like → what they
+            are.
         tables: Sheet, or file where it is none, → the table that its counts are of.
         thousands: What is between groups of three digits.
         unpublished: Texts in place of a count that is not published.
@@ -75,6 +90,7 @@ class FileMapping:
     dimensions: Mapping[str, DimensionMapping] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = field(default_factory=dict)
     percentages: Mapping[str, ShareMapping] = field(default_factory=dict)
+    statistics: Mapping[str, StatisticMapping] = field(default_factory=dict)
     table: str | None = None
     tables: Mapping[str, str] = field(default_factory=dict)
     thousands: str | None = None

@@ -144,6 +144,7 @@ class SheetReader:
         taken = {*roles.place, *roles.flags, *roles.where, *(each.at for each in roles.counts)}
         taken |= {at for each in roles.dimensions for at in (each.code, each.words)}
         taken |= {each.at for each in roles.shares}
+        taken |= {each.at for each in roles.statistics}
         body = roles.sheet.head[roles.skip :]
         return [
             at
@@ -215,6 +216,45 @@ class SheetReader:
                     pl.col(_value(each.part)).cast(pl.Int64).alias("counted"),
                     pl.col(_value(each.base)).cast(pl.Int64).alias("among"),
                     (is_number | (is_marker & self.has_statements)).alias("is_stated"),
+                )
+
+    def statistics(self) -> Generator[pl.DataFrame, None, None]:
+        """Return the means, medians and the like of the sheet: a row each.
+
+        Columns ``row, geoid, table``; ``number``, of the cell in the table; ``count``, the text;
+        ``cell``, the number as a text.
+
+        Raises:
+            ConfigError: A table of statistics is unknown, or has no cell of the same people.
+            SourceError: As `long`.
+        """
+        columns = self.roles.statistics
+        if not columns:
+            return
+        cells = {each.at: self._assigner.statistic_cells(each.table) for each in columns}
+        for rows in self._placed():
+            for each in columns:
+                own = rows.filter(
+                    cell_text(each.at).is_not_null()
+                    & ~cell_text(each.at).is_in(self._unpublished)
+                    & pl.col(_cell(each.of)).is_not_null()
+                )
+                for ordinal in own[_cell(each.of)].unique():
+                    if ordinal not in cells[each.at]:
+                        raise ConfigError(
+                            f"mapping.statistics: {each.header!r}: table {each.table} has no cell "
+                            f"of the people of {self._assigner.index.name(ordinal)}"
+                        )
+                number = pl.col(_cell(each.of)).replace_strict(
+                    cells[each.at], return_dtype=pl.Int64
+                )
+                yield own.select(
+                    ROW,
+                    "geoid",
+                    pl.lit(each.table).alias("table"),
+                    number.alias("number"),
+                    number.cast(pl.String).alias("cell"),
+                    cell_text(each.at).alias("count"),
                 )
 
     def _by_column(self) -> Generator[tuple[int, pl.DataFrame], None, None]:

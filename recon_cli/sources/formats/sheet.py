@@ -6,17 +6,19 @@ in several cells is one text; a number is printed in digits alone, and what is n
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 import polars as pl
 
 from recon_cli.coverage import LeftOut
-from recon_cli.errors import SourceError
+from recon_cli.errors import ConfigError, SourceError
 from recon_cli.sources.documents import Document
 from recon_cli.sources.formats.codes import table_of
 from recon_cli.sources.formats.count_sheet import (
@@ -26,10 +28,19 @@ from recon_cli.sources.formats.count_sheet import (
     DimensionColumns,
     Format,
     ShareColumn,
+    StatisticColumn,
     Values,
     cell_text,
 )
-from recon_cli.sources.formats.mapping import FileMapping
+from recon_cli.sources.formats.mapping import FileMapping, StatisticMapping
+from recon_cli.sources.formats.sheet_texts import (
+    count_text,
+    count_texts,
+    share_text,
+    share_texts,
+    statistic_text,
+    statistic_texts,
+)
 from recon_cli.sources.read.choices import Choices
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.headers import nameless
@@ -38,7 +49,6 @@ from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.roles import Role
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.table_reading import TableReading
-from recon_cli.sources.shares import UNROUNDED
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW, Sheet
 
@@ -52,11 +62,19 @@ _PLACE: Final = "place"
 #: Cells of a sheet that are looked at before the rest is read alike.
 _MOST_REPLAYED: Final = 200_000
 _LABEL: Final = re.compile(r"!!|;|:")
-_DIGITS: Final = r"^[0-9]+$"
 
 
 #: Labels → what a mapping says that each counts.
 Said = Mapping[str, Values]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a file that are read beside those of places, by their numbers."""
+
+    dimensions: list[int]
+    counts: list[int]
+    statistics: tuple[StatisticColumn, ...]
 
 
 def choices_of(mapping: FileMapping) -> Choices:
@@ -90,6 +108,7 @@ def choices_of(mapping: FileMapping) -> Choices:
         shares={
             header: (said.of, said.base, said.times) for header, said in mapping.percentages.items()
         },
+        statistics=dict.fromkeys(mapping.statistics, ""),
         codes_first=not (labels or coded),
         is_whole=bool(labels or coded),
     )
@@ -105,7 +124,9 @@ def _read(
     sheet = read_sheet(document)
     reading = _replayed(sheet, choices_of(mapping))
     require_certain(reading)
-    found = [count_sheet(sheet, table) for table in reading.tables if table.counts]
+    found = [
+        count_sheet(sheet, table, mapping.statistics) for table in reading.tables if table.counts
+    ]
     if not found:
         raise SourceError(
             f"{sheet.label}: has no counts; name the sheets to read: mapping.sheet "
@@ -143,7 +164,8 @@ def _replayed(sheet: Sheet, choices: Choices) -> Reading:
 
     So are those of a long table of places, dimensions and counts, and nothing else.
     """
-    if choices.is_whole and not (choices.where or choices.leave_out or choices.shares):
+    is_plain = not (choices.where or choices.leave_out or choices.shares or choices.statistics)
+    if choices.is_whole and is_plain:
         first = Reading.of(sheet, choices, _MOST_REPLAYED)
         if first.grid.is_whole or _is_plain(first):
             return first
@@ -195,8 +217,13 @@ def require_certain(reading: Reading) -> None:
                 )
 
 
-def count_sheet(sheet: Sheet, table: TableReading) -> CountSheet:
+def count_sheet(
+    sheet: Sheet, table: TableReading, said: Mapping[str, StatisticMapping] = MappingProxyType({})
+) -> CountSheet:
     """Return a table of a sheet in normal form, with the roles of its columns.
+
+    Args:
+        said: Header of a column of statistics → what it is.
 
     Raises:
         SourceError: Two rows of a table of places have one name.
@@ -224,11 +251,18 @@ def count_sheet(sheet: Sheet, table: TableReading) -> CountSheet:
         if {each.part, each.base} <= {*counts}
     )
     headers += [each.header for each in shares]
+    at_header = {table.header(at): first + i for i, at in enumerate(counts)}
+    statistics = tuple(
+        StatisticColumn(len(headers) + i, table.header(at), at_header[own.of], own.table, at)
+        for i, (at, own) in enumerate(_statistics(table, said))
+    )
+    headers += [each.header for each in statistics]
+    read = _Columns(dimensions, counts, statistics)
     normal = Sheet(
         sheet.label,
-        _head(table.grid, table, labels, dimensions, counts),
+        _head(table.grid, table, labels, read),
         len(headers),
-        lambda: _batches(sheet, table, labels, dimensions, counts),
+        lambda: _batches(sheet, table, labels, read),
     )
     return CountSheet(
         normal,
@@ -245,7 +279,29 @@ def count_sheet(sheet: Sheet, table: TableReading) -> CountSheet:
         left_out=tuple(_left_out(table.grid, table, Path(sheet.label).name)),
         place_column=table.place if table.place is not None else 0,
         shares=shares,
+        statistics=statistics,
     )
+
+
+def _statistics(
+    table: TableReading, said: Mapping[str, StatisticMapping]
+) -> list[tuple[int, StatisticMapping]]:
+    """Return the columns of statistics whose counts are in a table, and what each is.
+
+    Raises:
+        ConfigError: The counts that one is said to be of are in no column of them.
+    """
+    found = [(at, said[name]) for at in table.printed if (name := table.header(at)) in said]
+    counts = [table.header(at) for at in table.counts]
+    for at, own in found:
+        if own.of not in counts:
+            near = difflib.get_close_matches(own.of, counts, n=3)
+            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise ConfigError(
+                f"mapping.statistics: {table.header(at)!r}: of: no column of counts is called "
+                f"{own.of!r}{hint}"
+            )
+    return found
 
 
 def _count(table: TableReading, at: int, number: int) -> CountColumn:
@@ -339,16 +395,20 @@ def _twice(words: list[str]) -> tuple[int, int] | None:
 
 
 def _head(
-    grid: Grid, table: TableReading, labels: pl.DataFrame, dimensions: list[int], counts: list[int]
+    grid: Grid,
+    table: TableReading,
+    labels: pl.DataFrame,
+    read: _Columns,
 ) -> tuple[tuple[str, ...], ...]:
     rows = table.region.body[:60]
     beside = labels.drop(ROW).head(60).rows()
     return tuple(
         (
             *(str(cell) for cell in own),
-            *(str(grid.texts[row, at]) for at in dimensions),
-            *(_plain(grid, str(grid.texts[row, at])) for at in counts),
-            *(_decimal(grid, str(grid.texts[row, each.line])) or "" for each in table.shares),
+            *(str(grid.texts[row, at]) for at in read.dimensions),
+            *(count_text(grid, str(grid.texts[row, at])) for at in read.counts),
+            *(share_text(grid, str(grid.texts[row, each.line])) or "" for each in table.shares),
+            *(statistic_text(grid, str(grid.texts[row, each.column])) for each in read.statistics),
         )
         for row, own in zip(rows.tolist(), beside, strict=True)
     )
@@ -358,9 +418,9 @@ def _batches(
     sheet: Sheet,
     table: TableReading,
     labels: pl.DataFrame,
-    dimensions: list[int],
-    counts: list[int],
+    read: _Columns,
 ) -> Iterator[pl.DataFrame]:
+    dimensions, counts = read.dimensions, read.counts
     filled = _filled(table.grid, table, dimensions)
     withheld = _withheld_rows(table.grid, table, counts)
     beside = [f"label {name}" for name in labels.columns if name != ROW]
@@ -381,10 +441,11 @@ def _batches(
             *(rows[f"d{at}"] for at in dimensions),
         ]
         columns += [
-            _with_flags(_printed(rows[str(at)], table.grid), rows, withheld.get(at))
+            _with_flags(count_texts(rows[str(at)], table.grid), rows, withheld.get(at))
             for at in counts
         ]
-        columns += [_decimals(rows[str(each.line)], table.grid) for each in table.shares]
+        columns += [share_texts(rows[str(each.line)], table.grid) for each in table.shares]
+        columns += [statistic_texts(rows[str(each.column)], table.grid) for each in read.statistics]
         names = [ROW, *map(str, range(len(columns) - 1))]
         yield pl.DataFrame(dict(zip(names, columns, strict=True)))
 
@@ -449,42 +510,6 @@ def _withheld_rows(
             if len(taken):
                 found[at] = flag, grid.rows[taken].tolist()
     return found
-
-
-def _printed(cells: pl.Series, grid: Grid) -> pl.Series:
-    """Write counts in digits alone, and keep other texts."""
-    cells = cells.str.strip_chars()
-    odd = cells.unique().drop_nulls()
-    odd = odd.filter(~odd.str.contains(_DIGITS))
-    if not len(odd):
-        return cells
-    plain = [_plain(grid, text) for text in odd.to_list()]
-    return cells.replace(odd, pl.Series(plain, dtype=pl.String))
-
-
-def _decimals(cells: pl.Series, grid: Grid) -> pl.Series:
-    """Return shares in digits with a decimal point; null where no number stands."""
-    texts = cells.unique().drop_nulls()
-    plain = [_decimal(grid, text) for text in texts.to_list()]
-    return cells.replace_strict(
-        texts, pl.Series(plain, dtype=pl.String), default=None, return_dtype=pl.String
-    )
-
-
-def _decimal(grid: Grid, text: str) -> str | None:
-    """Read a share as it is printed, with a decimal point; None for any other text."""
-    number = grid.number(text.strip())
-    if number is None or number.value < 0:
-        return None
-    return f"{number.value:.{min(number.decimals, UNROUNDED)}f}"
-
-
-def _plain(grid: Grid, text: str) -> str:
-    """Write a whole number in digits alone; keep any other text."""
-    number = grid.number(text.strip())
-    if number is None or not number.is_whole or number.value < 0:
-        return text.strip()
-    return str(int(number.value))
 
 
 SHEET: Final = Format("sheet", "a sheet read by its numbers", lambda _: True, _read)

@@ -70,6 +70,7 @@ class Choices:
         is_whole: Whether all is said: nothing is proposed, and no number is added up.
         shares: Header of a column that is a share → header of the counts that it is of, header of
             those that it is among, and what it is printed per.
+        statistics: Header of a column of means, medians and the like → what is said of it.
     """
 
     header: tuple[int, ...] = ()
@@ -89,6 +90,7 @@ class Choices:
     are_known: bool = False
     is_whole: bool = False
     shares: Mapping[str, tuple[str, str, int]] = field(default_factory=dict)
+    statistics: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_CHOICES: Final = Choices()

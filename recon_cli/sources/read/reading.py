@@ -140,7 +140,8 @@ def _weight(reading: Reading) -> float:
 def _ambiguous(reading: Reading, other: Convention) -> str:
     """A number that is used and is another one by another convention; empty if there is none."""
     for table in reading.tables:
-        grid, used = table.grid, [*table.counts, *(each.line for each in table.shares)]
+        grid, used = table.grid, [*table.counts, *table.printed]
+        used += [each.line for each in table.shares]
         texts, _ = grid.coded(np.ix_(table.region.body, np.array(used, dtype=np.intp)))
         for text in sorted(texts):
             one, two = grid.convention.number(text), other.number(text)

@@ -30,6 +30,7 @@ class Role(IntEnum):
     FOOTNOTE = 12
     LEFT_OUT = 13
     SHARE = 14
+    PRINTED = 15
 
 
 def fill_roles(roles: NDArray[np.uint8], grid: Grid, table: TableReading) -> None:
@@ -73,4 +74,6 @@ def _fill_numbers(roles: NDArray[np.uint8], grid: Grid, table: TableReading) -> 
         role = Role.COUNT if at in table.counts else Role.STATISTIC
         if any(at == each.line for each in table.shares):
             role = Role.SHARE
+        elif at in table.printed:
+            role = Role.PRINTED
         roles[body, at] = np.where(is_number, role, Role.MARKER)

@@ -38,6 +38,7 @@ from recon_cli.sources.read.relations import (
 from recon_cli.sources.read.row_labels import PART_OF, Path, row_labels, rows_named
 from recon_cli.sources.read.said_sums import with_said_sums, with_said_values
 from recon_cli.sources.read.shares import Share, find_shares
+from recon_cli.sources.read.statistic_words import statistic_named
 from recon_cli.sources.read.sums import Support, possible_splits, possible_whole, slips
 from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.read.words import Sense, is_word, says
@@ -186,7 +187,8 @@ class TableDraft:
             for at in self._said((header,))
         }
         shares = self._said_shares()
-        used = {*counts, *left_out, *names.keys, *(each.line for each in shares)}
+        printed = tuple(at for at in numeric if at in self._said(tuple(self.choices.statistics)))
+        used = {*counts, *left_out, *names.keys, *printed, *(each.line for each in shares)}
         others = tuple(at for at in numeric if at not in used)
         return TableReading(
             self.grid,
@@ -206,6 +208,7 @@ class TableDraft:
             bool(self.choices.are_kinds),
             not_chosen=self.not_chosen,
             shares=shares,
+            printed=printed,
         )
 
     def _said_shares(self) -> tuple[Share, ...]:
@@ -499,10 +502,10 @@ class TableDraft:
             for at, kind in relations.columns.items()
             if kind is Kind.UNRELATED and not self._is_left_out(at)
         ]
-        percentages = {at for at in unrelated if at not in said and self._are_percentages(at)}
-        unrelated = [at for at in unrelated if at not in percentages]
+        no_counts = {at for at in unrelated if at not in said and self._is_no_count(at)}
+        unrelated = [at for at in unrelated if at not in no_counts]
         for at, kind in relations.columns.items():
-            is_count = at in said or (kind is not Kind.STATISTIC and at not in other | percentages)
+            is_count = at in said or (kind is not Kind.STATISTIC and at not in other | no_counts)
             (counts if is_count else statistics).append(at)
         rows = relations.sums(Axis.ROWS)
         other_said = {*self._said(self.choices.apart)}
@@ -535,11 +538,21 @@ class TableDraft:
                 )
         return tuple(counts), tuple(statistics)
 
-    def _are_percentages(self, at: int) -> bool:
-        """Test whether a column that adds up with no other is headed as percentages are."""
+    def _is_no_count(self, at: int) -> bool:
+        """Test whether a column that adds up with no other is headed as a statistic is.
+
+        Whoever drafts a schema finds out of what, or asks.
+        """
+        if self._is_statistic(at):
+            return True
         numbers = self.grid.values[self.region.body, at]
         is_headed = says(" ".join(self.headers[at][-1:]), Sense.PERCENTAGE)
         return is_headed and bool(np.nanmax(numbers, initial=0.0) <= 100)
+
+    def _is_statistic(self, at: int) -> bool:
+        """Test whether a column is said to be a statistic, or its header names one."""
+        is_named = statistic_named(" ".join(self.headers[at])) is not None
+        return is_named or at in self._said(tuple(self.choices.statistics))
 
     def _breaks(self, at: int, rows: Sequence[Relation]) -> bool:
         """Test whether a column breaks more of the sums among rows than it has, as medians do."""
@@ -772,6 +785,7 @@ class TableDraft:
             if kind is not Kind.STATISTIC and not self._is_left_out(at)
         ]
         said = self._said(self.choices.count)
+        whole = [at for at in whole if at in said or not self._is_statistic(at)]
         across = [each for each in relations.sums(Axis.COLUMNS) if each.support.is_strong]
         joined = {at for each in across for at in (each.line, *each.of)}
         if joined and (self.choices.are_known or not said):

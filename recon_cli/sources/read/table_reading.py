@@ -42,6 +42,7 @@ class TableReading:
         rows_apart: Those of which somebody says that they exclude each other.
         not_chosen: Column → the rows that are not read for what stands in it.
         shares: Columns that are shares of counts.
+        printed: Columns of statistics that are used, as somebody says.
         left_rows: Rows that are not used, by their words: percentages, or as somebody says.
         row_reasons: Words of such a row → why it is not used, as somebody says.
     """
@@ -66,6 +67,7 @@ class TableReading:
     said_apart: tuple[int, ...] = ()
     not_chosen: Mapping[int, NDArray[np.intp]] = field(default_factory=dict)
     shares: tuple[Share, ...] = ()
+    printed: tuple[int, ...] = ()
     left_rows: tuple[tuple[str, int], ...] = ()
     row_reasons: Mapping[str, str] = field(default_factory=dict)
     counted_rows: tuple[int, ...] = ()

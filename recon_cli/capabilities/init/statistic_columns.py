@@ -1,0 +1,421 @@
+"""Columns of means, medians, minima and maxima: whose people and values each is of, or a question.
+
+See `recon_cli.capabilities.init.statistic_draft` for how they are compared with counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Final, get_args
+
+from recon_cli.capabilities.init.conditions import Condition, Key, key_of
+from recon_cli.capabilities.init.lines import Part
+from recon_cli.capabilities.init.statistic_draft import (
+    OLDEST,
+    DraftedStatistic,
+    Kind,
+    Observed,
+    SaidStatistic,
+    Scale,
+    agreement,
+    greatest_value,
+    spoken,
+)
+from recon_cli.errors import ConfigError
+from recon_cli.sources.formats.sheet import ONE_PLACE, ROWS, place_texts
+from recon_cli.sources.formats.sheet_texts import statistic_text
+from recon_cli.sources.read import relations
+from recon_cli.sources.read.choices import Question, columns_named, flag
+from recon_cli.sources.read.row_labels import PART_OF
+from recon_cli.sources.read.statistic_words import statistic_named, words_beside
+from recon_cli.sources.read.words import Sense, says
+
+#: Label → whom it counts, by where it stands.
+Labels = Mapping[str, Mapping[str, Condition]]
+_COLUMNS: Final = "columns"
+
+
+@dataclass(frozen=True)
+class FoundColumn:
+    """A column of a statistic that is used.
+
+    Attributes:
+        scale: What its values are categories of; None where no count tells them apart.
+        greatest: No value is above it.
+        cells: Places and the people there of whom it is printed.
+        marks: Texts in place of numbers.
+    """
+
+    part: Part
+    at: int
+    statistic: DraftedStatistic
+    scale: Scale | None
+    ends: tuple[int, int] | None
+    cells: tuple[tuple[Hashable, Key], ...]
+    conditions: tuple[Condition, ...]
+    marks: tuple[str, ...]
+
+    @property
+    def header(self) -> str:
+        """Return how a mapping calls it."""
+        return self.part.table.header(self.at)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a table: its place, and whom it counts; None where that is not told."""
+
+    number: int
+    place: Hashable
+    condition: Condition | None
+
+
+class StatisticColumns:
+    """Searches the tables of a draft for columns of statistics.
+
+    Args:
+        labels: Whom the labels of counts count.
+        scales: The features of numbers.
+        features: The names of all features.
+        said: What a user says of columns, by their headers.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        labels: Labels,
+        scales: Sequence[Scale],
+        features: Sequence[str],
+        said: Mapping[str, str],
+    ) -> None:
+        self.parts = [part for part in parts if part.is_sheet]
+        self.labels, self.scales, self.features = labels, list(scales), list(features)
+        self.said = {name: SaidStatistic.parse(name, text) for name, text in said.items()}
+        self.questions: list[Question] = []
+
+    def found(self) -> list[FoundColumn]:
+        """Return the columns that are used; collect what has to be asked of others."""
+        every: dict[str, list[FoundColumn | None]] = {}
+        for part in self.parts:
+            for at in part.table.statistics:
+                every.setdefault(part.table.header(at), []).append(self._column(part, at))
+        kept: list[FoundColumn] = []
+        for columns in every.values():
+            used = [each for each in columns if each is not None]
+            # A mapping says of a header one thing, for all sheets.
+            if len(used) == len(columns) and len({each.statistic for each in used}) == 1:
+                kept += used
+        return kept
+
+    def _column(self, part: Part, at: int) -> FoundColumn | None:
+        header = part.table.header(at)
+        said = self._said_of(part, at)
+        kind = said.kind or next((k for k in get_args(Kind) if k == statistic_named(header)), None)
+        if kind is None:
+            if said == SaidStatistic():
+                return None
+            raise ConfigError(
+                f"--statistic {header}: say which: {', '.join(get_args(Kind))}, such as "
+                f"'{header}=mean age 0..110'"
+            )
+        if said.feature and all(said.feature != each.name for each in self.scales):
+            return self._of_new(part, at, kind, said)
+        scales = [each for each in self.scales if said.feature in {"", each.name}]
+        if said.feature:
+            return self._of_said(part, at, kind, said, scales[0])
+        for scale in scales:
+            found = self._shown(part, at, kind, scale, scales)
+            if found is not None:
+                return found
+        self._ask(part, at, kind, scales)
+        return None
+
+    def _said_of(self, part: Part, at: int) -> SaidStatistic:
+        names = (name for name in self.said if at in columns_named(part.table.headers, [name]))
+        return next((self.said[name] for name in names), SaidStatistic())
+
+    # --- by numbers and words ---------------------------------------------------------------
+
+    def _shown(
+        self, part: Part, at: int, kind: Kind, scale: Scale, scales: Sequence[Scale]
+    ) -> FoundColumn | None:
+        """Return a statistic of a scale that the exact counts of rows show, with no other.
+
+        Means and numbers of groups need the values themselves; a header must call groups so.
+        """
+        if not scale.is_single and (kind == "mean" or not self._is_named(part, at, scale)):
+            return None
+        worded = self._counts_of(part, at, scale.name)
+        others = [each for each in part.table.counts if each not in worded and scale.is_single]
+        tried = len(scales) * (len(worded) + len(others))
+        for able in (worded, others):
+            agreed = {
+                of: told
+                for of in able
+                if (told := agreement(kind, scale, self._rows(part, at, of, scale))).is_strong(
+                    tried
+                )
+            }
+            same = {key_of(self._counted(part, of) or {}) for of in agreed}
+            if len(same) == 1:
+                of, told = next(iter(agreed.items()))
+                values = tuple(zip(scale.keys, (low for low, _ in scale.spans), strict=True))
+                statistic = DraftedStatistic(
+                    kind,
+                    scale.name,
+                    part.table.header(of),
+                    told.definition,
+                    values if scale.is_single else (),
+                )
+                ends = scale.least, greatest_value(scale, self._printed(part, at), None)
+                return self._used(part, at, statistic, scale, ends)
+        return None
+
+    def _is_named(self, part: Part, at: int, scale: Scale) -> bool:
+        """Test whether a header calls the values of a scale by name, or calls them nothing."""
+        words = set(words_beside(part.table.header(at)))
+        worded = self._counts_of(part, at, scale.name)
+        called = {word for of in worded for word in words_beside(part.table.header(of))}
+        return bool(words & set(scale.name.split("_"))) or words <= called
+
+    def _counts_of(self, part: Part, at: int, feature: str) -> list[int]:
+        """Return the columns of counts whose people a column is of, by their headers."""
+        table = part.table
+        counts = [of for of in table.counts if self._counted(part, of) is not None]
+        if len(counts) == 1:
+            return counts
+        path = table.headers.get(at, ())
+        if len(path) > 1 and (same := [of for of in counts if part.words(of) == path[:-1]]):
+            return same
+        own = [w for w in words_beside(table.header(at)) if w not in feature.split("_")]
+        if all(says(word, Sense.TOTAL) for word in own):
+            return [of for of in counts if not self._counted(part, of)][:1]
+        return [of for of in counts if sorted(words_beside(table.header(of))) == sorted(own)]
+
+    # --- as it is said ----------------------------------------------------------------------
+
+    def _of(self, part: Part, at: int, said: SaidStatistic, feature: str) -> int | None:
+        """Return the column of counts whose people a column is of, as it is said or by words."""
+        if said.of:
+            named = columns_named(part.table.headers, [said.of])
+            if of := [each for each in part.table.counts if each in named]:
+                return of[0]
+            raise ConfigError(
+                f"--statistic {part.table.header(at)}: of {said.of}: no column of counts is "
+                "called so"
+            )
+        worded = self._counts_of(part, at, feature)
+        if len({key_of(self._counted(part, of) or {}) for of in worded}) == 1:
+            return worded[0]
+        return None
+
+    def _of_new(self, part: Part, at: int, kind: Kind, said: SaidStatistic) -> FoundColumn | None:
+        """Return a statistic of values that no count tells apart."""
+        header = part.table.header(at)
+        if said.feature in self.features:
+            raise ConfigError(
+                f"--statistic {header}: {said.feature} is a feature whose categories are no numbers"
+            )
+        if said.ends is None:
+            raise ConfigError(
+                f"--statistic {header}: no count tells {said.feature} apart: say its least and "
+                f"greatest value, such as '{header}={spoken(kind, said.feature, (0, 110))}'"
+            )
+        of = self._of(part, at, said, said.feature)
+        if of is None:
+            self._ask_whose(part, at, spoken(kind, said.feature, said.ends))
+            return None
+        statistic = DraftedStatistic(kind, said.feature, part.table.header(of))
+        return self._used(part, at, statistic, None, said.ends)
+
+    def _of_said(
+        self, part: Part, at: int, kind: Kind, said: SaidStatistic, scale: Scale
+    ) -> FoundColumn | None:
+        """Return a statistic of a scale as somebody says, unless a row of counts forbids it."""
+        header = part.table.header(at)
+        of = self._of(part, at, said, scale.name)
+        if of is None:
+            self._ask_whose(part, at, spoken(kind, scale.name, said.ends))
+            return None
+        if kind == "mean" and scale.greatest is None and said.ends is None:
+            raise ConfigError(
+                f"--statistic {header}: say the greatest {scale.name}, such as "
+                f"'{header}={spoken(kind, scale.name, (scale.least, OLDEST))}'"
+            )
+        told = agreement(kind, scale, self._rows(part, at, of, scale))
+        if told.broken is not None:
+            counts = ", ".join(
+                f"{key}: {n}" for key, n in zip(scale.keys, told.broken.counts, strict=True) if n
+            )
+            raise ConfigError(
+                f"--statistic {header}: {told.broken.text} is no {kind} of {counts} ({scale.name})"
+            )
+        values = tuple(zip(scale.keys, (low for low, _ in scale.spans), strict=True))
+        is_single = scale.is_single and said.ends is None
+        statistic = DraftedStatistic(
+            kind, scale.name, part.table.header(of), told.definition, values if is_single else ()
+        )
+        ends = scale.least, greatest_value(scale, self._printed(part, at), said.ends)
+        return self._used(part, at, statistic, scale, ends)
+
+    def _used(
+        self,
+        part: Part,
+        at: int,
+        statistic: DraftedStatistic,
+        scale: Scale | None,
+        ends: tuple[int, int],
+    ) -> FoundColumn:
+        grid = part.table.grid
+        counted = self._labelled(_COLUMNS, statistic.of, part) or {}
+        cells: dict[tuple[Hashable, Key], Condition] = {}
+        marks: dict[str, None] = {}
+        for row in self._table_rows(part):
+            text = statistic_text(grid, str(grid.texts[row.number, at]))
+            if not text or row.condition is None:
+                continue
+            condition = {**row.condition, **counted}
+            cells[row.place, key_of(condition)] = condition
+            if not grid.is_number[row.number, at]:
+                marks[text] = None
+        conditions = {key_of(each): each for each in cells.values()}
+        return FoundColumn(
+            part,
+            at,
+            statistic,
+            scale,
+            None if statistic.values else ends,
+            tuple(cells),
+            tuple(conditions.values()),
+            tuple(marks),
+        )
+
+    # --- questions --------------------------------------------------------------------------
+
+    def _ask(self, part: Part, at: int, kind: Kind, scales: Sequence[Scale]) -> None:
+        """Ask of which values a column is that are counted in groups, or that may be counts."""
+        header = part.table.header(at)
+        leave = {"to be left out": flag("leave-out", header)}
+        for scale in scales:
+            if scale.is_single or not self._is_named(part, at, scale):
+                continue
+            of = self._of(part, at, SaidStatistic(), scale.name)
+            told = None if of is None else agreement(kind, scale, self._rows(part, at, of, scale))
+            if told is not None and told.broken is not None:
+                continue
+            ends = scale.least, scale.greatest or max(OLDEST, scale.width + scale.least)
+            said = f"{header}={spoken(kind, scale.name, ends)}"
+            self.questions.append(
+                Question(
+                    f"{header!r}: a {kind} of {scale.name} by its header, of which groups alone "
+                    "are counted: of whole numbers, from where to where?",
+                    {f"from {ends[0]} to {ends[1]}": flag("statistic", said), **leave},
+                    (at,),
+                )
+            )
+            return
+        if part.table.relations.columns.get(at) is relations.Kind.UNRELATED:
+            self.questions.append(
+                Question(
+                    f"{header!r} is in no relation to the counts: a {kind} by its header (of what: "
+                    f"--statistic '{header}={kind} NAME LEAST..GREATEST'), a count of something "
+                    "else, or to be left out?",
+                    {**leave, "a count of these people": flag("count", header)},
+                    (at,),
+                )
+            )
+
+    def _ask_whose(self, part: Part, at: int, said: str) -> None:
+        """Ask whose people a column is of."""
+        header = part.table.header(at)
+        names = [part.table.header(of) for of in part.table.counts[:4]]
+        self.questions.append(
+            Question(
+                f"{header!r}: of whom is it the {said}?",
+                {
+                    **{
+                        f"of {name!r}": flag("statistic", f"{header}={said} of {name}")
+                        for name in names
+                    },
+                    "to be left out": flag("leave-out", header),
+                },
+                (at,),
+            )
+        )
+
+    # --- numbers ----------------------------------------------------------------------------
+
+    def _printed(self, part: Part, at: int) -> Iterator[Fraction]:
+        grid = part.table.grid
+        for row in part.table.region.body.tolist():
+            if grid.is_number[row, at]:
+                yield Fraction(statistic_text(grid, str(grid.texts[row, at])))
+
+    def _rows(self, part: Part, at: int, of: int, scale: Scale) -> list[Observed]:
+        """Return the rows whose people are counted exactly in each category of a scale."""
+        counted = self._counted(part, of) or {}
+        grid = part.table.grid
+        found = []
+        for row in self._table_rows(part):
+            whose = None if row.condition is None else {**row.condition, **counted}
+            if whose is None or scale.name in whose or not grid.is_number[row.number, at]:
+                continue
+            keys = [key_of({**whose, scale.name: (key,)}) for key in scale.keys]
+            counts = [self._exact.get((row.place, key)) for key in keys]
+            known = tuple(each for each in counts if each is not None)
+            if len(known) == len(counts):
+                found.append(Observed(statistic_text(grid, str(grid.texts[row.number, at])), known))
+        return found
+
+    @cached_property
+    def _exact(self) -> dict[tuple[Hashable, Key], int]:
+        """Map places and people to their number, where it is printed and was not rounded."""
+        found: dict[tuple[Hashable, Key], int] = {}
+        for part in self.parts:
+            table = part.table
+            if table.relations.base > 1:
+                continue
+            grid, is_known = table.grid, table.grid.is_number & ~table.withheld
+            counted = {of: self._counted(part, of) for of in table.counts}
+            for row in self._table_rows(part):
+                for of, condition in counted.items():
+                    if row.condition is None or condition is None or not is_known[row.number, of]:
+                        continue
+                    whose = key_of({**row.condition, **condition})
+                    found.setdefault((row.place, whose), int(grid.values[row.number, of]))
+        return found
+
+    def _counted(self, part: Part, of: int) -> Condition | None:
+        """Return whom a column of counts counts; None where that is not told."""
+        return self._labelled(_COLUMNS, part.column(of), part)
+
+    def _labelled(self, axis: str, label: str, part: Part) -> Condition | None:
+        own = self.labels.get(f"{axis} of {part.name}", {})
+        return own.get(label, self.labels.get(axis, {}).get(label))
+
+    def _table_rows(self, part: Part) -> list[_Row]:
+        table = part.table
+        body = table.region.body.tolist()
+        if table.are_kinds:
+            told = [self._labelled(ROWS, PART_OF.join(path), part) for path in table.rows]
+            places: list[str] = [ONE_PLACE] * len(body)
+        else:
+            places = place_texts(table)
+            told = [self._dimensions(part, row) for row in body]
+        return [_Row(*each) for each in zip(body, places, told, strict=True)]
+
+    def _dimensions(self, part: Part, row: int) -> Condition | None:
+        """Return whom the columns of a long table say that a row counts."""
+        table = part.table
+        found: dict[str, tuple[str, ...]] = {}
+        for at in table.names.keys if table.names.is_long else ():
+            if at == table.place:
+                continue
+            own = self._labelled(table.header(at), str(table.grid.texts[row, at]), part)
+            if own is None:
+                return None
+            found |= own
+        return found

@@ -1,0 +1,302 @@
+"""Means, medians, minima and maxima of a sheet: of which people and values, as its numbers show.
+
+A header proposes what a column is. Where the values are categories that are counted, too, it is
+computed again in every row whose counts are exact, and taken only if it agrees with each of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from recon_cli.arrays import IntArray
+from recon_cli.errors import ConfigError
+from recon_cli.schema.statistics import Definition
+from recon_cli.sources.formats.vocabulary import Interval, interval
+from recon_cli.sources.read.sums import MARGIN_BITS, STRONG_POSITIONS
+from recon_cli.statement.printed import Ends, printed_ends
+
+#: Statistics of values that a sheet is searched for.
+Kind = Literal["mean", "median", "minimum", "maximum"]
+#: Ages end here where the last category does not.
+OLDEST: Final = 110
+#: Medians between two values that must show how they are defined.
+_DEFINED: Final = 3
+_RANGE: Final = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A feature whose categories are numbers, or groups of numbers without a gap.
+
+    Attributes:
+        keys: Its categories.
+        spans: The least and the greatest number of each; None where the last is open.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    spans: tuple[Interval, ...]
+
+    @classmethod
+    def of(cls, name: str, keys: Sequence[str]) -> Scale | None:
+        """Return the scale that categories are; None where they are none.
+
+        >>> Scale.of("age", ["0-24", "25+"])
+        Scale(name='age', keys=('0-24', '25+'), spans=((0, 24), (25, None)))
+        >>> Scale.of("age", ["0-24", "30+"]), Scale.of("sex", ["female", "male"])
+        (None, None)
+        """
+        spans = [each for key in keys if (each := interval(key)) is not None]
+        ordered = sorted(spans, key=lambda each: each[0])
+        joined = all(one[1] == two[0] - 1 for one, two in itertools.pairwise(ordered) if one[1])
+        if len(spans) < max(2, len(keys)) or not joined:
+            return None
+        if any(high is None for _, high in ordered[:-1]):
+            return None
+        return cls(name, tuple(keys), tuple(spans))
+
+    @property
+    def groups(self) -> list[tuple[str, Interval]]:
+        """Return each category with its least and greatest number."""
+        return list(zip(self.keys, self.spans, strict=True))
+
+    @property
+    def is_single(self) -> bool:
+        """Test whether each category is one number."""
+        return all(low == high for low, high in self.spans)
+
+    @property
+    def least(self) -> int:
+        """Return the least number."""
+        return min(low for low, _ in self.spans)
+
+    @property
+    def greatest(self) -> int | None:
+        """Return the greatest number; None where the last category is open."""
+        highs = [high for _, high in self.spans]
+        return None if None in highs else max(high for high in highs if high is not None)
+
+    @property
+    def width(self) -> int:
+        """Return how many numbers lie between the ends of closed categories."""
+        return max(high or low for low, high in self.spans) - self.least + 1
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A printed statistic beside the exact counts of each category.
+
+    Attributes:
+        text: The statistic, with a decimal point.
+        counts: People of each category of a scale.
+    """
+
+    text: str
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How a printed statistic agrees with counts.
+
+    Attributes:
+        shown: Rows in which it does.
+        broken: The first row in which it does not.
+        bits: How unlikely it is by chance.
+        definition: Of a median: the only one that agrees everywhere, if enough rows tell.
+    """
+
+    shown: int
+    broken: Observed | None
+    bits: float
+    definition: Definition = "any"
+
+    def is_strong(self, tried: int) -> bool:
+        """Test whether it is no chance, of so many that were tried."""
+        is_shown = self.broken is None and self.shown >= STRONG_POSITIONS
+        return is_shown and self.bits >= MARGIN_BITS + math.log2(max(1, tried))
+
+
+def agreement(kind: Kind, scale: Scale, rows: Sequence[Observed]) -> Agreement:
+    """Compare a statistic with what the counts of each category allow, row by row.
+
+    >>> scale = Scale.of("size", ["1", "2", "3"])
+    >>> rows = [Observed("1.33", (2, 1, 0)), Observed("2.5", (0, 2, 2)), Observed("2", (1, 1, 1))]
+    >>> agreement("mean", scale, rows).shown, agreement("median", scale, rows).broken.text
+    (3, '1.33')
+    """
+    shown, bits, between = 0, 0.0, 0
+    able: set[Definition] = {"middle", "low", "high"}
+    for row in rows:
+        counts = np.array(row.counts, dtype=np.int64)
+        if not counts.sum():
+            continue
+        ends = printed_ends(row.text)
+        least, most = _allowed(kind, scale, counts)
+        if not _fits(kind, ends, least, most):
+            return Agreement(shown, row, bits)
+        shown += 1
+        room = (scale.width if math.isinf(most) else float(most - least)) + 2 / ends.over
+        bits += max(0.0, math.log2(scale.width / max(room, 2 / ends.over)))
+        if kind == "median" and scale.is_single:
+            low, high = _middle(scale, counts)
+            between += low < high
+            able = {each for each in able if _defined(each, low, high) in ends}
+    told = able if between >= _DEFINED else set()
+    return Agreement(shown, None, bits, next(iter(told)) if len(told) == 1 else "any")
+
+
+def _fits(kind: Kind, ends: Ends, least: Fraction, most: Fraction | float) -> bool:
+    """Test whether a text can be a statistic between two numbers."""
+    low, high = Fraction(ends.least, ends.over), Fraction(ends.most, ends.over)
+    if kind == "median":  # by any definition, within whole numbers, too
+        return math.ceil(high) >= least and math.floor(low) <= most
+    if kind in {"minimum", "maximum"}:  # printed as it is
+        return least <= (low + high) / 2 <= most
+    return high >= least and low <= most
+
+
+def _allowed(kind: Kind, scale: Scale, counts: IntArray) -> tuple[Fraction, Fraction | float]:
+    """Return the least and the greatest statistic of people in the categories of a scale."""
+    lows = [low for low, _ in scale.spans]
+    highs = [math.inf if high is None else high for _, high in scale.spans]
+    some = [i for i in np.argsort(lows).tolist() if counts[i]]
+    if kind == "mean":
+        people = int(counts.sum())
+        most = sum(int(counts[i]) * highs[i] for i in some)
+        least = Fraction(sum(int(counts[i]) * lows[i] for i in some), people)
+        return least, most if math.isinf(most) else Fraction(int(most), people)
+    if kind == "median":
+        first, second = _middle_categories(scale, counts)
+    else:
+        first = second = some[0 if kind == "minimum" else -1]
+    most = highs[second]
+    return Fraction(lows[first]), most if math.isinf(most) else Fraction(int(most))
+
+
+def _middle_categories(scale: Scale, counts: IntArray) -> tuple[int, int]:
+    """Return the categories of the two people in the middle; of an odd number twice that of one."""
+    order = np.argsort([low for low, _ in scale.spans])
+    until = np.cumsum(counts[order])
+    people = int(until[-1])
+    first, second = np.searchsorted(until, [(people - 1) // 2, people // 2], side="right")
+    return int(order[first]), int(order[second])
+
+
+def _middle(scale: Scale, counts: IntArray) -> tuple[int, int]:
+    first, second = _middle_categories(scale, counts)
+    return scale.spans[first][0], scale.spans[second][0]
+
+
+def _defined(definition: Definition, low: int, high: int) -> Fraction:
+    if definition == "middle":
+        return Fraction(low + high, 2)
+    return Fraction(low if definition == "low" else high)
+
+
+# --- what is said -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SaidStatistic:
+    """What a user says of a column of a statistic.
+
+    Attributes:
+        kind: None where its header says it.
+        feature: Of which feature's values; empty where that is told by its numbers.
+        ends: The least and the greatest value, which are whole.
+        of: Header of the counts whose people it is of; empty where its own header says it.
+    """
+
+    kind: Kind | None = None
+    feature: str = ""
+    ends: tuple[int, int] | None = None
+    of: str = ""
+
+    @classmethod
+    def parse(cls, header: str, text: str) -> SaidStatistic:
+        """Read what stands behind ``HEADER=``: a kind, a feature, a range, ``of`` whom.
+
+        Raises:
+            ConfigError: It is said in another way.
+
+        >>> SaidStatistic.parse("Mean age", "mean age 0..110 of Girls: Number")
+        SaidStatistic(kind='mean', feature='age', ends=(0, 110), of='Girls: Number')
+        """
+        words, _, of = text.strip().partition(" of ")
+        kind: Kind | None = None
+        ends, feature = None, ""
+        for word in words.split():
+            if word in get_args(Kind) and kind is None:
+                kind = next(each for each in get_args(Kind) if each == word)
+            elif (match := _RANGE.fullmatch(word)) and int(match[1]) < int(match[2]):
+                ends = int(match[1]), int(match[2])
+            elif re.fullmatch(r"[a-z][a-z0-9_]*", word) and not feature:
+                feature = word
+            else:
+                raise ConfigError(
+                    f"--statistic {header}={text}: expected such as '{header}=mean age 0..110', "
+                    f"found {word!r} (kinds: {', '.join(get_args(Kind))})"
+                )
+        return cls(kind, feature, ends, of.strip())
+
+
+def spoken(kind: str, feature: str, ends: tuple[int, int] | None, of: str = "") -> str:
+    """Return what `SaidStatistic.parse` reads.
+
+    >>> spoken("mean", "age", (0, 110))
+    'mean age 0..110'
+    """
+    said = [kind, feature, *([f"{ends[0]}..{ends[1]}"] if ends else [])]
+    return " ".join(filter(None, said)) + (f" of {of}" if of else "")
+
+
+# --- what is drafted ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DraftedStatistic:
+    """A column of a statistic whose people and values are known.
+
+    Attributes:
+        feature: The feature whose values it is of.
+        values: Category → its number, where the feature is none of numbers.
+        of: Header of the counts whose people it is of.
+    """
+
+    kind: Kind
+    feature: str
+    of: str
+    definition: Definition = "any"
+    values: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def form(self) -> dict[str, object]:
+        """Return it as a schema writes it."""
+        form: dict[str, object] = {self.kind: self.feature}
+        if self.definition != "any":
+            form["definition"] = self.definition
+        if self.values:
+            form["values"] = dict(self.values)
+        return form
+
+
+def greatest_value(scale: Scale, printed: Iterator[Fraction], ends: tuple[int, int] | None) -> int:
+    """Return a number that no value of a scale is above: as it is said, or is closed, or far off.
+
+    A median, a minimum and a maximum are the same for every one beyond what is printed.
+    """
+    if ends is not None:
+        return ends[1]
+    if scale.greatest is not None:
+        return scale.greatest
+    beyond = max([scale.width + scale.least, *(math.ceil(each) + 1 for each in printed)])
+    return max(beyond, OLDEST) if "age" in scale.name.split("_") else beyond

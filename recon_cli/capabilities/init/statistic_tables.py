@@ -1,0 +1,190 @@
+"""The tables of statistics of a drafted schema, and the features whose values they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from recon_cli.capabilities.init.conditions import Condition, Key, cell_of, key_of
+from recon_cli.capabilities.init.schema_draft import TableDraft
+from recon_cli.capabilities.init.statistic_columns import FoundColumn
+from recon_cli.capabilities.init.statistic_draft import Scale
+
+
+@dataclass
+class StatisticTable:
+    """A table of statistics in the making.
+
+    Attributes:
+        columns: The columns of sheets that print it.
+        taken: Places and people of whom it has a statistic.
+    """
+
+    name: str
+    columns: list[FoundColumn] = field(default_factory=list)
+    taken: set[tuple[Hashable, Key]] = field(default_factory=set)
+
+    @property
+    def mapping(self) -> dict[str, dict[str, str]]:
+        """Return the keys of ``mapping.statistics``."""
+        return {each.header: {"table": self.name, "of": each.statistic.of} for each in self.columns}
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Return the texts in place of its numbers."""
+        return tuple(dict.fromkeys(mark for each in self.columns for mark in each.marks))
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """Return the people of each of its cells."""
+        every = [each for column in self.columns for each in column.conditions]
+        return list({key_of(each): each for each in every}.values())
+
+    @property
+    def scale(self) -> Scale | None:
+        """Return the groups of its values that are counted; None where they are themselves."""
+        first = self.columns[0]
+        return None if first.statistic.values else first.scale
+
+
+def statistic_tables(found: Sequence[FoundColumn]) -> list[StatisticTable]:
+    """Put columns of one statistic in one table, as long as no place has two of the same people."""
+    tables: list[StatisticTable] = []
+    for column in found:
+        form = column.statistic.form
+        stem = f"{column.statistic.kind}_{column.statistic.feature}".upper()
+        same = [each for each in tables if each.columns[0].statistic.form == form]
+        home = next((each for each in same if each.taken.isdisjoint(column.cells)), None)
+        if home is None or (column.header in home.mapping and not _is_mapped(home, column)):
+            number = sum(each.name.startswith(stem) for each in tables) + 1
+            home = StatisticTable(stem if number == 1 else f"{stem}_{number}")
+            tables.append(home)
+        home.columns.append(column)
+        home.taken.update(column.cells)
+    return tables
+
+
+def _is_mapped(home: StatisticTable, column: FoundColumn) -> bool:
+    return home.mapping[column.header]["of"] == column.statistic.of
+
+
+def with_statistics(
+    tables: Sequence[TableDraft], found: Sequence[StatisticTable], features: Mapping[str, object]
+) -> list[TableDraft]:
+    """Return the tables of a schema with those of statistics behind them.
+
+    A feature of groups becomes a recode of its values.
+
+    Args:
+        features: Feature → its form.
+    """
+    values = _values(found)
+    grouped = {own.scale.name: own for own in values.values() if own.scale is not None}
+
+    def shown(table: TableDraft) -> TableDraft:
+        used = {name: grouped[name] for name in table.features if name in grouped}
+        own = {
+            (used[name].name if name in used else name): (used[name].form if name in used else form)
+            for name, form in table.features.items()
+        }
+        return replace(
+            table,
+            features=own,
+            cells=[_with_values(cell, used) for cell in table.cells],
+            recodes={**table.recodes, **{name: each.recode for name, each in used.items()}},
+        )
+
+    added = []
+    for each in found:
+        statistic = each.columns[0].statistic
+        own = values.get(statistic.feature)
+        form = {**statistic.form, statistic.kind: own.name if own else statistic.feature}
+        used = dict.fromkeys(name for condition in each.conditions for name in condition)
+        draft = TableDraft(
+            each.name,
+            "",
+            {name: features[name] for name in used},
+            {},
+            [cell_of(condition) for condition in each.conditions],
+            statistic=form,
+        )
+        draft = shown(draft)
+        if own is not None:
+            draft = replace(draft, features={**draft.features, own.name: own.form})
+        added.append(draft)
+    return [*map(shown, tables), *added]
+
+
+@dataclass(frozen=True)
+class _Values:
+    """A feature of whole numbers: the values of a scale, or those that a user says.
+
+    Attributes:
+        scale: Its groups that are counted, if there are any.
+    """
+
+    name: str
+    least: int
+    greatest: int
+    scale: Scale | None
+
+    @property
+    def form(self) -> dict[str, str]:
+        """Return the feature as a schema writes it."""
+        return {"range": f"{self.least}..{self.greatest}"}
+
+    @property
+    def groups(self) -> dict[str, object]:
+        """Map its groups to the values in each, as a schema writes them."""
+        found: dict[str, object] = {}
+        for key, (low, high) in () if self.scale is None else self.scale.groups:
+            last = self.greatest if high is None else high
+            found[key] = low if low == last else f"{low}..{last}"
+        return found
+
+    @property
+    def recode(self) -> dict[str, object]:
+        """Return the recode that its groups are."""
+        return {"of": self.name, "groups": self.groups}
+
+
+def _with_values(cell: object, used: Mapping[str, _Values]) -> object:
+    """Return a cell with the values in place of their groups."""
+    where = cell.get("where") if isinstance(cell, Mapping) else None
+    if not isinstance(where, Mapping):
+        return cell
+    found: dict[str, object] = {}
+    for name, value in where.items():
+        if name not in used:
+            found[name] = value
+            continue
+        groups = [used[name].groups[key] for key in (value if isinstance(value, list) else [value])]
+        found[used[name].name] = groups[0] if len(groups) == 1 else groups
+    return {"where": found}
+
+
+def _values(found: Sequence[StatisticTable]) -> dict[str, _Values]:
+    """Map the features of statistics whose values are no categories to those values."""
+    values: dict[str, _Values] = {}
+    for each in found:
+        for column in each.columns:
+            name, scale = column.statistic.feature, each.scale
+            if column.ends is None:
+                continue
+            called = name if scale is None else f"single_{name}"
+            least, greatest = column.ends
+            known = values.get(name)
+            if known is not None:
+                least, greatest = min(least, known.least), max(greatest, known.greatest)
+            values[name] = _Values(called, least, greatest, scale)
+    return values
+
+
+def taken_values(found: Sequence[StatisticTable]) -> Iterator[str]:
+    """Say which values were taken to be possible, though no number says so."""
+    for own in _values(found).values():
+        if own.scale is not None and own.scale.greatest is None:
+            yield (
+                f"the greatest {own.scale.name}: {own.greatest} is taken; medians, minima and "
+                "maxima prove the same with any beyond those printed, means do not"
+            )

@@ -1,0 +1,65 @@
+"""Words of headers that name a statistic of values; they propose, and decide nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final, Literal
+
+from pydantic import TypeAdapter
+
+from recon_cli.sources.formats.vocabulary import in_latin
+from recon_cli.sources.read.words import Entry, Sense, says
+from recon_cli.strict_yaml import parse_yaml
+
+#: What a header may name.
+StatisticWord = Literal["mean", "median", "minimum", "maximum", "quantile", "deviation"]
+
+_ENTRIES: Final = TypeAdapter(dict[StatisticWord, tuple[Entry, ...]])
+#: Words that join others.
+_JOINING: Final = frozenset(("of", "in", "the", "at", "for", "des", "der", "von", "de", "la", "du"))
+
+
+@cache
+def _patterns() -> Mapping[StatisticWord, re.Pattern[str]]:
+    text = files("recon_cli.sources.read").joinpath("statistics.yaml").read_text("utf-8")
+    entries = _ENTRIES.validate_python(parse_yaml(text, source="statistics.yaml").data)
+    return {
+        kind: re.compile(
+            r"(?<![^\W_])(?:"
+            + "|".join(re.escape(in_latin(each.word)) for each in words)
+            + r")(?![^\W_])"
+        )
+        for kind, words in entries.items()
+    }
+
+
+def statistic_named(header: str) -> StatisticWord | None:
+    """Return the statistic of values that a header names; None where it names none, or several.
+
+    >>> statistic_named("All ages: Median age"), statistic_named("Durchschnittsalter")
+    ('median', 'mean')
+    >>> statistic_named("Meaning"), statistic_named("Mean and median"), statistic_named("Rate")
+    (None, None, None)
+    """
+    plain = in_latin(header).replace("_", " ")
+    found = [kind for kind, pattern in _patterns().items() if pattern.search(plain)]
+    return found[0] if len(found) == 1 else None
+
+
+def words_beside(header: str) -> tuple[str, ...]:
+    """Return the words of a header that name neither a statistic nor a unit, nor join others.
+
+    >>> words_beside("Median age at diagnosis"), words_beside("All ages: Number")
+    (('age', 'diagnosis'), ('all', 'ages'))
+    """
+    plain = in_latin(header).replace("_", " ")
+    for pattern in _patterns().values():
+        plain = pattern.sub(" ", plain)
+    return tuple(
+        word
+        for word in re.findall(r"[^\W_]+", plain)
+        if word not in _JOINING and not says(word, Sense.UNIT)
+    )
