@@ -234,6 +234,24 @@ def test_what_is_said_of_a_statistic_must_fit(tmp_path: Path, said: str, message
     assert message in drafted(sheet(tmp_path, rows), "--statistic", said, code=2)
 
 
+TRUE = ["Ward,Households,Household size,,,,Mean size", ",,1,2,3,4,"]
+TRUE += ["Ash,33,14,9,5,5,2.03", "Birch,27,11,3,9,4,2.22", "Cedar,42,15,12,9,6,2.14"]
+TRUE += ["Dale,22,3,9,3,7,2.64", "Elm,36,12,13,6,5,2.11"]
+
+
+def test_a_safe_copy_of_a_sheet_withholds_the_means_that_tell(tmp_path: Path) -> None:
+    path, folder = sheet(tmp_path, TRUE), tmp_path / "safe"
+    drafted(path)
+    config = tmp_path / "w.yaml"
+    recon("ingest", "-c", config, "--work", tmp_path / "work", "-q")
+    recon("export", "-c", config, "--work", tmp_path / "work", "--suppressed", folder, "--below", 5)
+    copy = folder / "ward.csv"
+    means = [line.rpartition(",")[2] for line in copy.read_text("utf-8").splitlines()[2:]]
+    assert means == ["2.03", "*", "2.14", "*", "2.11"]
+    drafted(copy, "--below", "5", "--complementary", "--yes")
+    assert set(audited(copy)["status"]) == {"safe"}
+
+
 # --- offices ------------------------------------------------------------------------------------
 
 

@@ -97,9 +97,7 @@ def locate_counts(
             f"ingest.source: {source} files are not marked; workbooks and tables of text are, as "
             "`recon init` maps them"
         )
-    found: dict[
-        str, tuple[Document, list[pl.DataFrame], set[tuple[str, int]], list[pl.DataFrame]]
-    ] = {}
+    found: dict[str, _Found] = {}
     for document, roles, said in open_sheets(source, paths, mapping):
         reader = SheetReader(roles, release, said, markers)
         counts = _named(release, pl.concat(reader.addresses())).with_columns(
@@ -108,9 +106,21 @@ def locate_counts(
                 (roles.place[0] if roles.place_column is None else roles.place_column) + 1, pl.Int32
             ),
         )
-        _, parts, labels, shares = found.setdefault(document.label, (document, [], set(), []))
-        parts.append(counts)
-        shares += [
+        here = found.setdefault(document.label, _Found(document))
+        here.counts.append(counts)
+        here.statistics += [
+            rows.select(
+                pl.lit(document.sheet or "").alias("sheet"),
+                ROW,
+                pl.col("column") + 1,
+                "geoid",
+                "table",
+                pl.col("number").alias("cell"),
+                pl.col("count").alias("text"),
+            ).cast(_PRINTED)
+            for rows in reader.statistics()
+        ]
+        here.shares += [
             _named(
                 release, rows.select(ROW, "column", "geoid", ordinal=of, sheet=pl.lit(sheet))
             ).select(_SHARE.names())
@@ -123,12 +133,29 @@ def locate_counts(
         )
         for each in roles.dimensions:
             own |= {each.code, each.label} if each.origin is None else {each.origin}
-        labels |= {(document.sheet or "", at + 1) for at in own if at is not None and at > -1}
+        here.labels |= {(document.sheet or "", at + 1) for at in own if at is not None and at > -1}
     return tuple(
-        CountedFile(document, name, pl.concat(counts), frozenset(labels), _all(shares))
-        for document, counts, labels, shares in found.values()
-        for name in [document.name.removesuffix(f", sheet {document.sheet}")]
+        CountedFile(
+            here.document,
+            here.document.name.removesuffix(f", sheet {here.document.sheet}"),
+            pl.concat(here.counts),
+            frozenset(here.labels),
+            _all(here.shares),
+            pl.concat([_PRINTED.to_frame(), *here.statistics]),
+        )
+        for here in found.values()
     )
+
+
+@dataclass
+class _Found:
+    """What is found of a file, sheet by sheet."""
+
+    document: Document
+    counts: list[pl.DataFrame] = field(default_factory=list)
+    labels: set[tuple[str, int]] = field(default_factory=set)
+    shares: list[pl.DataFrame] = field(default_factory=list)
+    statistics: list[pl.DataFrame] = field(default_factory=list)
 
 
 def _tidy_file(release: Release, path: Path, *, has_statements: bool) -> CountedFile:

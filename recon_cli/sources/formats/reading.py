@@ -221,8 +221,8 @@ class SheetReader:
     def statistics(self) -> Generator[pl.DataFrame, None, None]:
         """Return the means, medians and the like of the sheet: a row each.
 
-        Columns ``row, geoid, table``; ``number``, of the cell in the table; ``count``, the text;
-        ``cell``, the number as a text.
+        Columns ``row, geoid, table``; ``column`` of the file, from 0; ``number``, of the cell in
+        the table; ``cell``, the number as a text; ``count``, the text.
 
         Raises:
             ConfigError: A table of statistics is unknown, or has no cell of the same people.
@@ -252,6 +252,7 @@ class SheetReader:
                     ROW,
                     "geoid",
                     pl.lit(each.table).alias("table"),
+                    pl.lit(each.column, pl.Int32).alias("column"),
                     number.alias("number"),
                     number.cast(pl.String).alias("cell"),
                     cell_text(each.at).alias("count"),
