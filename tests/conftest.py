@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support.paths import ROOT
 
@@ -14,7 +14,9 @@ from tests.support.paths import ROOT
 for library in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(library, "1")
 
-settings.register_profile("repeatable", derandomize=True)
+# How fast examples are drawn is the machine's matter.
+_LOADED = [HealthCheck.too_slow]
+settings.register_profile("repeatable", derandomize=True, suppress_health_check=_LOADED)
 settings.register_profile("searching", print_blob=True)
 settings.load_profile("searching" if "RECON_EXAMPLES" in os.environ else "repeatable")
 

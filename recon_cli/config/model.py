@@ -261,7 +261,10 @@ class RunConfig:
         name = kind.__name__.lower()
         needed = [key for key, about in kind.model_fields.items() if about.is_required()]
         if needed:
-            raise ConfigError(f"{self.source}: {name}: missing (it needs {', '.join(needed)})")
+            raise ConfigError(
+                f"{self.source}: {name}: missing (it needs {', '.join(needed)}; its command's "
+                "--help has an example)"
+            )
         return kind()
 
     def load_release(self) -> Release:

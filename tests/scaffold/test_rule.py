@@ -137,3 +137,16 @@ def test_variability_is_offered_and_not_run() -> None:
     Path("recon.yaml").write_text(text.replace("#solvar:", "solvar:"))
     recon("run", "--only", "solvar")
     assert Path("work/courts/solvar").is_dir()
+
+
+def test_the_gate_of_an_office_has_its_rule() -> None:
+    Path("courts.csv").write_text(TABLE)
+    recon("init", "courts.csv")
+    refused = recon("check", code=2).stderr
+    assert "check: missing (it needs rules; its command's --help has an example)" in refused
+    assert "#check:\n" in Path("recon.yaml").read_text()
+    recon("init", "courts.csv", "--force", "--below", "5")
+    assert "  rules:\n    - {recovered: {below: 5}, most: 0}" in Path("recon.yaml").read_text()
+    assert recon("check").stdout.startswith("check: kept")
+    Path("courts.csv").write_text(TABLE.replace("7,*,*", "7,*,5"))
+    assert recon("check", code=20).stdout.startswith("check: broken")

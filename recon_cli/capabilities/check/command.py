@@ -60,6 +60,7 @@ def command(
     \b
     Example:
       recon check -c ward.yaml
+      recon check --set 'check.rules=[{recovered: {below: 5}, most: 0}]'
       recon check --seconds 600 --json check.json
 
     \b

@@ -19,7 +19,12 @@ from recon_cli.capabilities.export.findings import (
     NOBODY,
     proven_findings,
 )
-from recon_cli.capabilities.export.rewriting import CellMark, DelimitedText, WrittenWorkbook
+from recon_cli.capabilities.export.rewriting import (
+    CellMark,
+    DelimitedText,
+    WrittenWorkbook,
+    require_writable,
+)
 from recon_cli.capabilities.export.safe import (
     Marking,
     told_statistics,
@@ -149,6 +154,10 @@ def export_suppressed(
         ConfigError: The files cannot be written again.
         StageError: There are no suppressed counts, they are of other counts, or for study.
     """
+    files = _located(run)
+    for file in files:  # before hours of work
+        if file.document.is_workbook:
+            require_writable(file.document)
     run = with_suppressed(run, below)
     suppressed = open_folder(run.work, stage_named("suppress"), "suppressed")
     if suppressed.manifest.publishable is False:
@@ -157,7 +166,6 @@ def export_suppressed(
     is_count = ~pl.col("table").is_in(list(run.release.statistic_by_name))
     shown = rows.filter(is_count).with_columns(pl.col("count").cast(pl.Int32))
     printed = rows.filter(~is_count).select(*_CELL, text=pl.col("count").cast(pl.String))
-    files = _located(run)
     written: list[Path] = []
     notes: list[str] = []
     withheld = shares = statistics = 0

@@ -107,6 +107,25 @@ class CellMark:
     comment: str = ""
 
 
+def require_writable(document: Document) -> None:
+    """Refuse a workbook that cannot be written again.
+
+    Raises:
+        ConfigError: It is no xlsx file, or the package that writes workbooks is not installed.
+    """
+    if not document.label.lower().endswith(".xlsx"):
+        raise ConfigError(
+            f"{document.label}: only .xlsx workbooks are written; save it as one, and write a "
+            "config for that"
+        )
+    try:
+        import openpyxl  # noqa: F401 - optional
+    except ImportError as error:
+        raise ConfigError(
+            f"{document.label}: to write workbooks takes `pip install recon-cli[workbooks]`"
+        ) from error
+
+
 class WrittenWorkbook:
     """A workbook that is changed and written."""
 
@@ -114,20 +133,12 @@ class WrittenWorkbook:
         """Load the workbook.
 
         Raises:
-            ConfigError: It is no xlsx file, or the package that writes workbooks is not installed.
+            ConfigError: It cannot be written.
             SourceError: It cannot be read.
         """
-        if not document.label.lower().endswith(".xlsx"):
-            raise ConfigError(
-                f"{document.label}: only .xlsx workbooks are written; save it as one, and write a "
-                "config for that"
-            )
-        try:
-            import openpyxl  # optional
-        except ImportError as error:
-            raise ConfigError(
-                f"{document.label}: to write workbooks takes `pip install recon-cli[workbooks]`"
-            ) from error
+        require_writable(document)
+        import openpyxl  # optional
+
         self.label = document.label
         data = document.read()
         read_looks(data, self.label)  # refuses what would fill memory, or is read in two ways

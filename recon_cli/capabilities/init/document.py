@@ -30,6 +30,9 @@ from recon_cli.statement.texts import interval_said, threshold_of
 #: more time than what an office asks.
 _ASKED: Final = ("ingest", "reconstruct", "audit", "solvar", "claims", "report")
 _OFFERED: Final = ("link", "score")
+#: The section of an office's gate, and below which count none may be known, for an example.
+_GATE: Final = "check"
+_EXAMPLE: Final = 5
 
 _WIDTH: Final = 78
 #: Below which agencies mostly suppress; offered where no marker says a number.
@@ -58,6 +61,7 @@ def compose(found: RecognisedFiles, target: Path) -> str:
             )
     is_file = found.release.endswith((".yaml", ".yml"))
     release = _relative(Path(found.release), target) if is_file else found.release
+    below = found.declared.rule.below if found.declared.rule is not None else None
     top = {"release": release, "work": f"work/{_stem(found)}"}
     levels = [level.name for level in found.schema.geography.levels]
     finest = {found.schema.finest_level(table).name for table in found.schema.tables}
@@ -76,11 +80,14 @@ def compose(found: RecognisedFiles, target: Path) -> str:
         },
         "reconstruct": {"tables": "+".join(name for name in levels if name in finest)},
         "solvar": {"mode": "relaxed"},
+        _GATE: {"rules": [{"recovered": {"below": below or _EXAMPLE}, "most": 0}]},
     }
     lines = [*_opening(found), "", *_keys(Top, top, "")]
-    for name in (*_ASKED, *_OFFERED):
+    gate = (_GATE,) if found.draft is not None and found.is_protected else ()
+    for name in (*_ASKED, *gate, *_OFFERED):
         is_offered = name in _OFFERED or (name == "solvar" and found.draft is not None)
-        asked = name in _ASKED and not is_offered and (found.is_protected or name != "audit")
+        is_offered |= name == _GATE and below is None
+        asked = not is_offered and (found.is_protected or name != "audit")
         if name in SECTIONS and (asked or is_offered):
             lines += ["", *_section(name, chosen.get(name, {}), asked=asked)]
     return "\n".join(lines) + "\n"
