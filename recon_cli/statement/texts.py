@@ -37,6 +37,8 @@ def interval_said(text: str) -> tuple[int, int] | None:
         [(0, 4), (1, 9), (21, 2147483647), None]
     """
     bare = text.strip()
+    if not bare[-1:].isdigit() and not bare.endswith("+"):
+        return None  # a word; sheets have many
     if below := threshold_of(bare):
         return 0, below - 1
     if found := _AT_MOST.fullmatch(bare):
@@ -45,6 +47,6 @@ def interval_said(text: str) -> tuple[int, int] | None:
         return int(found[1]) + 1, OPEN
     if found := _AT_LEAST.fullmatch(bare):
         return int(found[1] or found[2]), OPEN
-    if (found := _BETWEEN.fullmatch(bare)) and int(found[1]) <= int(found[2]):
-        return int(found[1]), int(found[2])
-    return None
+    found = _BETWEEN.fullmatch(bare)
+    ends = None if found is None else (int(found[1]), int(found[2]))
+    return None if ends is None or ends[0] > ends[1] else ends

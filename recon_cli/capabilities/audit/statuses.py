@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds
 from recon_cli.frames import OPEN
 from recon_cli.progress import OnProgress, ProgressSoFar
 from recon_cli.publication import Publication
+
+if TYPE_CHECKING:  # what computes them takes long to import, and rules name statuses alone
+    from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds
 
 #: There is one count left.
 RECOVERED: Final = "recovered"

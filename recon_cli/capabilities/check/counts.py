@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import polars as pl
 from pydantic import Field, model_validator
@@ -13,12 +13,14 @@ from pydantic import Field, model_validator
 from recon_cli.capabilities.audit import AUDIT
 from recon_cli.capabilities.audit.statuses import NARROWED, RECOVERED, SAFE, UNDECIDED
 from recon_cli.capabilities.check.candidate import tables_of
-from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.capabilities.check.finding import EXAMPLES, Finding, found_counts
 from recon_cli.capabilities.check.subject import Subject
 from recon_cli.frames import IS_AS_PUBLISHED
 from recon_cli.stage import undisturbed
 from recon_cli.store.protection import apart
+
+if TYPE_CHECKING:  # a config has rules, and commands that judge none start fast
+    from recon_cli.capabilities.check.evidence import Before, Evidence
 
 
 class Recovered(Subject):

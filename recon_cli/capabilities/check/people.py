@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import polars as pl
 from pydantic import Field, field_serializer
 
-from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.capabilities.check.finding import Finding, difference, found_people
 from recon_cli.capabilities.check.subject import Subject
 from recon_cli.capabilities.check.tags import CATEGORY, PLACE, are_rare
@@ -22,6 +21,9 @@ from recon_cli.config.model import ConfigPath, Names
 from recon_cli.errors import ConfigError, SourceError
 from recon_cli.schema import Release
 from recon_cli.store import Folder, Stage
+
+if TYPE_CHECKING:  # a config has rules, and commands that judge none start fast
+    from recon_cli.capabilities.check.evidence import Before, Evidence
 
 #: Nobody violates a rule.
 _NOBODY = {"at_least": pl.lit(0, pl.Int64), "at_most": pl.lit(0, pl.Int64)}

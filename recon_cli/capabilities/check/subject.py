@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Container
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from recon_cli.capabilities.check.evidence import Before, Evidence
 from recon_cli.capabilities.check.finding import Finding, difference
 from recon_cli.config.model import ConfigModel
 from recon_cli.schema import Release
 from recon_cli.store import Stage
+
+if TYPE_CHECKING:  # a config has rules, and commands that judge none start fast
+    from recon_cli.capabilities.check.evidence import Before, Evidence
 
 
 class Subject(ConfigModel):

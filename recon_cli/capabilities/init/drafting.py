@@ -39,12 +39,9 @@ from recon_cli.schema import Release, parse_release
 from recon_cli.schema.geography import RESERVED_COLUMNS
 from recon_cli.sources.formats.count_sheet import COLUMNS, CountSheet, cell_text
 from recon_cli.sources.formats.sheet import (
-    NAMELESS,
     ONE_PLACE,
     ROWS,
     label_parts,
-    place_paths,
-    place_texts,
 )
 from recon_cli.sources.formats.vocabulary import Interval, interval, is_total
 from recon_cli.sources.read.choices import NO_CHOICES, Choices, Question, column_names, flag
@@ -55,6 +52,7 @@ from recon_cli.sources.read.reading import Reading
 from recon_cli.sources.read.relations import Axis, Relation
 from recon_cli.sources.read.row_labels import PART_OF
 from recon_cli.sources.read.row_labels import Path as Words
+from recon_cli.sources.read.table_reading import NAMELESS
 from recon_cli.sources.tabular.sheet import Sheet, sheet_of_rows
 
 #: Formats whose geoids are those of the US census.
@@ -300,7 +298,7 @@ class _Drafter:
             if table.are_kinds:
                 found.add(ONE_PLACE)
             elif table.names.is_long:
-                found |= set(place_texts(part.table))
+                found |= set(part.table.place_texts)
             else:
                 found |= {PART_OF.join(path) for path in table.rows}
         return found
@@ -454,7 +452,7 @@ class _Drafter:
     def _add_long_places(self, part: Part) -> None:
         """Add the places of a table with a row a count."""
         table = part.table
-        paths = list(dict.fromkeys(place_paths(table)))
+        paths = list(dict.fromkeys(table.place_paths))
         place = {path[-1]: i for i, path in enumerate(paths) if path}
         if NAMELESS in place:
             place[""] = place[NAMELESS]
@@ -606,14 +604,14 @@ class _Drafter:
             for own, value in zip(meanings, texts, strict=True):
                 both |= own[value]
             cells.setdefault(key_of(both), both)
-        places = place_texts(table)
+        places = table.place_texts
         self._table(list(cells.values()), part, places)
         is_whole = [
             not any(own.get(value, True) for own, value in zip(meanings, combination, strict=True))
             for combination in seen
         ]
         whole = np.flatnonzero(np.array(is_whole, dtype=bool)[which]).tolist()
-        everybody = [i for i, condition in enumerate(across) if not condition]
+        everybody = [i for i, condition in enumerate(across) if not condition] if whole else []
         self._note_totals(part, [self.paths[places[row]] for row in whole], everybody[:1], whole)
 
     # --- features and cells -----------------------------------------------------------------
@@ -712,7 +710,8 @@ class _Drafter:
         found = self.totals.setdefault(self.table_of[part.name], {})
         for at in counts:
             chosen = slice(None) if rows is None else list(rows)
-            low, known = part.numbers.low[chosen, at], part.numbers.known[chosen, at]
+            numbers = part.numbers
+            low, known = numbers.low[chosen, at], numbers.known[chosen, at]
             told = zip(places, low.tolist(), known.tolist(), strict=True)
             found |= {place: number for place, number, is_known in told if is_known}
 
@@ -821,7 +820,7 @@ def _codes(part: Part) -> dict[int, str]:
     table, grid = part.table, part.table.grid
     key = table.place
     twins = [at for at, other in table.names.twins.items() if other == key]
-    places = place_paths(table)
+    places = table.place_paths
     order = {path: i for i, path in enumerate(dict.fromkeys(places))}
     for at in twins:
         own = [str(text).strip() for text in grid.texts[table.region.body, at].tolist()]

@@ -52,8 +52,6 @@ from recon_cli.sources.read.table_reading import TableReading
 from recon_cli.sources.tabular import read_sheet
 from recon_cli.sources.tabular.sheet import ROW, Sheet
 
-#: A place without a name: in a long table the total of all.
-NAMELESS: Final = "(blank)"
 #: The name of the dimension that the rows of a table of one place are.
 ROWS: Final = "rows"
 #: What stands for the one place of such a table.
@@ -345,33 +343,10 @@ def _has_value_beside(number: Number | None) -> bool:
     return number is not None and number.has_value_beside
 
 
-def place_paths(table: TableReading) -> list[tuple[str, ...]]:
-    """Return the names of what the place of each row is part of, and its own."""
-    paths, number = _distinct_paths(table)
-    return [paths[i] for i in number]
-
-
-def place_texts(table: TableReading) -> list[str]:
-    """Return what stands for the place of each row, with what it is part of before it."""
-    paths, number = _distinct_paths(table)
-    texts = [PART_OF.join(path) for path in paths]
-    return [texts[i] for i in number]
-
-
-def _distinct_paths(table: TableReading) -> tuple[list[tuple[str, ...]], list[int]]:
-    """Return the paths of places, and the number of each row's."""
-    if not table.names.is_long:
-        return list(table.rows), list(range(len(table.rows)))
-    columns = [*table.parents, *([] if table.place is None else [table.place])]
-    texts, number = table.grid.combinations(table.region.body, columns)
-    paths = [tuple(text for text in row if text) or (NAMELESS,) for row in texts]
-    return paths, number.tolist()
-
-
 def _labels(grid: Grid, table: TableReading) -> pl.DataFrame:
     """Map each row to its place and, in a table of one place, to what it counts."""
     rows = grid.rows[table.region.body]
-    words = place_texts(table)
+    words = table.place_texts
     twice = None if table.names.is_long else _twice(words)
     if twice is not None:
         first, again = (int(rows[i]) for i in twice)

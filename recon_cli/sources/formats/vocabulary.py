@@ -66,6 +66,8 @@ def in_latin(word: str) -> str:
     >>> in_latin("Größe"), in_latin("Łódź"), in_latin("Αγόρια"), in_latin("Мъже")
     ('grosse', 'lodz', 'agoria', 'mazhe')
     """
+    if word.isascii():
+        return word.casefold()
     spread = unicodedata.normalize("NFKD", word.casefold())
     return "".join(c for c in spread if not unicodedata.combining(c)).translate(_LATIN)
 

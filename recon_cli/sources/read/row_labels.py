@@ -118,4 +118,6 @@ def rows_named(rows: Sequence[Path], words: Sequence[str]) -> tuple[int, ...]:
         (1,)
     """
     chosen = {*words}
+    if not chosen:
+        return ()
     return tuple(i for i, path in enumerate(rows) if PART_OF.join(path) in chosen)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +18,11 @@ from recon_cli.sources.read.lattice import Lattice
 from recon_cli.sources.read.names import Names
 from recon_cli.sources.read.regions import Region
 from recon_cli.sources.read.relations import Relations
-from recon_cli.sources.read.row_labels import Path
+from recon_cli.sources.read.row_labels import PART_OF, Path
 from recon_cli.sources.read.shares import Share
+
+#: A place without a name: in a long table the total of all.
+NAMELESS: Final = "(blank)"
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,22 @@ class TableReading:
             at = self.names.parents[at]
             chain.insert(0, at)
         return chain
+
+    @cached_property
+    def place_paths(self) -> list[Path]:
+        """Return the words of the place of each row, with what it is part of before it."""
+        if not self.names.is_long:
+            return list(self.rows)
+        columns = [*self.parents, *([] if self.place is None else [self.place])]
+        texts, number = self.grid.combinations(self.region.body, columns)
+        paths = [tuple(text for text in row if text) or (NAMELESS,) for row in texts]
+        return [paths[i] for i in number.tolist()]
+
+    @cached_property
+    def place_texts(self) -> list[str]:
+        """Return what stands for the place of each row."""
+        texts = {path: PART_OF.join(path) for path in dict.fromkeys(self.place_paths)}
+        return [texts[path] for path in self.place_paths]
 
     def header(self, at: int) -> str:
         """Return the words of a column as they are named in keys and flags."""
