@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -158,7 +158,13 @@ class ConfigModel(BaseModel):
 
 
 class Section(ConfigModel):
-    """Base of the sections of stages."""
+    """Base of the sections of stages.
+
+    Attributes:
+        example: Of the keys that it needs, as a flag.
+    """
+
+    example: ClassVar[str] = ""
 
     def check(self, release: Release) -> None:
         """Refuse values that the release does not support, before the first stage runs."""
@@ -261,9 +267,9 @@ class RunConfig:
         name = kind.__name__.lower()
         needed = [key for key, about in kind.model_fields.items() if about.is_required()]
         if needed:
+            example = f"; for example {kind.example}" if kind.example else ""
             raise ConfigError(
-                f"{self.source}: {name}: missing (it needs {', '.join(needed)}; its command's "
-                "--help has an example)"
+                f"{self.source}: {name}: missing (it needs {', '.join(needed)}{example})"
             )
         return kind()
 

@@ -18,7 +18,13 @@ from recon_cli.statement.cell_key import CellKey
 from recon_cli.store.files import json_bytes
 from recon_cli.store.folder import Folder
 from recon_cli.store.piece import EVERYWHERE, Span
-from recon_cli.store.published import PROTECTION, open_published, read_coverage, read_percentages
+from recon_cli.store.published import (
+    LISTED,
+    PROTECTION,
+    open_published,
+    read_coverage,
+    read_percentages,
+)
 
 _PERCENTAGES: Final = "percentages of the true counts, rounded to their last digit"
 
@@ -42,11 +48,15 @@ def protection_files(protection: Protection, release: Release) -> dict[str, byte
 def laws_of(tables: Folder, release: Release) -> tuple[str, ...]:
     """Describe each law by which counts of ``tables`` were published, once.
 
-    Empty where all counts are exact.
+    A list that is said to have every place is a condition of proofs as much. Empty where all counts
+    are exact.
     """
     statements = read_protection(tables, release).statements
-    rounded = (_PERCENTAGES,) if read_percentages(tables) else ()
-    return tuple(dict.fromkeys((*(describe_law(each.law) for each in statements), *rounded)))
+    laws = [describe_law(each.law) for each in statements]
+    laws += [_PERCENTAGES] if read_percentages(tables) else []
+    listed = tables.manifest.notes.get(LISTED)
+    laws += [f"listed for every place ({listed})"] if laws and listed is not None else []
+    return tuple(dict.fromkeys(laws))
 
 
 def read_protection(tables: Folder, release: Release) -> Protection:

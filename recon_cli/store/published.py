@@ -23,6 +23,8 @@ READING = "_reading.html"
 PERCENTAGES = "_percentages.json"
 #: Note of the manifest with the numbers of the files that are not among the counts.
 LEFT_OUT = "left_out"
+#: Note of `recon ingest`: the file that is said to list every place.
+LISTED = "listed"
 #: Text in place of the name of a unit that stands for others.
 _NOT_LISTED = "all that are not listed"
 

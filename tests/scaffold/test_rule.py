@@ -124,6 +124,9 @@ def test_all_places_are_listed_where_that_is_said() -> None:
     told = recon("run", "--only", "ingest").stdout
     assert "not published exactly" not in told
     assert "74" not in told  # the files say no sum of all courts
+    said = " ".join(recon("run").stdout.split())
+    assert "counts are listed for every place (recon.geounits.csv)" in said
+    assert "suppressed (below 5); listed for every place (recon.geounits.csv)" in _page()
 
 
 def test_variability_is_offered_and_not_run() -> None:
@@ -143,7 +146,7 @@ def test_the_gate_of_an_office_has_its_rule() -> None:
     Path("courts.csv").write_text(TABLE)
     recon("init", "courts.csv")
     refused = recon("check", code=2).stderr
-    assert "check: missing (it needs rules; its command's --help has an example)" in refused
+    assert "missing (it needs rules; for example --set 'check.rules=[{recovered: " in refused
     assert "#check:\n" in Path("recon.yaml").read_text()
     recon("init", "courts.csv", "--force", "--below", "5")
     assert "  rules:\n    - {recovered: {below: 5}, most: 0}" in Path("recon.yaml").read_text()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, create_model, model_validator
 
@@ -141,6 +141,8 @@ class Check(Section):
             publications; ``all`` counts those of all publications together.
         candidate: For a register: the publication to check; default the last.
     """
+
+    example: ClassVar[str] = "--set 'check.rules=[{recovered: {below: 5}, most: 0}]'"
 
     rules: Annotated[tuple[Rule, ...], Field(strict=False, min_length=1)]
     tables: TableChoice | None = None

@@ -30,7 +30,15 @@ from recon_cli.store import Manifest, PartWriter, Piece, Transaction, coverage_b
 from recon_cli.store.files import json_bytes
 from recon_cli.store.pieces import PIECES, cut, pieces_bytes
 from recon_cli.store.protection import protection_files
-from recon_cli.store.published import COVERAGE, LEFT_OUT, NAMES, PERCENTAGES, READING, names_bytes
+from recon_cli.store.published import (
+    COVERAGE,
+    LEFT_OUT,
+    LISTED,
+    NAMES,
+    PERCENTAGES,
+    READING,
+    names_bytes,
+)
 
 #: Rows that wait to be written: bounds memory, and makes parts worth a file.
 _BUFFERED_ROWS = 2_000_000
@@ -62,10 +70,12 @@ def publish(run: Run, config: Ingest, stage: Transaction) -> Manifest:
     if opened.told is not None and protection is not None:
         rows = [list(row) for row in opened.told.iter_rows()]
         stage.staging.write_extra("tables", PERCENTAGES, json_bytes(rows))
-    left_out = [asdict(each) for each in opened.left_out]
-    return stage.publish(
-        (Piece(piece.partition) for piece in pieces), notes={LEFT_OUT: left_out} if left_out else {}
-    )
+    notes: dict[str, object] = {}
+    if opened.left_out:
+        notes[LEFT_OUT] = [asdict(each) for each in opened.left_out]
+    if config.geounits is not None:
+        notes[LISTED] = config.geounits.name
+    return stage.publish((Piece(piece.partition) for piece in pieces), notes=notes)
 
 
 def _reading(release: Release, config: Ingest, opened: sources.OpenedSource) -> bytes:
