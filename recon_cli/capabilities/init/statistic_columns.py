@@ -25,7 +25,7 @@ from recon_cli.capabilities.init.statistic_draft import (
     spoken,
 )
 from recon_cli.errors import ConfigError
-from recon_cli.sources.formats.sheet import ONE_PLACE, ROWS, place_texts
+from recon_cli.sources.formats.sheet import ONE_PLACE, ROWS
 from recon_cli.sources.formats.sheet_texts import statistic_text
 from recon_cli.sources.read import relations
 from recon_cli.sources.read.choices import Question, columns_named, flag
@@ -403,7 +403,7 @@ class StatisticColumns:
             told = [self._labelled(ROWS, PART_OF.join(path), part) for path in table.rows]
             places: list[str] = [ONE_PLACE] * len(body)
         else:
-            places = place_texts(table)
+            places = table.place_texts
             told = [self._dimensions(part, row) for row in body]
         return [_Row(*each) for each in zip(body, places, told, strict=True)]
 
