@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.coverage import LeftOut
 from recon_cli.errors import SourceError
 from recon_cli.frames import OPEN
 from recon_cli.schema import Release
 from recon_cli.sources.cells import CellIndex
-from recon_cli.statement.printed import printed_ends
+from recon_cli.statement.printed import Ends, printed_ends
 from recon_cli.statement.protection import Protection
 
 #: Numbers with so many decimals are as a program computed them: none was rounded off.
 UNROUNDED: Final = 9
+#: Why a column of quotients of published numbers gives nothing away.
+REPEATED: Final = "the quotient of the published numbers, which proves no more than these"
+#: Bits of chance against a column that happens to have such quotients.
+_CERTAIN_BITS: Final = 20.0
 #: ``part`` and ``base``: ordinals of the cells that a percentage is of; ``counted`` and ``among``:
 #: the numbers printed of them; ``is_stated``: whether the source or a law says something of the
 #: part; ``file``: its number.
@@ -87,10 +94,14 @@ class Shares:
         is_withheld = frame["counted"].is_null()
         is_used = frame["is_stated"] & _is_exact(release, protection, frame, "base")
         is_used &= is_withheld | _is_exact(release, protection, frame, "part")
-        unused = frame.filter(~is_used).group_by("file", "header", maintain_order=True).len()
+        unused = frame.filter(~is_used)
+        repeated = _are_repeated(release, protection, unused)
         left_out = tuple(
-            LeftOut(Path(names[file]).name, header, cells)
-            for file, header, cells in unused.iter_rows()
+            LeftOut(Path(names[file]).name, header, cells, REPEATED if is_repeated else "")
+            for file, header, cells, is_repeated in unused.with_columns(repeated)
+            .group_by("file", "header", maintain_order=True)
+            .agg(pl.len(), pl.col(repeated.name).first())
+            .iter_rows()
         )
         bounds = _with_bounds(frame.filter(is_used, pl.col("among") > 0))
         shares = cls(bounds, left_out, name)
@@ -158,6 +169,43 @@ class Shares:
         )
 
 
+def _are_repeated(release: Release, protection: Protection, frame: pl.DataFrame) -> pl.Series:
+    """Tell of each share whether its column has the quotients of the published numbers.
+
+    Both are printed in each of its rows, and the quotients of other counts that are published so
+    would hardly all print the same.
+    """
+    low, high = {}, {}
+    for cell in ("part", "base"):
+        low[cell], high[cell], fits = _intervals(release, protection, frame, cell)
+        high[cell] = np.where(fits, high[cell], OPEN)
+    told = []
+    for number, row in enumerate(frame.iter_rows(named=True)):
+        counted, among, text = row["counted"], row["among"], row["text"]
+        if counted is None or not among:
+            told.append((False, 0.0))
+            continue
+        ends = _ends(text)
+        is_quotient = Fraction(row["times"] * counted, among) in ends
+        if max(high["part"][number], high["base"][number]) >= OPEN:
+            told.append((is_quotient, 0.0))
+            continue
+        most = row["times"] * high["part"][number] / max(low["base"][number], 1)
+        least = row["times"] * low["part"][number] / high["base"][number]
+        steps = (most - least) * ends.over / (ends.most - ends.least)
+        told.append((is_quotient, math.log2(max(1.0, float(steps)))))
+    rows = pl.DataFrame(told, schema={"is_quotient": pl.Boolean, "bits": pl.Float64}, orient="row")
+    column = [frame["file"], frame["header"]]
+    return (
+        rows.with_columns(column)
+        .select(
+            is_repeated=pl.col("is_quotient").all().over("file", "header")
+            & (pl.col("bits").sum().over("file", "header") >= _CERTAIN_BITS)
+        )
+        .to_series()
+    )
+
+
 def _with_bounds(frame: pl.DataFrame) -> pl.DataFrame:
     """Return percentages with the least and most people who have them among their base."""
     keys = ["text", "times", "among"]
@@ -171,10 +219,15 @@ def _with_bounds(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counts(text: str, times: int, base: int) -> tuple[int, int]:
+    return _ends(text).counts(base, times=times)
+
+
+def _ends(text: str) -> Ends:
+    """Return what the text of a share proves."""
     ends = printed_ends(text)
     if len(text.partition(".")[2]) >= UNROUNDED:  # half a unit more, for the error of a float
         ends = replace(ends, least=ends.least - 1, most=ends.most + 1)
-    return ends.counts(base, times=times)
+    return ends
 
 
 def _is_exact(
@@ -182,17 +235,27 @@ def _is_exact(
 ) -> pl.Series:
     """Tell which printed numbers of cells are the true counts under their law."""
     numbers = frame["counted" if cell == "part" else "among"].fill_null(-1).to_numpy()
+    low, high, fits = _intervals(release, protection, frame, cell)
+    return pl.Series(fits & (low == numbers) & (high == numbers))
+
+
+def _intervals(
+    release: Release, protection: Protection, frame: pl.DataFrame, cell: str
+) -> tuple[IntArray, IntArray, BoolArray]:
+    """Return least and greatest true count for printed numbers of cells, and where there is one."""
+    numbers = frame["counted" if cell == "part" else "among"].fill_null(-1).to_numpy()
     index = CellIndex.of(release)
     tables = np.array(index.tables)[index.table_of[frame[cell].to_numpy()]]
     levels = frame.select(release.geography.level_names(pl.col("geoid"))).to_series().to_numpy()
-    found = np.zeros(len(numbers), dtype=bool)
+    fits = np.zeros(len(numbers), dtype=bool)
+    least, most = (np.zeros(len(numbers), dtype=np.int64) for _ in range(2))
     for table, level in set(zip(tables.tolist(), levels.tolist(), strict=True)):
         law = protection.laws[protection.number(table, level)]
         mine = (tables == table) & (levels == level) & (numbers >= 0)
         mine[mine] &= law.fits(numbers[mine])
-        low, high = law.intervals(numbers[mine])
-        found[mine] = (low == numbers[mine]) & (high == numbers[mine])
-    return pl.Series(found)
+        least[mine], most[mine] = law.intervals(numbers[mine])
+        fits |= mine
+    return least, most, fits
 
 
 def _no_row(file: int, row: int) -> str:

@@ -18,6 +18,7 @@ from recon_cli.coverage import LeftOut
 from recon_cli.errors import SourceError
 from recon_cli.schema import Release, parse_release
 from recon_cli.sources import FileMapping, ShareMapping, open_source
+from recon_cli.sources.shares import REPEATED
 from recon_cli.statement import Protection, Statement
 from recon_cli.statement.printed import Ties
 from recon_cli.statement.rounding import Rounded
@@ -89,6 +90,29 @@ def test_percentages_that_prove_nothing_are_left_out(
         rows = ["Aton,40,35,5,92.5,7.5"]
     _, left_out = counts(tmp_path / "wards.csv", rows, protection)
     assert {each.column: each.cells for each in left_out} == cells
+
+
+def test_ratios_of_rounded_counts_are_said_to_prove_no_more(tmp_path: Path) -> None:
+    """So ehrQL prints the measures of a study: rounded to 5, and the ratio of what was rounded."""
+    draws, rows, true = np.random.default_rng(1), list[str](), list[str]()
+    for number in range(8):
+        well, ill = draws.integers(6, 60, 2).tolist()
+        a, b, c = (5 * round(each / 5) for each in (well + ill, well, ill))
+        rows.append(f"W{number},{a},{b},{c},{100 * b / a},{100 * c / a:.1f}")
+        own = (100 * well / (well + ill), 100 * ill / (well + ill))
+        true.append(f"W{number},{a},{b},{c},{own[0]},{own[1]:.1f}")
+    law = Protection((Statement(Rounded(base=5)),))
+    path = tmp_path / "wards.csv"
+    assert {each.reason for each in counts(path, rows, law)[1]} == {REPEATED}
+    assert {each.reason for each in counts(path, true, law)[1]} == {""}
+    # One row with one decimal may be chance; a ratio beside a star is of the true count.
+    (one,) = (each for each in counts(path, rows[:1], law)[1] if each.column == "Ill %")
+    assert not one.reason
+    starred = [*rows, "W9,40,*,*,50,50.0"]
+    laws = Protection(
+        (Statement(Suppressed(flagged="may-be-zero"), markers=("*",)), *law.statements)
+    )
+    assert {each.reason for each in counts(path, starred, laws)[1]} == {""}
 
 
 def test_a_starred_base_leaves_its_percentages_out(tmp_path: Path) -> None:
