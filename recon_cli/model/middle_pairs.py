@@ -16,10 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import IntArray
-from recon_cli.model.distinct_rows import distinct_rows
-
-#: The lower and the upper middle value of an even number of people.
-Pair = tuple[int, int]
+from recon_cli.model.statistic_rows import Pair
 
 
 def representatives(
@@ -49,17 +46,19 @@ def representatives(
     [0, 1]
     """
     by_value, summed = sums
-    both = sparse.csr_array(sparse.vstack([others, by_value]).T)
-    _, alike = distinct_rows(both, unit)
-    has_sums = by_value.nnz > 0
-    if has_sums and len(distinct_rows(sparse.csr_array(by_value.T))[0]) > 1:
+    of_sums = by_value.toarray()
+    has_sums = bool(of_sums.any())
+    if has_sums and (of_sums != of_sums[:, :1]).any():
         return list(range(len(pairs)))  # a sum that counts some of them would change
+    alike = distinct_columns_of(np.vstack([others.toarray(), unit]))
     classes: dict[int, tuple[int, ...]] = {}
     worth: dict[int, tuple[int, ...]] = {}
+    order = np.argsort(measured, kind="stable")
+    ordered = measured[order]
     for value in {value for pair in pairs for value in pair}:
-        here = measured == value
-        classes[value] = tuple(np.unique(alike[here]).tolist())
-        worth[value] = tuple(np.unique(summed[here]).tolist())
+        here = order[slice(*np.searchsorted(ordered, [value, value + 1]).tolist())]
+        classes[value] = tuple(sorted(set(alike[here].tolist())))
+        worth[value] = tuple(sorted(set(summed[here].tolist())))
     kept: list[int] = []
     known: dict[tuple[object, ...], list[Pair]] = {}
     for at, (low, high) in enumerate(pairs):
@@ -72,3 +71,16 @@ def representatives(
             before.append((low, high))
             kept.append(at)
     return kept
+
+
+def distinct_columns_of(rows: IntArray) -> IntArray:
+    """Number the distinct columns of some rows.
+
+    >>> distinct_columns_of(np.array([[1, 1, 0, 1], [5, 6, 5, 5]])).tolist()
+    [1, 2, 0, 1]
+    """
+    found = np.zeros(rows.shape[1], dtype=np.int64)
+    for row in rows[(rows != rows[:, :1]).any(axis=1)]:
+        _, own = np.unique(row, return_inverse=True)
+        _, found = np.unique(found * (int(own.max()) + 1) + own, return_inverse=True)
+    return found

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from recon_cli.arrays import IntArray
 from recon_cli.frames import OPEN
-from recon_cli.model.middle_pairs import representatives
+from recon_cli.model.distinct_rows import distinct_rows
+from recon_cli.model.middle_pairs import distinct_columns_of, representatives
 from recon_cli.model.program import LinearConstraints
 from recon_cli.model.statistic_rows import Row
 from recon_cli.model.statistic_texts import StatisticRows
@@ -178,32 +179,42 @@ def represent(
     """
     if not any(each.read.pairs for each in found):
         return list(found)
-    every = [[*each.read.rows, *(row for of in each.read.choices for row in of)] for each in found]
-    plain, by_value, sizes = [counts], [], [len(rows) for rows in every]
-    for each, rows in zip(found, every, strict=True):
-        is_main = each.of.feature == main
+    _, alike = distinct_rows(sparse.csr_array(counts.T), unit)
+    classes = [sparse.csr_array((alike + 1)[np.newaxis])]
+    by_value = []
+    for each in found:
+        rows, is_main = each.read.rows, each.of.feature == main
         own = [row.plain if is_main else row.coefficients(each.values) for row in rows]
-        plain.append(_spread(own, each.cells, len(unit)))
+        # Cells that have one code are alike to the rows of all pairs.
+        own += [] if each.read.codes is None else [each.read.codes]
+        classes.append(_spread([_classes(own)], each.cells, len(unit)))
         times = [row.by_value for row in rows] if is_main else []
         by_value.append(_spread(times, each.cells, len(unit)))
-    others = sparse.csc_array(sparse.vstack(plain))
+    every = sparse.csc_array(sparse.vstack(classes))
     sums = sparse.csc_array(sparse.vstack(by_value))
-    of_row = np.append(np.full(counts.shape[0], -1), np.repeat(np.arange(len(found)), sizes))
 
     def kept(at: int, each: PlaceRows) -> PlaceRows:
         if not each.read.pairs:
             return each
         base = each.cells
+        here = sparse.csr_array(every[:, base])
+        others = np.flatnonzero(np.diff(here.indptr) > 0)
         some = representatives(
             each.read.pairs,
             each.values,
             unit[base],
-            sparse.csr_array(others[:, base])[np.flatnonzero(of_row != at)],
+            here[others[others != at + 1]],
             (sparse.csr_array(sums[:, base]), summed[base]),
         )
         return replace(each, read=each.read.among(some))
 
     return [kept(at, each) for at, each in enumerate(found)]
+
+
+def _classes(rows: Sequence[IntArray]) -> IntArray:
+    """Number cells by their coefficients in some rows; 0 for those that are in none."""
+    dense = np.stack(rows)
+    return np.where(dense.any(axis=0), distinct_columns_of(dense) + 1, 0)
 
 
 def _spread(rows: Sequence[IntArray], cells: IntArray, width: int) -> sparse.csr_array:

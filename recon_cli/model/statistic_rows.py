@@ -10,6 +10,7 @@ See *printed statistic* in docs/glossary.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
@@ -22,6 +23,10 @@ from recon_cli.statement.printed import Ends
 
 #: Denominators of ends are kept below it, by widening: products of counts then fit into 64 bits.
 _FINEST: Final = 2 * 10**6
+
+
+#: The lower and the upper middle value of an even number of people.
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -255,6 +260,19 @@ def middle_pairs(
         {(b - a, a, b) for a, b in zip(low[fits].tolist(), high[fits].tolist(), strict=True)}
     )
     return [(a, b) for gap, a, b in pairs if gap >= 0]
+
+
+def cut_at(pairs: Sequence[Pair], definition: Definition, values: IntArray) -> IntArray:
+    """Return for each value how many rows of pairs tell it from lower ones.
+
+    Values of which these are as many are alike to all rows of `pair_rows`.
+
+    >>> cut_at([(30, 32), (31, 31)], "middle", np.array([29, 30, 31, 32, 33, 40])).tolist()
+    [0, 1, 3, 5, 6, 6]
+    """
+    ends = {pair[at] for pair in pairs for at in (0, 1) if definition != ("high", "low")[at]}
+    cuts = np.array(sorted(2 * end + until for end in ends for until in (0, 2)), dtype=np.int64)
+    return np.searchsorted(cuts, 2 * values + 1, side="right").astype(np.int64)
 
 
 def pair_rows(

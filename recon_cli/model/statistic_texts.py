@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +16,9 @@ from recon_cli.model.grain import Grain
 from recon_cli.model.predicates import Masks
 from recon_cli.model.statistic_rows import (
     Measured,
+    Pair,
     Row,
+    cut_at,
     impossible,
     maximum_rows,
     mean_rows,
@@ -52,25 +54,34 @@ class StatisticRows:
         is_exact: Whether people who meet them print the text, too. Of the nearest middle values
             they do, and others may print it besides.
         choices: Rows of which one set holds besides; none for no choice.
-        pairs: The pair of middle values of each choice; empty where none stands for another.
-        most: So many choices are tried, once some stand for others; if those are all the rows are
+        pairs: Pairs of middle values that print so, of which choices are made by `among`.
+        most: So many of them are tried, once some stand for others; if those are all the rows are
             exact.
+        codes: For each histogram cell a number that is the same for cells which the rows of all
+            pairs treat alike.
+        rows_of: Makes the rows of a pair.
     """
 
     rows: list[Row]
     is_exact: bool = True
     choices: tuple[list[Row], ...] = ()
-    pairs: tuple[tuple[int, int], ...] = ()
+    pairs: tuple[Pair, ...] = ()
     most: int = 0
+    codes: IntArray | None = None
+    rows_of: Callable[[Pair], list[Row]] | None = None
 
     def among(self, kept: Sequence[int]) -> StatisticRows:
-        """Keep the choices that stand for all, and of these the ones that are tried."""
-        tried = kept[: self.most]
+        """Make choices of the pairs that stand for all, of these of the ones that are tried.
+
+        Raises:
+            ValueError: There are no pairs.
+        """
+        if self.rows_of is None:
+            raise ValueError("a statistic without pairs of middle values has no choices")
+        pairs = tuple(self.pairs[at] for at in kept[: self.most])
+        is_exact = self.is_exact and len(pairs) == len(kept)
         return replace(
-            self,
-            is_exact=self.is_exact and len(tried) == len(kept),
-            choices=tuple(self.choices[at] for at in tried),
-            pairs=tuple(self.pairs[at] for at in tried),
+            self, is_exact=is_exact, choices=tuple(map(self.rows_of, pairs)), pairs=pairs
         )
 
 
@@ -139,25 +150,30 @@ class PlaceVectors:
 
     def _ordered(self, ends: Ends, middle: Middle) -> StatisticRows:
         of, measured, base = self.of, self.measured, self.base
-        pairs: list[tuple[int, int]] = []
         if of.kind == "quantile":
+            if middle == "all":
+                return StatisticRows(quantile_rows(measured, base, ends, of.order), is_exact=False)
             cases = quantile_cases(measured, base, ends, of.order)
-        else:
-            pairs = middle_pairs(measured, base, ends, of.definition)
-            cases = [pair_rows(measured, base, pair, of.definition) for pair in pairs]
-        is_declared = of.kind == "median" and of.definition != "any"
-        if is_declared and len(cases) == 1:
-            return StatisticRows(cases[0])
-        can_choose = of.kind == "median" and 1 < len(cases) <= _MOST_PAIRS
-        if middle == "nearest" or (middle in {"few", "one"} and not can_choose):
             return StatisticRows(cases[0] if cases else impossible(base), is_exact=False)
-        if of.kind == "quantile":
-            return StatisticRows(quantile_rows(measured, base, ends, of.order), is_exact=False)
+        pairs = middle_pairs(measured, base, ends, of.definition)
+
+        def rows_of(pair: Pair) -> list[Row]:
+            return pair_rows(measured, base, pair, of.definition)
+
+        is_declared = of.definition != "any"
+        if is_declared and len(pairs) == 1:
+            return StatisticRows(rows_of(pairs[0]))
+        if middle == "nearest" or (middle != "all" and not 1 < len(pairs) <= _MOST_PAIRS):
+            nearest = rows_of(pairs[0]) if pairs else impossible(base)
+            return StatisticRows(nearest, is_exact=False)
         rows = median_rows(measured, base, ends if is_declared else outwards(ends))
-        if middle in {"few", "one"}:
-            most = len(cases) if middle == "one" else _FEW
-            return StatisticRows(rows, is_declared, tuple(cases), tuple(pairs), most)
-        return StatisticRows(rows, is_exact=False)
+        if middle == "all":
+            return StatisticRows(rows, is_exact=False)
+        codes = np.where(base, 1 + cut_at(pairs, of.definition, measured.values), 0)
+        most = len(pairs) if middle == "one" else _FEW
+        return StatisticRows(
+            rows, is_declared, pairs=tuple(pairs), most=most, codes=codes, rows_of=rows_of
+        )
 
 
 def _inside(grain: Grain, masks: Masks, candidates: Candidates) -> BoolArray:

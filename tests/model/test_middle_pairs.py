@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.model.middle_pairs import Pair, representatives
-from recon_cli.model.statistic_rows import Measured, Row, middle_pairs, pair_rows
+from recon_cli.model.middle_pairs import representatives
+from recon_cli.model.statistic_rows import Measured, Pair, Row, middle_pairs, pair_rows
 from recon_cli.statement.printed import printed_ends
 from tests.support.properties import examples
 
