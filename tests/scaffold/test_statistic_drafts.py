@@ -153,6 +153,22 @@ def test_a_median_of_ages_is_told_by_the_bands_that_it_lies_in(tmp_path: Path) -
     assert found["greatest"].to_list() == [1, 1]
 
 
+@pytest.mark.parametrize("medians", [("42", "16", "36"), ("42.3", "16.0", "36.5")])
+def test_medians_that_may_be_interpolated_in_bands_are_asked_about(
+    tmp_path: Path, medians: tuple[str, ...]
+) -> None:
+    """The middle of a band of 22 years that half of a place is below may be of nobody there."""
+    counts = ["Ash,40,6,14,12,8", "Cedar,52,30,12,6,4", "Dale,47,8,21,12,6"]
+    rows = [f"{own},{median}" for own, median in zip(counts, medians, strict=True)]
+    path = sheet(tmp_path, [f"{BANDS},Median age", *rows])
+    said = drafted(path, code=2)
+    assert "'Median age': a median of age by its header" in said
+    drafted(path, "--statistic", "Median age=median age 0..110")
+    assert mapped(path) == {"Median age": {"table": "MEDIAN_AGE", "of": "Patients"}}
+    said = drafted(path, "--statistic", "Median age=median age 0..50", code=2)
+    assert "50 is below the categories of age: 0-17, 18-39, 40-64, 65+" in said
+
+
 def test_a_median_of_something_else_is_not_taken_for_one_of_ages(tmp_path: Path) -> None:
     rows = [f"{BANDS},Median stay"]
     rows += ["Ash,40,6,14,12,8,42.5", "Birch,31,5,6,11,9,55.5", "Cedar,52,30,12,6,4,16.5"]
@@ -218,6 +234,15 @@ def test_whole_numbers_headed_as_a_median_are_asked_about(tmp_path: Path) -> Non
     assert "'Median pay' is in no relation to the counts: a median by its header" in said
     assert "--count 'Median pay'" in said
     drafted(path, "--leave-out", "Median pay")
+
+
+def test_a_median_of_ages_that_nobody_counts_is_answered_by_a_flag(tmp_path: Path) -> None:
+    rows = ["School,Total,Girls,Boys,Median age", "A,40,21,19,12", "B,55,25,30,13", "C,80,30,50,11"]
+    path = sheet(tmp_path, rows)
+    answer = "--statistic 'Median age=median age 0..110'"
+    assert f"{answer} a median of whole ages from 0 to 110" in drafted(path, code=2)
+    drafted(path, "--statistic", "Median age=median age 0..110")
+    assert mapped(path) == {"Median age": {"table": "MEDIAN_AGE", "of": "Total"}}
 
 
 @pytest.mark.parametrize(

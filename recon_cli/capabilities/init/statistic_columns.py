@@ -21,6 +21,7 @@ from recon_cli.capabilities.init.statistic_draft import (
     SaidStatistic,
     Scale,
     agreement,
+    are_of_whole,
     greatest_value,
     spoken,
 )
@@ -36,6 +37,13 @@ from recon_cli.sources.read.words import Sense, says
 #: Label → whom it counts, by where it stands.
 Labels = Mapping[str, Mapping[str, Condition]]
 _COLUMNS: Final = "columns"
+#: What is to be thought of before a kind is said to be of whole numbers.
+_ALONE: Final[dict[Kind, str]] = {
+    "median": " (and not interpolated in groups)",
+    "mean": " (and not of the middles of groups)",
+}
+#: Values whose range is proposed where no count tells them apart.
+_AGE: Final = "age"
 
 
 @dataclass(frozen=True)
@@ -144,9 +152,12 @@ class StatisticColumns:
     ) -> FoundColumn | None:
         """Return a statistic of a scale that the exact counts of rows show, with no other.
 
-        Means and numbers of groups need the values themselves; a header must call groups so.
+        Of groups a header must call the values so, and means need the values themselves; so do
+        medians that may be interpolated in groups.
         """
         if not scale.is_single and (kind == "mean" or not self._is_named(part, at, scale)):
+            return None
+        if not scale.is_single and kind == "median" and not are_of_whole(self._printed(part, at)):
             return None
         worded = self._counts_of(part, at, scale.name)
         others = [each for each in part.table.counts if each not in worded and scale.is_single]
@@ -245,6 +256,11 @@ class StatisticColumns:
                 f"--statistic {header}: say the greatest {scale.name}, such as "
                 f"'{header}={spoken(kind, scale.name, (scale.least, OLDEST))}'"
             )
+        if said.ends is not None and said.ends[1] < max(low for low, _ in scale.spans):
+            raise ConfigError(
+                f"--statistic {header}: {said.ends[1]} is below the categories of {scale.name}: "
+                f"{', '.join(scale.keys)}"
+            )
         told = agreement(kind, scale, self._rows(part, at, of, scale))
         if told.broken is not None:
             counts = ", ".join(
@@ -311,19 +327,23 @@ class StatisticColumns:
             self.questions.append(
                 Question(
                     f"{header!r}: a {kind} of {scale.name} by its header, of which groups alone "
-                    "are counted: of whole numbers, from where to where?",
+                    f"are counted: of whole numbers{_ALONE.get(kind, '')}, from where to where?",
                     {f"from {ends[0]} to {ends[1]}": flag("statistic", said), **leave},
                     (at,),
                 )
             )
             return
         if part.table.relations.columns.get(at) is relations.Kind.UNRELATED:
+            answers = {**leave, "a count of these people": flag("count", header)}
+            if _AGE in words_beside(header) and _AGE not in self.features:
+                said = f"{header}={spoken(kind, _AGE, (0, OLDEST))}"
+                answers[f"a {kind} of whole ages from 0 to {OLDEST}"] = flag("statistic", said)
             self.questions.append(
                 Question(
                     f"{header!r} is in no relation to the counts: a {kind} by its header (of what: "
                     f"--statistic '{header}={kind} NAME LEAST..GREATEST'), a count of something "
                     "else, or to be left out?",
-                    {**leave, "a count of these people": flag("count", header)},
+                    answers,
                     (at,),
                 )
             )

@@ -154,6 +154,21 @@ def agreement(kind: Kind, scale: Scale, rows: Sequence[Observed]) -> Agreement:
     return Agreement(shown, None, bits, next(iter(told)) if len(told) == 1 else "any")
 
 
+def are_of_whole(medians: Iterator[Fraction]) -> bool:
+    """Test whether medians are of whole numbers: all are whole or halves, and one is a half.
+
+    Medians that are interpolated in groups have other decimals, or none.
+
+    >>> are_of_whole(map(Fraction, ("36", "35.5"))), are_of_whole(map(Fraction, ("36", "35.4")))
+    (True, False)
+    >>> are_of_whole(map(Fraction, ("36", "35")))
+    False
+    """
+    twice = [2 * each for each in medians]
+    are_halves = all(each.denominator == 1 for each in twice)
+    return are_halves and any(each.numerator % 2 for each in twice)
+
+
 def _fits(kind: Kind, ends: Ends, least: Fraction, most: Fraction | float) -> bool:
     """Test whether a text can be a statistic between two numbers."""
     low, high = Fraction(ends.least, ends.over), Fraction(ends.most, ends.over)
@@ -290,13 +305,13 @@ class DraftedStatistic:
 
 
 def greatest_value(scale: Scale, printed: Iterator[Fraction], ends: tuple[int, int] | None) -> int:
-    """Return a number that no value of a scale is above: as it is said, or is closed, or far off.
+    """Return a number that no value of a scale is above: of its last category, or as it is said.
 
     A median, a minimum and a maximum are the same for every one beyond what is printed.
     """
-    if ends is not None:
-        return ends[1]
     if scale.greatest is not None:
         return scale.greatest
+    if ends is not None:
+        return ends[1]
     beyond = max([scale.width + scale.least, *(math.ceil(each) + 1 for each in printed)])
     return max(beyond, OLDEST) if "age" in scale.name.split("_") else beyond
