@@ -210,10 +210,13 @@ class Likeness:
             unit: Unit of each column.
             known: People in each column.
         """
-        _, kind = distinct_columns(sparse.csc_array(coarser))
+        by_column = sparse.csc_array(coarser)
+        _, kind = distinct_columns(by_column)
         shape = (int(unit.max(initial=-1)) + 1, int(kind.max(initial=-1)) + 1)
+        shown = np.diff(by_column.indptr) > 0  # others show in no coarser cell
 
         def among(some: IntArray) -> sparse.csr_array:
+            some = some[shown[some]]
             ones = np.ones(len(some), dtype=np.int64)
             counted = sparse.csr_array((ones, (unit[some], kind[some])), shape=shape)
             return sparse.csr_array(counted.minimum(1))
