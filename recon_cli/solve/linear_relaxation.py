@@ -72,6 +72,11 @@ def pivot_seconds(program: IntegerProgram) -> float:
     return _PIVOT * (program.constraints.A.nnz + _OVERHEAD)
 
 
+def _with_own_bounds(program: IntegerProgram, lower: IntArray, upper: IntArray) -> IntegerProgram:
+    """Replace the bounds by copies, with which later ones can be compared."""
+    return replace(program, lower=lower.copy(), upper=upper.copy())
+
+
 class LinearRelaxation:
     """The relaxation of one program, for one cost after the other.
 
@@ -80,10 +85,11 @@ class LinearRelaxation:
     """
 
     def __init__(self, program: IntegerProgram) -> None:
-        self._program = program
+        self._program = _with_own_bounds(program, program.lower, program.upper)
         self._pivot = pivot_seconds(program)
         self._engine: Any = None
         self._cost: FloatArray | None = None
+        self._sent = np.empty(0)
         self._has_vertex = False
 
     def bound(self, lower: IntArray, upper: IntArray) -> None:
@@ -96,12 +102,13 @@ class LinearRelaxation:
 
     def narrow(self, lower: IntArray, upper: IntArray) -> None:
         """Tighten the bounds of the variables; the next solve starts at the last vertex."""
-        self._program = replace(self._program, lower=lower, upper=upper)
+        before = self._program
+        self._program = _with_own_bounds(before, lower, upper)
         self._has_vertex = False
         if self._engine is not None:
-            at = np.arange(len(lower), dtype=np.int32)
-            ends = lower.astype(np.float64), upper.astype(np.float64)
-            self._engine.changeColsBounds(len(at), at, *ends)
+            moved = np.flatnonzero((lower != before.lower) | (upper != before.upper))
+            ends = lower[moved].astype(np.float64), upper[moved].astype(np.float64)
+            self._engine.changeColsBounds(len(moved), moved.astype(np.int32), *ends)
 
     def refutation(self) -> FloatArray:
         """Return weights of rows that exclude every point within the bounds: a dual ray.
@@ -192,9 +199,10 @@ class LinearRelaxation:
         engine.setOptionValue("simplex_iteration_limit", pivots)
         engine.setOptionValue("objective_bound", ceiling)
         if cost is not self._cost:
-            columns = np.arange(len(cost), dtype=np.int32)
-            engine.changeColsCost(len(cost), columns, cost.astype(np.float64))
-            self._cost = cost
+            new = np.zeros(len(cost) - len(self._sent))  # as appended variables begin
+            moved = np.flatnonzero(np.append(self._sent, new) != cost)
+            self._cost, self._sent = cost, cost.astype(np.float64)
+            engine.changeColsCost(len(moved), moved.astype(np.int32), self._sent[moved])
         engine.run()
         used = max(engine.getInfo().simplex_iteration_count, 0)
         elapsed = round((used + setting_up) * self._pivot, 9)
@@ -202,7 +210,7 @@ class LinearRelaxation:
         if status != statuses.kOptimal:
             self._has_vertex = False
             if status not in (statuses.kInfeasible, statuses.kObjectiveBound):
-                self._engine = self._cost = None
+                self._engine, self._cost, self._sent = None, None, np.empty(0)
             return Vertex(np.empty(0), np.empty(0), elapsed)
         self._has_vertex = True
         solution = engine.getSolution()
