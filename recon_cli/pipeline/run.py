@@ -269,7 +269,7 @@ class Run:
                 FinishedPartition(label, name, usage.wall_seconds, usage.peak_mb)
             )
 
-        workers = self._workers(label, max((piece.people for piece in pieces), default=0))
+        workers = self.workers_for(label, max((piece.people for piece in pieces), default=0))
         if light and self.cluster is None:
             workers = min(workers or default_workers(), max(1, people // light))
         with self.reporter.bar(task) as bar:
@@ -285,7 +285,7 @@ class Run:
                 cluster=self.cluster,
             )
 
-    def _workers(self, label: str, people: int) -> int | None:
+    def workers_for(self, label: str, people: int) -> int | None:
         """Return how many processes fit into the configured memory; None for no limit.
 
         Workers of a running scheduler are not limited.

@@ -128,7 +128,7 @@ def choose_complementary(
     work = starts + _SPARING * spared
 
     def price(search: _Search) -> float:
-        return float(cost @ search.hidden)
+        return float(cost[search.hidden].sum())
 
     blocks = units.blocks(cells.rows)
 

@@ -60,7 +60,7 @@ class NestedCells:
         """Subtract from each cell the largest cell inside it, then the largest in the remainder.
 
         Args:
-            rows: (cells × columns) coefficients above zero, no two rows alike.
+            rows: (cells × columns) coefficients above zero.
         """
         entries, size = _entries(rows), np.diff(rows.indptr)
         by_kind = sparse.csr_array(entries.T)
@@ -71,7 +71,9 @@ class NestedCells:
             for at in range(first, last):
                 near = slice(*shared.indptr[at - first : at - first + 2])
                 others, common = shared.indices[near], shared.data[near]
-                inside = others[(common == size[others]) & (others != at)]
+                # Of equal cells one is part of the next.
+                is_smaller = (size[others] < size[at]) | (others < at)
+                inside = others[(common == size[others]) & is_smaller]
                 for smaller in inside[np.lexsort((inside, -size[inside]))].tolist():
                     kinds = entries.indices[slice(*entries.indptr[smaller : smaller + 2])]
                     if not taken[kinds].any():

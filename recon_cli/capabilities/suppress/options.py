@@ -36,8 +36,8 @@ class Suppress(ProtectingCounts):
             largest.
         safety: Required distance between two possible values of a sensitive cell; default
             ``below``, which `recon audit` requires of the publication.
-        region_seconds: Budget of each region, in deterministic seconds; when it is used up, more
-            cells than needed are suppressed.
+        region_seconds: Budget of each region, or of each group of a large one, in deterministic
+            seconds; when it is used up, more cells than needed are suppressed.
         tables: Tables of the records, as in ``reconstruct``; default every table.
         seed: Seed of the solvers; default the run's seed.
     """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from multiprocessing import parent_process
 from typing import Any
 
 import polars as pl
@@ -17,13 +18,17 @@ from recon_cli.capabilities.suppress.options import Suppress
 from recon_cli.capabilities.suppress.primary import PrimaryRules
 from recon_cli.capabilities.suppress.statistics import harmful_statistics
 from recon_cli.capabilities.suppress.suppression import (
+    SuppressedGroup,
     SuppressionOptions,
+    SuppressionTask,
     suppress_counts,
+    suppress_group,
+    suppress_in_order,
     suppression_protection,
 )
 from recon_cli.chance import KeyedChance
 from recon_cli.errors import ConfigError
-from recon_cli.execute import OnProgress
+from recon_cli.execute import OnProgress, WorkItem, run_items
 from recon_cli.pipeline.run import Run
 from recon_cli.publication import Publication, gather
 from recon_cli.sources.tidy import tidy_frame, with_statistics
@@ -105,6 +110,11 @@ class SuppressStage(CountsStage[Suppress, None]):
         """Return the rules for sensitive counts."""
         return {"below": self.config.below, "zeros": self.config.zeros}
 
+    def truth(self, partition: str) -> tuple[Publication, pl.DataFrame | None]:
+        """Return the true counts; records only where rules look at their values."""
+        truth, records = super().truth(partition)
+        return truth, None if self.config.value is None else records
+
     def share(self, draw: Callable[[], KeyedChance]) -> None: ...
 
     def publish(
@@ -123,7 +133,21 @@ class SuppressStage(CountsStage[Suppress, None]):
             records=records,
             tables=self.tables,
             on_progress=on_progress,
+            for_each=self._for_each,
         )
+
+    def _for_each(
+        self, task: SuppressionTask, groups: Sequence[SuppressedGroup], on_progress: OnProgress
+    ) -> Sequence[pl.DataFrame]:
+        """Suppress groups of one region by workers, unless this process is one of several."""
+        if parent_process() is not None or self.run.cluster is not None:
+            return suppress_in_order(task, groups, on_progress)
+        items = [WorkItem(each.group.name, each, weight=each.group.units) for each in groups]
+        most = self.run.workers_for(self.name, max((item.weight for item in items), default=0))
+        results = run_items(
+            suppress_group, lambda: task, items, workers=most, grain=self.grain, on_tick=on_progress
+        )
+        return results.values
 
     def printed(
         self, truth: Publication, protected: pl.DataFrame

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -22,6 +22,7 @@ import polars as pl
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.protect.counts import PROTECTED
 from recon_cli.capabilities.suppress.complementary import choose_complementary
+from recon_cli.capabilities.suppress.groups import UNITS, Group, groups_of
 from recon_cli.capabilities.suppress.least_change import SensitiveCells
 from recon_cli.capabilities.suppress.linked_cells import LinkedCells, Neighbourhoods, linked_cells
 from recon_cli.capabilities.suppress.primary import PrimaryRules, primary_cells
@@ -40,6 +41,21 @@ from recon_cli.statement.suppression import Suppressed
 
 #: Published counts after suppression: ``count`` null where it is suppressed, and ``primary``.
 SUPPRESSED: Final = pl.Schema([*PROTECTED.items(), ("primary", pl.Boolean)])
+_KEY: Final = ["geoid", "table", "cell"]
+_COST: Final = pl.Schema(
+    {"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "cost": pl.Int32}
+)
+#: The cells of a group: their true counts, and which are suppressed.
+_CHOSEN: Final = pl.Schema(
+    {
+        "geoid": pl.String,
+        "table": pl.String,
+        "cell": pl.Int16,
+        "true": pl.Int32,
+        "primary": pl.Boolean,
+        "hidden": pl.Boolean,
+    }
+)
 #: Variables of unconnected parts that are solved together.
 _PACK: Final = 2000
 
@@ -54,13 +70,16 @@ class SuppressionOptions:
             the audit of the result asks.
         seed: Seed of the solvers.
         effort: Deterministic seconds for each region; where they end first, primary cells are
-            protected all the same, and more cells than needed are suppressed.
+            protected all the same, and more cells than needed are suppressed. Likewise for
+            each group of a large region.
+        group_units: Units of a group of a large region.
     """
 
     rules: PrimaryRules
     safety: int | None = None
     seed: int = 0
     effort: float = 600.0
+    group_units: int = UNITS
 
     @property
     def safety_range(self) -> int:
@@ -73,6 +92,45 @@ class SuppressionOptions:
         return 0 if self.rules.zeros_hidden else 1
 
 
+@dataclass(frozen=True)
+class SuppressionTask:
+    """What all groups of a partition have in common.
+
+    Attributes:
+        zeros_primary: Whether cells without people are primary.
+    """
+
+    release: Release
+    tables: tuple[Table, ...]
+    options: SuppressionOptions
+    zeros_primary: bool
+
+
+@dataclass(frozen=True)
+class SuppressedGroup:
+    """A group, and what is known of its cells.
+
+    Attributes:
+        primary: ``geoid, table, cell`` of the primary ones.
+        cost: ``geoid, table, cell, cost``: the cost of suppressing some; default their count.
+    """
+
+    group: Group
+    primary: pl.DataFrame
+    cost: pl.DataFrame = field(default_factory=_COST.to_frame)
+
+
+#: Calls `suppress_group` for some groups, here or in other processes; results are in their order.
+ForEach = Callable[[SuppressionTask, Sequence[SuppressedGroup], OnProgress], Sequence[pl.DataFrame]]
+
+
+def suppress_in_order(
+    task: SuppressionTask, groups: Sequence[SuppressedGroup], on_progress: OnProgress
+) -> Sequence[pl.DataFrame]:
+    """Suppress one group after the other, in this process."""
+    return [suppress_group(task, group, on_progress) for group in groups]
+
+
 def suppress_counts(
     release: Release,
     truth: Publication,
@@ -82,6 +140,7 @@ def suppress_counts(
     tables: Sequence[Table] | None = None,
     sensitive: pl.DataFrame | None = None,
     on_progress: OnProgress = ignore_progress,
+    for_each: ForEach = suppress_in_order,
 ) -> pl.DataFrame:
     """Suppress the cells that rules call sensitive, and all that would reveal them.
 
@@ -91,6 +150,7 @@ def suppress_counts(
         tables: Published tables; default all.
         sensitive: ``geoid, table, cell`` of the sensitive cells; default by the rules.
         on_progress: Told of units and people, as the work on their region goes on.
+        for_each: Works on the groups of a large region.
 
     Returns:
         Columns of `SUPPRESSED`: a row a true count above zero, and with ``zeros_hidden`` a row a
@@ -101,42 +161,90 @@ def suppress_counts(
         SolverError: A region is too large, or a solver could not decide.
     """
     used = tuple(release.tables if tables is None else tables)
-    cells = truth.counts.select("geoid", "table", "cell", true="count")
+    counts = truth.counts.select(*_KEY, "count")
     if sensitive is None:
-        counts = cells.rename({"true": "count"})
-        primary = primary_cells(release, counts, records, options.rules, used)
-        cells = cells.with_columns(primary=primary)
-    frames, progress = [], _Progress(release, truth, on_progress)
-    for linked in linked_cells(release, truth, used, zeros_hidden=options.rules.zeros_hidden):
-        key = ["geoid", "table", "cell"]
-        here = linked.names.join(cells, on=key, how="left", maintain_order="left").with_columns(
-            pl.col("true").fill_null(0), rank=release.geography.ranks(pl.col("geoid"))
-        )
-        if sensitive is None:  # without a row the count is zero, which is small
-            here = here.with_columns(pl.col("primary").fill_null(value=True))
-        else:
-            said = sensitive.select(*key, primary=True)
-            here = here.join(said, on=key, how="left", maintain_order="left")
-            here = here.with_columns(pl.col("primary").fill_null(value=False))
-        with progress.region(linked.region) as on_share:
-            hidden = pl.Series(_suppressed(linked, here, options, on_share))
-        here = here.with_columns(hidden=hidden.gather(here["distinct"]))
-        frames.append(here)
-    progress.end()
-    if not frames:  # nobody lives here
-        return SUPPRESSED.to_frame()
-    level = release.geography.level_names(pl.col("geoid"))
+        is_primary = primary_cells(release, counts, records, options.rules, used)
+        primary = counts.filter(is_primary).select(_KEY)
+    else:
+        primary = sensitive.select(_KEY)
+    hides = options.rules.zeros_hidden
+    groups = [
+        SuppressedGroup(group, primary.join(group.truth.geounits, on="geoid", how="semi"))
+        for group in groups_of(release, truth, primary, options.group_units, zeros_hidden=hides)
+    ]
+    task = SuppressionTask(release, used, options, zeros_primary=sensitive is None)
+    first, *others = groups
+    found = [suppress_group(task, first, on_progress)]
+    if coarse := first.group.coarse:
+        # What the first group needs of the coarse counts costs the others nothing.
+        above = counts.filter(pl.col("geoid").is_in(coarse))
+        hidden = found[0].filter("hidden").select(*_KEY, cost=pl.lit(0, pl.Int32))
+        cost = above.rename({"count": "cost"}).update(hidden, on=_KEY).cast(_COST)
+        others = [replace(group, cost=cost) for group in others]
+        found = [_joined(pl.concat([*found, *for_each(task, others, on_progress)]), above)]
     return (
-        pl.concat(frames)
+        pl.concat(found)
         .with_columns(
-            level=level,
+            level=release.geography.level_names(pl.col("geoid")),
             count=pl.when(~pl.col("hidden")).then("true"),
             primary=pl.col("primary") & pl.col("hidden"),
         )
         .select(SUPPRESSED.names())
-        .sort("geoid", "table", "cell")
+        .sort(_KEY)
         .cast(SUPPRESSED)
     )
+
+
+def _joined(found: pl.DataFrame, coarse: pl.DataFrame) -> pl.DataFrame:
+    """Join the cells of all groups: a coarse one is suppressed if any group needs that.
+
+    Args:
+        found: The cells of the groups, with the coarse ones in each.
+        coarse: The coarse geounits' true counts.
+
+    Raises:
+        SolverError: These are not the sums of the groups.
+    """
+    parts = found.join(coarse, on="geoid", how="semi")
+    sums = parts.group_by(_KEY).agg(pl.col("true").sum(), pl.col("primary", "hidden").any())
+    compared = sums.filter(pl.col("true") > 0).join(coarse, on=_KEY, how="full")
+    if not compared.select(pl.col("true").eq_missing(pl.col("count")).all()).item():
+        raise SolverError(f"{coarse['geoid'][0]}: no records have the true counts")
+    return pl.concat([found.join(coarse, on="geoid", how="anti"), sums.select(found.columns)])
+
+
+def suppress_group(
+    task: SuppressionTask, suppressed: SuppressedGroup, on_progress: OnProgress
+) -> pl.DataFrame:
+    """Suppress the cells of one group, region by region.
+
+    Returns:
+        Columns of `_CHOSEN`.
+    """
+    release, group, rules = task.release, suppressed.group, task.options.rules
+    frames, progress = [_CHOSEN.to_frame()], _Progress(release, group.truth, on_progress)
+    counts = group.truth.counts.select(*_KEY, true="count")
+    primary = suppressed.primary.with_columns(primary=pl.lit(value=True))
+    for whole in linked_cells(release, group.truth, task.tables, zeros_hidden=rules.zeros_hidden):
+        linked = group.separated(whole)
+        here = (
+            linked.names.join(counts, on=_KEY, how="left", maintain_order="left")
+            .join(primary, on=_KEY, how="left", maintain_order="left")
+            .join(suppressed.cost, on=_KEY, how="left", maintain_order="left")
+            .with_columns(
+                pl.col("true").fill_null(0),
+                pl.col("cost").fill_null(pl.col("true")).fill_null(0),
+                rank=release.geography.ranks(pl.col("geoid")),
+            )
+        )
+        is_zero = (pl.col("true") == 0) & task.zeros_primary & ~pl.col("geoid").is_in(group.coarse)
+        here = here.with_columns(primary=pl.col("primary").fill_null(value=False) | is_zero)
+        with progress.region(linked.region) as on_share:
+            chosen = _suppressed(linked, here, group.name, task.options, on_share)
+        hidden = pl.Series(chosen).gather(here["distinct"])
+        frames.append(here.with_columns(hidden=hidden).select(_CHOSEN.names()).cast(_CHOSEN))
+    progress.end()
+    return pl.concat(frames)
 
 
 def suppression_protection(rules: PrimaryRules) -> Protection:
@@ -179,14 +287,17 @@ class _Progress:
 def _suppressed(
     linked: LinkedCells,
     cells: pl.DataFrame,
+    group: str,
     options: SuppressionOptions,
     on_share: Callable[[float], None],
 ) -> BoolArray:
     """Return which distinct cells of a region are suppressed.
 
     Args:
-        linked: The region.
-        cells: Its cells with ``true``, ``primary``, ``distinct`` and ``rank`` of the level.
+        linked: The region, or a group of it.
+        cells: Its cells with ``true``, ``primary``, ``cost``, ``distinct`` and ``rank`` of the
+            level.
+        group: The name of the group.
         on_share: Told now and then which share of the work is done.
     """
     distinct = (
@@ -195,7 +306,7 @@ def _suppressed(
             pl.col("true").first(),
             pl.col("primary").any(),
             pl.col("rank").max(),
-            copies=pl.len().cast(pl.Int64),
+            pl.col("cost").cast(pl.Float64).sum(),
         )
         .sort("distinct")
     )
@@ -214,8 +325,8 @@ def _suppressed(
     _, level = np.unique(-distinct["rank"].cast(pl.Int64).to_numpy(), return_inverse=True)
     level = np.append(level.ravel(), np.zeros(linked.agreement.shape[0], dtype=np.int64))
     units = Neighbourhoods.of(linked.rows, level, known)
-    cost = (values * distinct["copies"].to_numpy()).astype(np.float64)
-    random = generator(options.seed, "suppress", linked.region)
+    cost = distinct["cost"].to_numpy()
+    random = generator(options.seed, "suppress", linked.region, *([group] if group else []))
     hidden: BoolArray = primary | choose_complementary(
         sensitive, units, cost, random, effort=options.effort, on_share=on_share
     )
