@@ -50,6 +50,7 @@ def render(results: Mapping[str, Result]) -> str:
         parts += [_growth(growth), _projection(growth)]
     for name, section in (
         ("office", _office),
+        ("schools-national", _schools),
         ("tract", _tract),
         ("engines", _engines),
         ("peer", _peer),
@@ -122,6 +123,37 @@ def _office(result: Result) -> str:
             _table(["way", "distinct counts", "asked", "CPU s"], others),
             "\nThe examples of the R packages `sdcTable` and `GaussSuppression` were not run: the "
             "packages were not at hand.\n",
+            *_circumstances([result]),
+        ]
+    )
+
+
+def _schools(result: Result) -> str:
+    rows = [
+        [
+            f"{int(schools):,}",
+            f"{found['counts']:,}",
+            f"{found['suppressed']:,}",
+            f"{found['suppress_cpu_seconds']:.0f} s, {found['suppress_mb']:,} MB",
+            f"{found['audit_cpu_seconds']:.0f} s, {found['audit_mb']:,} MB",
+            ", ".join(f"{number:,} {name}" for name, number in found["primary"].items()),
+            ", ".join(f"{number:,} {name}" for name, number in found["statuses"].items()),
+        ]
+        for schools, found in result.items()
+        if schools.isdigit()
+    ]
+    columns = ["schools", "counts", "suppressed", "suppress", "audit", "small counts", "all stars"]
+    return "\n".join(
+        [
+            "## Suppression of many schools\n",
+            "Made-up schools, ten to a district, with sums of districts and of the nation (`python "
+            f"-m benchmarks.schools {' '.join(each for each in result if each.isdigit())} "
+            "--national`). Counts below five are suppressed, and all that would give them away; "
+            "the audit decides each star from what is published. CPU seconds and MB of whole "
+            "commands with two workers, MB of the largest process. Ten million additions in Python "
+            f"took {result['loop_seconds']:.2f} CPU seconds in the same minute.\n",
+            _table(columns, rows),
+            "",
             *_circumstances([result]),
         ]
     )
