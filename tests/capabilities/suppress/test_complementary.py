@@ -176,6 +176,19 @@ def test_programs_do_not_grow_with_the_region() -> None:
     assert heights[0] == heights[1] == [12, 12]
 
 
+def test_columns_that_show_in_no_coarser_cell_join_no_districts() -> None:
+    """Two districts of two units; a column of each unit is in its own cell alone."""
+    units = np.kron(np.eye(4, dtype=np.int64), np.array([[1, 0], [1, 1]]))
+    districts_ = np.kron(np.eye(2, dtype=np.int64), np.array([[1, 0, 1, 0]]))
+    matrix = np.vstack([units, districts_])
+    level = np.repeat([0, 1], [8, 2])
+    found = Neighbourhoods.of(sparse.csr_array(matrix), level, np.ones(8, dtype=np.int64))
+    blocks = found.blocks(sparse.csr_array(matrix))
+    first, second = np.unique(blocks)
+    assert blocks.tolist() == [first] * 4 + [second] * 4 + [first, second]
+    assert found.around(np.array([0]), 2).tolist() == [0, 1, 2, 3]
+
+
 def test_a_count_of_a_district_is_made_up_for_by_another_district() -> None:
     """Three people of a kind in each: sums of two districts go, national ones stay."""
     cells, units = districts(4, is_national=True)
