@@ -9,9 +9,9 @@ import argparse
 from math import sqrt
 from pathlib import Path
 
-from recon_cli.capabilities.risk.kazan_reiter import FIGURES, TABLES
+from recon_cli.capabilities.risk.kazan_reiter import FIGURES, TABLES, line_chart
 from recon_cli.markdown import markdown_table
-from recon_cli.page.charts import Scale, line_chart
+from recon_cli.page.charts import Scale
 from recon_cli.page.drawing import svg_file
 
 HEADER = """# Risk beside the study

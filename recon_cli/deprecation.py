@@ -7,10 +7,7 @@ deleted with the version that follows the one in which it changed, as a test rem
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from recon_cli.version import __version__
 
@@ -59,22 +56,3 @@ def series_of(version: str) -> tuple[int, int]:
     """
     major, minor = version.split(".")[:2]
     return int(major), int(minor)
-
-
-@contextmanager
-def warn_in_one_line(tell: Callable[[str], None]) -> Iterator[None]:
-    """Pass each former spelling that is met in the block to ``tell``, once."""
-    shown = warnings.showwarning
-    met: set[str] = set()
-
-    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if not issubclass(category, FormerSpelling):
-            shown(message, category, *where, **more)
-        elif str(message) not in met:
-            met.add(str(message))
-            tell(f"warning: {message}")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", FormerSpelling)
-        warnings.showwarning = show
-        yield

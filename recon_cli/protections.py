@@ -6,24 +6,12 @@ key of `recon compare` follow.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final, Literal
+from typing import Literal
 
 #: What is published: ``records``, of which exact tables can be made; ``counts`` with their law;
 #: noisy ``measurements``, maybe of other tables than the release's; or randomised ``answers``.
 Publishes = Literal["records", "counts", "measurements", "answers"]
-
-#: Kind of publication → sections of the stages that can attack it in a comparison.
-ATTACKS: Final[Mapping[Publishes, tuple[str, ...]]] = MappingProxyType(
-    {
-        "records": ("reconstruct", "solvar", "claims"),
-        "counts": ("reconstruct", "claims"),
-        "measurements": ("reconstruct",),
-        "answers": (),
-    }
-)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache, partial
@@ -33,7 +34,7 @@ from recon_cli.console.signals import (
     fill_streams,
     stoppable,
 )
-from recon_cli.deprecation import Former, warn_in_one_line
+from recon_cli.deprecation import Former, FormerSpelling
 from recon_cli.errors import ReconError, Unpublished
 from recon_cli.pipeline.stages import COMMANDS, STAGES
 from recon_cli.resources import as_shortage, collect_seldom
@@ -49,6 +50,25 @@ def private_umask() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+@contextmanager
+def warn_in_one_line(tell: Callable[[str], None]) -> Iterator[None]:
+    """Pass each former spelling that is met in the block to ``tell``, once."""
+    shown = warnings.showwarning
+    met: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, FormerSpelling):
+            shown(message, category, *where, **more)
+        elif str(message) not in met:
+            met.add(str(message))
+            tell(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", FormerSpelling)
+        warnings.showwarning = show
+        yield
 
 
 #: Command of no capability → what it does, as its own help begins.

@@ -232,26 +232,7 @@ def fix_others(program: IntegerProgram, variables: IntArray, values: IntArray) -
     least, most = program.constraints.least - others, program.constraints.most - others
     # A row without these variables stays if it is broken: then there is no solution here.
     keep = (np.diff(kept.indptr) > 0) | (least > 0) | (most < 0)
-    return _subprogram(program, variables, LinearConstraints(kept, least, most), keep)
-
-
-def relax_others(program: IntegerProgram, variables: IntArray) -> Subprogram:
-    """Restrict a program to some variables, with the others free within their bounds.
-
-    A relaxation, Eq. (alone) of docs/method.md: it loses no solution.
-
-    Args:
-        variables: Its variables to keep, rising.
-    """
-    A = program.constraints.A
-    kept = sparse.csr_array(A[:, variables])
-    all_lowest, all_highest = activity_bounds(A, program.lower, program.upper)
-    lowest, highest = activity_bounds(kept, program.lower[variables], program.upper[variables])
-    least = program.constraints.least - (all_highest - highest)
-    most = program.constraints.most - (all_lowest - lowest)
-    binds = (lowest < least) | (highest > most)
-    keep = (np.diff(kept.indptr) > 0) & binds
-    return _subprogram(program, variables, LinearConstraints(kept, least, most), keep)
+    return subprogram(program, variables, LinearConstraints(kept, least, most), keep)
 
 
 def connected_subset(program: IntegerProgram, variables: IntArray) -> Subprogram:
@@ -259,7 +240,7 @@ def connected_subset(program: IntegerProgram, variables: IntArray) -> Subprogram
     old = program.constraints
     kept = sparse.csr_array(old.A[:, variables])
     keep = np.diff(kept.indptr) > 0
-    return _subprogram(program, variables, LinearConstraints(kept, old.least, old.most), keep)
+    return subprogram(program, variables, LinearConstraints(kept, old.least, old.most), keep)
 
 
 def deviation_program(program: IntegerProgram, origin: IntArray) -> DeviationProgram:
@@ -388,7 +369,7 @@ def _first_connected(left: IntArray, right: IntArray, size: int) -> IntArray:
             root = root[root]
 
 
-def _subprogram(
+def subprogram(
     program: IntegerProgram,
     variables: IntArray,
     kept: LinearConstraints,

@@ -241,16 +241,6 @@ class Chart:
         return tuple(text for panel in self.panels for text in panel.texts)
 
 
-def line_chart(points: pl.DataFrame, x: Scale, y: Scale) -> Chart:
-    """Draw a panel for each ``panel`` of the points, with a line for each ``series``."""
-    panels = []
-    for (title,), panel in points.group_by("panel", maintain_order=True):
-        series = panel.partition_by("series", maintain_order=True)
-        curves = lines({part["series"][0]: part.select("x", "y") for part in series})
-        panels.append(CurvePanel(str(title), x, y, curves))
-    return Chart(tuple(panels), min(2, len(panels)))
-
-
 def bars(
     title: str,
     rows: Sequence[tuple[str, Mapping[str, float | None]]],

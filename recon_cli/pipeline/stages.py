@@ -12,7 +12,7 @@ from typing import Final
 
 from recon_cli import capabilities
 from recon_cli.protections import ProtectionMethod
-from recon_cli.stage import INGEST, PRIVATE, Command, Stage, private_folder
+from recon_cli.stage import Command, Stage, private_folder
 
 
 def _declared() -> Iterator[Stage | ProtectionMethod | Command]:
@@ -49,21 +49,6 @@ COMMANDS: Final = tuple(each for each in _DECLARED if isinstance(each, Command))
 PROTECTIONS: Final[Mapping[str, ProtectionMethod]] = MappingProxyType(
     {each.name: each for each in _DECLARED if isinstance(each, ProtectionMethod)}
 )
-
-
-def _of_published() -> frozenset[str]:
-    names, folders = {INGEST.name}, set(INGEST.folders)
-    for stage in STAGES:
-        is_private = all(folder.startswith(PRIVATE) for folder in stage.folders)
-        if stage.reads and folders.issuperset(stage.reads) and not is_private:
-            names.add(stage.name)
-            folders.update(stage.folders)
-    return frozenset(names)
-
-
-#: Names of the stages that read what is published, and what was made of it, alone. Digests of what
-#: others read may be of records.
-OF_PUBLISHED: Final = _of_published()
 
 
 def stage_named(short_name: str) -> Stage:

@@ -125,25 +125,6 @@ def is_statistic(release: Release, file: TidyFile) -> pl.Expr:
     return pl.col("cell").is_in(codes).fill_null(value=False)
 
 
-def placed_statistics(release: Release, file: TidyFile) -> pl.DataFrame:
-    """Return the rows of statistics of a placed file: ``row`` and columns of `STATISTICS`."""
-    own = file.collect(file.rows.filter(is_statistic(release, file)).sort("row"))
-    text = pl.col("count").cast(pl.String).str.strip_chars().fill_null("").alias("text")
-    if file.by_table:
-        named = own.select("row", "geoid", "table", pl.col("number").alias("cell"), text)
-    else:
-        schema = {"code": pl.String, "table": pl.String, "number": pl.Int64}
-        codes = [
-            (code, table.name, number)
-            for table in release.statistics
-            for number, code in enumerate(table.codes, start=1)
-        ]
-        cells = pl.DataFrame(codes, schema=schema, orient="row")
-        joined = own.join(cells, left_on="cell", right_on="code", maintain_order="left")
-        named = joined.select("row", "geoid", "table", pl.col("number").alias("cell"), text)
-    return named.select("row", *(pl.col(name).cast(kind) for name, kind in STATISTICS.items()))
-
-
 def _text(value: object) -> str:
     return "" if value is None else str(value).strip()
 

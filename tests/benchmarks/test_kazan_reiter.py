@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.kazan_reiter import page
-from recon_cli.capabilities.risk.kazan_reiter import FIGURES
+from recon_cli.capabilities.risk.kazan_reiter import FIGURES, line_chart
 from recon_cli.cli import main
-from recon_cli.page.charts import Scale, line_chart
+from recon_cli.page.charts import Scale
 from recon_cli.page.drawing import svg_file
 from tests.support.paths import ROOT
 

@@ -11,10 +11,11 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, create_model
@@ -37,12 +38,21 @@ from recon_cli.config.model import (
 from recon_cli.config.sections import SECTIONS
 from recon_cli.errors import ConfigError
 from recon_cli.pipeline.stages import PROTECTIONS
-from recon_cli.protections import ATTACKS
+from recon_cli.protections import Publishes
 from recon_cli.schema import Release
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 Risk = Literal["gain", "agreement", "certain", "disclosed"]
+#: Kind of publication → sections of the stages that can attack it in a comparison.
+ATTACKS: Final[Mapping[Publishes, tuple[str, ...]]] = MappingProxyType(
+    {
+        "records": ("reconstruct", "solvar", "claims"),
+        "counts": ("reconstruct", "claims"),
+        "measurements": ("reconstruct",),
+        "answers": (),
+    }
+)
 #: Keys of a protection's section that the comparison sets: all protect the same truth.
 _SET: Final = ("records", "counts", "population")
 

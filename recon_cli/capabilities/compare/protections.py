@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from recon_cli.capabilities.compare.options import Compare, Protected
+from recon_cli.capabilities.compare.options import ATTACKS, Compare, Protected
 from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.link.options import FROM_CEF, Link
 from recon_cli.capabilities.link.specification import CEF, CEF_ATKR
@@ -24,7 +24,7 @@ from recon_cli.pipeline.order import stages_of
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import open_stage
 from recon_cli.pipeline.stages import PROTECTIONS, stage_named
-from recon_cli.protections import ATTACKS, ProtectionMethod, Publishes
+from recon_cli.protections import ProtectionMethod, Publishes
 from recon_cli.schema import Release
 from recon_cli.store import Stage
 from recon_cli.store.recipe import COMPARED, COMPARED_UNITS

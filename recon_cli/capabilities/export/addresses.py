@@ -20,8 +20,8 @@ from recon_cli.sources.formats.reading import SheetReader
 from recon_cli.sources.tables import open_sheets
 from recon_cli.sources.tabular.sheet import ROW
 from recon_cli.sources.tidy import tidy_files
-from recon_cli.sources.tidy_file import open_file, published_cells
-from recon_cli.sources.tidy_statistics import is_statistic, placed_statistics
+from recon_cli.sources.tidy_file import TidyFile, open_file, published_cells
+from recon_cli.sources.tidy_statistics import is_statistic
 
 #: Formats whose files have no rows and columns.
 _NO_ROWS: Final = ("census-api", "json-stat")
@@ -206,3 +206,22 @@ def _named(release: Release, counts: pl.DataFrame) -> pl.DataFrame:
         pl.col("column") + 1,
         **CellIndex.of(release).named(counts["ordinal"].to_numpy()),
     )
+
+
+def placed_statistics(release: Release, file: TidyFile) -> pl.DataFrame:
+    """Return the rows of statistics of a placed file: ``row`` and columns of `STATISTICS`."""
+    own = file.collect(file.rows.filter(is_statistic(release, file)).sort("row"))
+    text = pl.col("count").cast(pl.String).str.strip_chars().fill_null("").alias("text")
+    if file.by_table:
+        named = own.select("row", "geoid", "table", pl.col("number").alias("cell"), text)
+    else:
+        schema = {"code": pl.String, "table": pl.String, "number": pl.Int64}
+        codes = [
+            (code, table.name, number)
+            for table in release.statistics
+            for number, code in enumerate(table.codes, start=1)
+        ]
+        cells = pl.DataFrame(codes, schema=schema, orient="row")
+        joined = own.join(cells, left_on="cell", right_on="code", maintain_order="left")
+        named = joined.select("row", "geoid", "table", pl.col("number").alias("cell"), text)
+    return named.select("row", *(pl.col(name).cast(kind) for name, kind in STATISTICS.items()))

@@ -26,11 +26,11 @@ from recon_cli.capabilities.link.key_encoding import (
     enclosing_places,
     place_in_unit,
     record_hashes,
-    uniform,
     unit_salts,
 )
 from recon_cli.capabilities.link.published_margins import PublishedMargins
 from recon_cli.capabilities.link.specification import TABLES, LinkageSpecification
+from recon_cli.chance import uniform
 from recon_cli.schema import Level
 
 #: Whose mode the modal guess of a unit can be.

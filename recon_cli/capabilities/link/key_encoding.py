@@ -345,8 +345,3 @@ def record_hashes(salts: WordArray, places: npt.NDArray[np.int64]) -> WordArray:
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
     return mixed
-
-
-def uniform(numbers: WordArray) -> npt.NDArray[np.float64]:
-    """Convert hashes to numbers in [0, 1)."""
-    return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53

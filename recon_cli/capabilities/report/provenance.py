@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 from recon_cli.capabilities.findings.checked import checked_sentence
 from recon_cli.capabilities.findings.findings import Findings
@@ -10,8 +11,9 @@ from recon_cli.capabilities.findings.section import Section, folder_of
 from recon_cli.capabilities.prove import PROVE
 from recon_cli.page.document import ReportSection, ResultTable, result_table
 from recon_cli.page.words import Words, count
-from recon_cli.pipeline.stages import OF_PUBLISHED
+from recon_cli.pipeline.stages import STAGES
 from recon_cli.plurals import plural
+from recon_cli.stage import INGEST, PRIVATE
 from recon_cli.store import Folder, Manifest
 from recon_cli.store.files import key_of
 
@@ -63,7 +65,7 @@ def _stages(findings: Findings) -> ResultTable:
         [
             manifest.stage,
             manifest.run.created.replace("T", _FIXED).replace("+00:00", f"{_FIXED}UTC"),
-            manifest.key[:16] if manifest.stage in OF_PUBLISHED else "–",
+            manifest.key[:16] if manifest.stage in _of_published() else "–",
             manifest.tool,
             "–" if manifest.seed is None else str(manifest.seed),
             count(manifest.rows or None),
@@ -84,7 +86,7 @@ def _inputs(findings: Findings) -> ResultTable:
 
 def _inputs_of(manifest: Manifest) -> list[list[str]]:
     """List files from outside, shared inputs of all partitions, and each folder as one digest."""
-    if manifest.stage not in OF_PUBLISHED:
+    if manifest.stage not in _of_published():
         return _names_of_inputs(manifest)
     rows = [
         [manifest.stage, file["name"], f"{file['size']:,}{_FIXED}bytes", file["sha256"]]
@@ -129,3 +131,18 @@ def _settings(findings: Findings) -> ResultTable:
 
 
 SECTION = Section(_KEY, _TITLE, lambda findings: findings, _render)
+
+
+@cache
+def _of_published() -> frozenset[str]:
+    """Return the names of the stages that read what is published, and what was made of it, alone.
+
+    Digests of what others read may be of records.
+    """
+    names, folders = {INGEST.name}, set(INGEST.folders)
+    for stage in STAGES:
+        is_private = all(folder.startswith(PRIVATE) for folder in stage.folders)
+        if stage.reads and folders.issuperset(stage.reads) and not is_private:
+            names.add(stage.name)
+            folders.update(stage.folders)
+    return frozenset(names)

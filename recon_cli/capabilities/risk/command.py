@@ -12,7 +12,7 @@ from recon_cli.budget import exact
 from recon_cli.capabilities.risk import expectation
 from recon_cli.capabilities.risk.expectation import ExpectedRisk
 from recon_cli.capabilities.risk.given import precision, prior_of
-from recon_cli.capabilities.risk.kazan_reiter import FIGURES, TABLES
+from recon_cli.capabilities.risk.kazan_reiter import FIGURES, TABLES, line_chart
 from recon_cli.capabilities.risk.two_levels import Flat, TwoLevels
 from recon_cli.console.options import (
     ConfiguredCommand,
@@ -24,7 +24,7 @@ from recon_cli.console.options import (
 from recon_cli.console.output import show, show_table
 from recon_cli.console.stage_command import run_and_print
 from recon_cli.errors import ConfigError
-from recon_cli.page.charts import Scale, line_chart
+from recon_cli.page.charts import Scale
 from recon_cli.page.drawing import svg_file
 from recon_cli.spreadsheet import csv_bytes
 from recon_cli.store.files import disk, make_folder, write_bytes

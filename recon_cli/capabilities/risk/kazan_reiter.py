@@ -33,6 +33,7 @@ from recon_cli.capabilities.risk.two_levels import (
     published_upper_law,
     two_level,
 )
+from recon_cli.page.charts import Chart, CurvePanel, Scale, lines
 
 #: Share of the level and of its detailed query in the 2020 redistricting data's ρ of 2.56.
 SHARES: Final = {
@@ -378,3 +379,13 @@ TABLES: Mapping[str, Callable[[], pl.DataFrame]] = {
     "7": _target,
     "8": _upper_law,
 }
+
+
+def line_chart(points: pl.DataFrame, x: Scale, y: Scale) -> Chart:
+    """Draw a panel for each ``panel`` of the points, with a line for each ``series``."""
+    panels = []
+    for (title,), panel in points.group_by("panel", maintain_order=True):
+        series = panel.partition_by("series", maintain_order=True)
+        curves = lines({part["series"][0]: part.select("x", "y") for part in series})
+        panels.append(CurvePanel(str(title), x, y, curves))
+    return Chart(tuple(panels), min(2, len(panels)))

@@ -13,8 +13,33 @@ from scipy import sparse
 from recon_cli.arrays import BoolArray, IntArray
 from recon_cli.capabilities.solvar.objectives import diameter, distance_from, loss_from
 from recon_cli.model.ledger import Arrays
-from recon_cli.model.program import IntegerProgram, relax_others
+from recon_cli.model.program import (
+    IntegerProgram,
+    LinearConstraints,
+    Subprogram,
+    activity_bounds,
+    subprogram,
+)
 from recon_cli.solve.objectives import LinearFunctionals, Maximization
+
+
+def relax_others(program: IntegerProgram, variables: IntArray) -> Subprogram:
+    """Restrict a program to some variables, with the others free within their bounds.
+
+    A relaxation, Eq. (alone) of docs/method.md: it loses no solution.
+
+    Args:
+        variables: Its variables to keep, rising.
+    """
+    A = program.constraints.A
+    kept = sparse.csr_array(A[:, variables])
+    all_lowest, all_highest = activity_bounds(A, program.lower, program.upper)
+    lowest, highest = activity_bounds(kept, program.lower[variables], program.upper[variables])
+    least = program.constraints.least - (all_highest - highest)
+    most = program.constraints.most - (all_lowest - lowest)
+    binds = (lowest < least) | (highest > most)
+    keep = (np.diff(kept.indptr) > 0) & binds
+    return subprogram(program, variables, LinearConstraints(kept, least, most), keep)
 
 
 @dataclass

@@ -24,9 +24,10 @@ from recon_cli.capabilities.solvar.distance import (
     FROM_INCUMBENT,
     ComponentHistogram,
     DistanceMeasure,
+    relax_others,
 )
 from recon_cli.capabilities.solvar.unit_search import EffortAccount
-from recon_cli.model.program import fix_others, relax_others, with_rows
+from recon_cli.model.program import fix_others, with_rows
 from recon_cli.solve.cp_sat import Status
 from recon_cli.solve.dual_bounds import least_value
 from recon_cli.solve.linear_relaxation import LinearRelaxation

@@ -6,7 +6,7 @@ The same counts give the same bytes: records are sorted and zip members carry no
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,9 +19,13 @@ from recon_cli.errors import SourceError
 from recon_cli.frames import COUNTS
 from recon_cli.schema import Release
 from recon_cli.schema.states import STATES
-from recon_cli.sources.legacy.header import DIGITS, Fields
+from recon_cli.sources.legacy.header import DIGITS, DelimitedHeader, FixedHeader
 from recon_cli.sources.legacy.layout import KEY_COLUMNS, Layout, Segment, legacy_layout
+from recon_cli.sources.legacy.lines import NEWLINE
 from recon_cli.store.files import written_whole
+
+#: Field → its values, or the one that all records have.
+Fields = Mapping[str, pl.Series | str]
 
 _CHUNK: Final = 20_000
 _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
@@ -138,7 +142,49 @@ def _header_chunks(
     described = units.with_columns(population)
     for start in range(0, units.height, _CHUNK):
         chunk = described.slice(start, _CHUNK)
-        yield layout.header.text(_header_fields(chunk, state, layout), chunk.height)
+        fields = _header_fields(chunk, state, layout)
+        if isinstance(layout.header, FixedHeader):
+            yield _fixed_text(layout.header, fields, chunk.height)
+        else:
+            yield _delimited_text(layout.header, fields, chunk.height)
+
+
+def _fixed_text(header: FixedHeader, fields: Fields, height: int) -> bytes:
+    """Write records: a matrix of spaces, filled field by field.
+
+    Raises:
+        SourceError: A value is too wide.
+    """
+    text = np.full((height, header.record_length + 1), ord(" "), np.uint8)
+    text[:, -1] = NEWLINE
+    for name, place in header.fields.items():
+        width, values = place.stop - place.start, fields.get(name, "")
+        if isinstance(values, str):
+            text[:, place] = np.frombuffer(values.ljust(width).encode("latin-1"), np.uint8)
+            continue
+        wide = values.filter(values.str.len_chars() > width)
+        if len(wide):
+            where = header.place(name)
+            raise SourceError(f"{wide[0]!r} does not fit into {where} of a header record")
+        right = name == "POP100"
+        padded = values.str.pad_start(width) if right else values.str.pad_end(width)
+        joined = "".join(padded.to_list()).encode("latin-1")
+        text[:, place] = np.frombuffer(joined, np.uint8).reshape(height, width)
+    return text.tobytes()
+
+
+def _delimited_text(header: DelimitedHeader, fields: Fields, height: int) -> bytes:
+    """Write records, with empty columns where there is no value."""
+    names = {column: name for name, column in header.fields.items()}
+    values = [fields.get(names.get(column, ""), "") for column in range(header.columns)]
+    records = pl.DataFrame({"height": range(height)}).select(
+        (pl.lit(each) if isinstance(each, str) else each).alias(str(column))
+        for column, each in enumerate(values)
+    )
+    written = records.write_csv(
+        include_header=False, separator=header.separator, quote_style="never"
+    )
+    return written.encode("utf-8")
 
 
 def _header_fields(units: pl.DataFrame, state: str, layout: Layout) -> Fields:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from recon_cli.errors import SourceError
@@ -19,8 +18,6 @@ from recon_cli.sources.legacy.lines import NEWLINE, RETURN, LineBlock, separator
 Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
 #: Positions of a field in every line of a block.
 SpansOf = Callable[[str], Spans]
-#: Field → its values, or the one that all records have.
-Fields = Mapping[str, pl.Series | str]
 
 #: Summary-level code → the fields that make up the geoid of its geounits, in order. A block's
 #: number starts with its block group's, which is why that field is not repeated.
@@ -93,29 +90,6 @@ class FixedHeader:
     def value(self, record: str, field: str) -> str:
         return record[self.fields[field]].strip()
 
-    def text(self, fields: Fields, height: int) -> bytes:
-        """Write records: a matrix of spaces, filled field by field.
-
-        Raises:
-            SourceError: A value is too wide.
-        """
-        text = np.full((height, self.record_length + 1), ord(" "), np.uint8)
-        text[:, -1] = NEWLINE
-        for name, place in self.fields.items():
-            width, values = place.stop - place.start, fields.get(name, "")
-            if isinstance(values, str):
-                text[:, place] = np.frombuffer(values.ljust(width).encode("latin-1"), np.uint8)
-                continue
-            wide = values.filter(values.str.len_chars() > width)
-            if len(wide):
-                where = self.place(name)
-                raise SourceError(f"{wide[0]!r} does not fit into {where} of a header record")
-            right = name == "POP100"
-            padded = values.str.pad_start(width) if right else values.str.pad_end(width)
-            joined = "".join(padded.to_list()).encode("latin-1")
-            text[:, place] = np.frombuffer(joined, np.uint8).reshape(height, width)
-        return text.tobytes()
-
 
 class DelimitedHeader:
     """Records of 97 columns, as in 2020, separated by | as its segments are; see `FixedHeader`."""
@@ -168,19 +142,6 @@ class DelimitedHeader:
     def value(self, record: str, field: str) -> str:
         """Return a field of one line of text, without surrounding blanks."""
         return record.split(self.separator)[self.fields[field]].strip()
-
-    def text(self, fields: Fields, height: int) -> bytes:
-        """Write records, with empty columns where there is no value."""
-        names = {column: name for name, column in self.fields.items()}
-        values = [fields.get(names.get(column, ""), "") for column in range(self.columns)]
-        records = pl.DataFrame({"height": range(height)}).select(
-            (pl.lit(each) if isinstance(each, str) else each).alias(str(column))
-            for column, each in enumerate(values)
-        )
-        written = records.write_csv(
-            include_header=False, separator=self.separator, quote_style="never"
-        )
-        return written.encode("utf-8")
 
 
 def _line_starts(block: LineBlock, label: str, length: int) -> NDArray[np.int64]:

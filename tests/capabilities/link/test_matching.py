@@ -16,13 +16,13 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from recon_cli.capabilities.link.key_encoding import (
     place_in_unit,
     record_hashes,
-    uniform,
     unit_salts,
 )
 from recon_cli.capabilities.link.links import count_agreement
 from recon_cli.capabilities.link.matching import Keys, count_matches, match
 from recon_cli.capabilities.link.passes import near_pass
 from recon_cli.capabilities.link.specification import default_keys
+from recon_cli.chance import uniform
 from tests.support.attacks import SF1
 from tests.support.properties import SEEDS, examples
 

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from recon_cli.capabilities.solvar import cut as cut_module
 from recon_cli.capabilities.solvar.cut import feasibility_cut
+from recon_cli.capabilities.solvar.distance import relax_others
 from recon_cli.capabilities.solvar.objectives import distance_from
 from recon_cli.model.program import LinearConstraints
 from recon_cli.solve import dual_bounds
@@ -85,3 +86,15 @@ def test_what_is_known_of_groups_changes_no_answer(seed: int) -> None:
     below = question.capped(group, np.maximum(most - 1, 0))
     answer = maximize(below.program, below.objective, Effort(1, 10.0))
     assert answer.bound + below.constant <= np.maximum(most - 1, 0).sum()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_unit_alone_loses_no_solution(seed: int) -> None:
+    whole = random_program(seed)
+    cells = np.array([0, 2, 5])
+    part = relax_others(whole, cells).program
+    inside = {tuple(values) for values in solutions(part)}
+    assert {tuple(values[cells]) for values in solutions(whole)} <= inside
+    # and no more than the rows it shares must allow: all of them, or it is no bound worth asking
+    everything = relax_others(whole, np.arange(7)).program
+    assert len(solutions(everything)) == len(solutions(whole))
