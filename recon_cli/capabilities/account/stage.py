@@ -66,7 +66,6 @@ class KeptAccount:
 
     Attributes:
         of: Whom the products are of.
-        limit: Limit of the total privacy loss.
     """
 
     path: Path

@@ -175,7 +175,6 @@ def measure(study: Study, counts: pl.DataFrame, answers: pl.DataFrame, seed: int
     Args:
         counts: From `recon_cli.capabilities.calibrate.blocks.by_class`, summed over counties.
         answers: From `recon_cli.capabilities.calibrate.blocks.count_answers`, summed likewise.
-        seed: Seed of the nation.
 
     Returns:
         Columns of `MEASURES`.

@@ -82,7 +82,6 @@ class Calibrated:
     Attributes:
         judged: Measures, see `recon_cli.capabilities.calibrate.measures.judge`.
         people: In each nation.
-        seeds: Seeds of the nations.
     """
 
     page: Path
@@ -171,7 +170,6 @@ def calibration_page(judged: pl.DataFrame, people: int, seeds: Sequence[int]) ->
     Args:
         judged: From `recon_cli.capabilities.calibrate.measures.judge`.
         people: In each nation.
-        seeds: Seeds of the nations.
     """
     asked = judged.filter(pl.col("ok").is_not_null())
     good = int(asked["ok"].sum())

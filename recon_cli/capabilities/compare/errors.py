@@ -59,7 +59,6 @@ def sum_errors(release: Release, truth: Publication, shown: Publication) -> pl.D
 
     Args:
         truth: The exact counts of every cell.
-        shown: Published counts to compare.
 
     Returns:
         Columns of `SUMS`, in order of `_KEYS`.

@@ -73,7 +73,6 @@ def compose_comparison(
         risk: Risk measure that the text weighs against error; default the first that any has.
         weights: Table → how much its errors count.
         missing: Name → why it is not there, of protections without a summary.
-        swept: Swept parameter, and its results.
         conditions: Name → what its ε is under, in words that follow "ε is".
     """
     words = words_of(release)

@@ -99,7 +99,6 @@ def summarise(
         of: People of the truth; shares are of them, however few were reconstructed.
         certain: Number of reconstructed records in every solution.
         disclosed: Number of disclosed people; None if it was not asked for.
-        epsilon: Privacy loss.
         posterior: Posterior of the strongest adversary, a probability.
         all_below: Units; None if that was not asked.
     """
@@ -168,7 +167,6 @@ def score_table(rates: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     Args:
         rates: Rates from `recon_cli.capabilities.score.tables.make_rates`, with the protections as
             sources.
-        names: Names of the protections, in order.
 
     Returns:
         Columns of `SCORES`, all sizes first.

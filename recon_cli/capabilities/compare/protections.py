@@ -225,7 +225,6 @@ class ComparedRuns:
 
     Attributes:
         truth: The run whose tables are the truth's own.
-        protected: Name → run of each protection.
         linking: The run that links and scores them; None where nobody can be linked.
     """
 

@@ -63,11 +63,7 @@ def _accepted(proofs: Manifest) -> tuple[int, int]:
 
 
 def checked_sentence(proofs: Manifest) -> str:
-    """State how many statements which checker checked, and how many have no proof.
-
-    Args:
-        proofs: Manifest of ``proofs/``.
-    """
+    """State how many statements which checker checked, and how many have no proof."""
     statuses, notes = proofs.statuses, proofs.notes
     accepted, total = _accepted(proofs)
     sentence = (

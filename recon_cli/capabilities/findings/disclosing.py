@@ -21,7 +21,6 @@ def possible_cells(
     """Return the possible histogram cells, and whether a known solution has people there.
 
     Args:
-        intervals: Rows of ``intervals/``.
         records: Records of a solution: the geoid and ``columns``.
 
     Returns:

@@ -334,8 +334,6 @@ class Findings:
         reconstruction: ``microdata/`` and ``blocks/``.
         variability: ``solvar/``.
         uniques: In the truth, if people were linked; else as ``solvar/`` counted them.
-        claims: ``claims/``.
-        scores: ``score/``.
         audit: ``audit/``; None where no counts were audited.
         joint: ``joint/``; None where no releases were taken together.
         laws: Laws of the counts, in words; none where all are exact.

@@ -88,11 +88,7 @@ def made_from(manifest: Manifest, folder: Folder) -> bool:
 
 
 def own_source(links: Manifest, microdata: Folder) -> str | None:
-    """Return the source of the links that is the work folder's ``microdata/``, if one is.
-
-    Args:
-        links: Manifest of ``links/``.
-    """
+    """Return the source of the links that is the work folder's ``microdata/``, if one is."""
     own = {name: microdata.digest(name) for name in microdata.partitions}
     inputs = links.inputs["partitions"]
     for source in links.notes["sources"]:

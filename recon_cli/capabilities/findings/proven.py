@@ -185,9 +185,6 @@ def proof_conditions(laws: Sequence[str], *, assumes_zeros: bool) -> list[str]:
 def claimed_records(release: Release, columns: Sequence[str], claims: pl.DataFrame) -> pl.DataFrame:
     """Derive bounds of histogram cells from verified claims.
 
-    Args:
-        claims: Rows of ``claims/``.
-
     Returns:
         The geoid column, the histogram columns, ``lower``, and ``exact`` (whether it is also the
         most people). No rows where claims do not speak of every histogram column.

@@ -112,7 +112,6 @@ def bounded_count(most: int, epsilons: Sequence[float]) -> pl.DataFrame:
 
     Args:
         most: n.
-        epsilons: Privacy losses of the count.
 
     Returns:
         ``epsilon``; ``uniform`` (any count, whatever is true), ``geometric`` (the best of all),

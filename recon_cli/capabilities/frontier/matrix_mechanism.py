@@ -148,7 +148,6 @@ def optimised(Q: FloatArray, seed: int = 0) -> FloatArray:
 
     Args:
         Q: The workload.
-        seed: Seed of the starting points.
     """
     cells = Q.shape[1]
     p, gram, rng = max(1, cells // 16), Q.T @ Q, np.random.default_rng(seed)

@@ -68,7 +68,6 @@ class Part:
     Attributes:
         rows: Its relaxed rows.
         bounds: Bounds from propagation in the part alone.
-        geoids: Geoids of its places.
     """
 
     made: PartPlan

@@ -36,7 +36,6 @@ def with_labels(run: Run, links: Manifest, names: Iterable[str]) -> str:
     Where results are compared with the study, its names are enough.
 
     Args:
-        links: Manifest of ``links/``.
         names: Names of sources, guessers or attackers' files.
     """
     labels: dict[str, str] = {}

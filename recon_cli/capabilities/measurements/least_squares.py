@@ -124,7 +124,6 @@ def descend(
     Args:
         start: Starting point; feasible or not.
         step: Broadcasts against ``start``: no longer than one over the curvature of each entry.
-        gradient: Gradient of the objective at a point.
         project: The nearest allowed point, in the norm that ``step`` gives.
     """
     found = project(start)

@@ -299,7 +299,6 @@ def count_copies(
     """Count the copies of each count within its geounit.
 
     Args:
-        release: Says what the cells count.
         published: ``geoid, table, cell, count``: published counts of true ones above zero.
         cells: The (table, cell number) pairs that are published for each geounit.
     """

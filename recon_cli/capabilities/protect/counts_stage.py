@@ -84,7 +84,6 @@ class CountsStage(ProtectionStage[AnyCounts, Shared], Generic[AnyCounts, Shared]
         Args:
             shared: Result of `share`.
             records: Records behind the counts, if known.
-            on_progress: For what takes long.
 
         Returns:
             Columns of `recon_cli.capabilities.protect.counts.PROTECTED`.

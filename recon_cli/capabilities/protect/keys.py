@@ -58,7 +58,6 @@ def cell_keys(
     One is added to both halves of each key, so that no sum is zero, for which a table has no row.
 
     Args:
-        records: One row per person.
         keys: From `record_keys`.
 
     Returns:

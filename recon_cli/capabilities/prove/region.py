@@ -129,8 +129,6 @@ class RegionProver:
 
         Args:
             written: The region's counts.
-            grain: Grain that distinguishes records.
-            region: Its geoid.
             records: Records of a solution, as `recon reconstruct` writes them; None where people of
                 it
                 are missing.

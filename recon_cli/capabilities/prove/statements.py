@@ -40,7 +40,6 @@ class Bound(NamedTuple):
 
     Attributes:
         what: Their masks, or ``TABLE.CELL``, as a line of a proof has them.
-        is_least: Whether "at least" is meant.
     """
 
     what: str
@@ -53,7 +52,6 @@ class Statement(NamedTuple):
 
     Attributes:
         source: The folder that says so.
-        geoid: Geoid of the place.
         is_unique: Whether it is said that a unit's records are the only solution.
         apart: It is said that two solutions differ by so much in ``what``; 0 if not.
         what: As of a bound; empty: in any record.

@@ -113,7 +113,6 @@ def randomize_records(
     """Randomise the answers of records, in the same order.
 
     Args:
-        records: One row a person.
         responses: Responses of some features; the others, and the place, stay.
         chance: Draws the answers of each geounit by itself, in the order of its records.
     """
@@ -164,7 +163,6 @@ def estimate_true_counts(
     """Estimate true counts without bias from randomised records. Eq. (randomized).
 
     Args:
-        reported: Randomised records.
         responses: Responses by which they were randomised.
         tables: Tables to estimate; default all, each at its own levels.
         level: Coverage of intervals in percent, for each count by itself.

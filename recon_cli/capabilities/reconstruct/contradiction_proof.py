@@ -36,7 +36,6 @@ def proof_of_region(
     """Find a proof that the counts of a region contradict each other.
 
     Args:
-        region: Its geoid.
         seconds: Deterministic, for the relaxation.
 
     Returns:

@@ -31,22 +31,13 @@ from recon_cli.store import Folder, Piece
 
 
 def missing_units(blocks: pl.DataFrame) -> pl.Series:
-    """Return the geoids of units that were not solved, so that some of their people are missing.
-
-    Args:
-        blocks: Rows of ``blocks/``.
-    """
+    """Return the geoids of units that were not solved, so that some of their people are missing."""
     return blocks.filter(pl.col("status").is_in(MISSING)).to_series(0)
 
 
 @dataclass(frozen=True)
 class ReconstructedRecords:
-    """Reads reconstructed records.
-
-    Attributes:
-        microdata: ``microdata/``.
-        blocks: ``blocks/``.
-    """
+    """Reads reconstructed records."""
 
     microdata: Folder
     blocks: Folder

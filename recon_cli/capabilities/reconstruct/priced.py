@@ -123,7 +123,6 @@ def solve_priced(
 
     Args:
         lower: (units × cells) least people.
-        seed: Seed of the solver.
         on_progress: Told of units done, and as ``people_missed`` of whom shared rows still miss.
 
     Returns:

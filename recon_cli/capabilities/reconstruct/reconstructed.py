@@ -70,7 +70,6 @@ def release_of_records(release: Release, microdata: Manifest) -> Release:
 
     Args:
         release: The schema, with all of them.
-        microdata: Manifest of ``microdata/``.
     """
     return release if microdata.notes["assumptions"] else release.without_assumptions()
 

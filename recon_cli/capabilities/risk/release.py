@@ -191,7 +191,6 @@ def summarize_cells(
 
     Args:
         counts: People in each cell.
-        odds: Log-odds of each adversary.
         p: Prior.
         flags: ``posterior`` and ``ratio`` above which a person is counted.
 

@@ -55,7 +55,6 @@ def sum_confidence(
         truth: The same columns but ``certain`` and ``confidence``, one row a person.
         partition: Its name; its resamples depend on it alone.
         resamples: Number of resamples (Poisson bootstrap).
-        seed: Seed of the resamples.
     """
     key = [name for name in rows.columns if name not in {"certain", "confidence"}]
     known = rows.filter(pl.col("certain") | pl.col("confidence").is_not_null())

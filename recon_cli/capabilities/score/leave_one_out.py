@@ -44,7 +44,6 @@ def sum_left_out(
         place: The geoid column.
         partition: Its name; its resamples depend on it alone.
         resamples: Number of resamples (Poisson bootstrap).
-        seed: Seed of the resamples.
     """
     known = rows.filter(pl.col("status").is_in(["complete", "partial"]))
     units = known.select(pl.col(place).unique().sort()).with_row_index("_unit")

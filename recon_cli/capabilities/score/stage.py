@@ -61,7 +61,6 @@ class Zero:
     Attributes:
         folder: ``solvar/``, or ``blocks/`` of the reconstruction, or None.
         condition: Which of its rows are proofs.
-        note: Remark for readers.
     """
 
     folder: Folder | None
@@ -261,10 +260,7 @@ def _calibrate_confidence(
     """Compare mean confidence with the share that is right, for the CEF and the HDF if any.
 
     Args:
-        folder: ``confidence/``.
         rules: Coverage, disclosure control.
-        resamples: Number of resamples of geounits.
-        seed: Seed of the resamples.
 
     Returns:
         As `recon_cli.capabilities.score.confidence.calibration`.

@@ -100,7 +100,6 @@ class BatchVariability:
     """The variability of a batch.
 
     Attributes:
-        solvar: Distances from the incumbent, by unit.
         diameter: Distances between any two solutions, by unit, or None.
         region: The same as `solvar` for whole regions (all units at once), or None.
         is_searched: For each unit whether its search was not stopped before its end.

@@ -85,7 +85,6 @@ def generate_county(nation: Nation, county: County, seed: int) -> CountyRecords:
 
     Args:
         county: Its part of the plan.
-        seed: Seed of the nation.
 
     Returns:
         ``places``: one row per block (``geoid_block``, ``population``, ``units``). ``households``:

@@ -65,7 +65,6 @@ class SynthContext:
     Attributes:
         plan: Geoid → county.
         staging: Where they are written.
-        seed: The run's.
         left_out: Columns of persons that the release has no feature for.
     """
 

@@ -289,7 +289,6 @@ def assign_person_keys(
         persons: With ``block`` and ``size``, the population of the block.
         source: From `duplicate_sources`.
         first_person: Number of people in the nation before these.
-        seed: Seed of the nation.
 
     Returns:
         The frame with ``pik`` (null without a key; unique in the nation but for repeated

@@ -254,7 +254,6 @@ class _Lens:
 
     Attributes:
         classes: The class of each value; values that no cell tells apart share one.
-        count: Number of classes.
     """
 
     classes: IntArray

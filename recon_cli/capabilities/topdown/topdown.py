@@ -40,11 +40,7 @@ _RULE: Final = StoppingRule()
 
 @dataclass(frozen=True, eq=False)
 class Invariant:
-    """Counts that are published exactly.
-
-    Attributes:
-        query: Query whose counts are exact.
-    """
+    """Counts that are published exactly."""
 
     query: Query
     levels: frozenset[str]

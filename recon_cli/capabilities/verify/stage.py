@@ -28,7 +28,6 @@ class VerifyOutcome:
     """The result of a verification.
 
     Attributes:
-        tables: Names of the tables that were compared.
         cells_compared: Published cells, zeros included.
         cells_within: Number of these that are only within the range of their law.
         cells_unbounded: Number of these whose law allows any count.
