@@ -158,7 +158,6 @@ class Draws:
     chance: KeyedChance
 
     def at(self, places: IntArray) -> Draws:
-        """Select the draws at some positions."""
         return Draws(self.words[places], self.chance)
 
     def choose(self, kinds: IntArray, ends: Callable[[int], Iterable[Fraction]]) -> IntArray:

@@ -163,7 +163,6 @@ def _findings(
 
 
 def _single(title: str, finding: ErrorDetails) -> ValidationError:
-    """Return an error with one finding only."""
     loc, value, ctx = finding["loc"], finding["input"], finding.get("ctx", {})
     try:
         known = InitErrorDetails(type=finding["type"], loc=loc, input=value, ctx=ctx)

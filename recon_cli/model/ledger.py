@@ -313,7 +313,6 @@ class Ledger:
         return is_new
 
     def coefficients(self, functional: int) -> IntArray:
-        """Return the coefficient of each variable in a functional."""
         return self.signed_sum(np.array([functional]), np.array([1]))
 
     def signed_sum(self, functionals: IntArray, signs: IntArray) -> IntArray:

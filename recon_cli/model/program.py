@@ -8,7 +8,7 @@ See *integer program* in docs/glossary.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -194,15 +194,18 @@ def activity_bounds(
     return positive @ lower + negative @ upper, positive @ upper + negative @ lower
 
 
+def stacked(first: LinearConstraints, second: LinearConstraints) -> LinearConstraints:
+    """Stack the rows of both."""
+    return LinearConstraints(
+        sparse.csr_array(sparse.vstack([first.A, second.A])),
+        np.concatenate([first.least, second.least]),
+        np.concatenate([first.most, second.most]),
+    )
+
+
 def with_rows(program: IntegerProgram, further: LinearConstraints) -> IntegerProgram:
     """Add rows to a program."""
-    old = program.constraints
-    constraints = LinearConstraints(
-        sparse.csr_array(sparse.vstack([old.A, further.A])),
-        np.concatenate([old.least, further.least]),
-        np.concatenate([old.most, further.most]),
-    )
-    return IntegerProgram(constraints, program.lower, program.upper)
+    return replace(program, constraints=stacked(program.constraints, further))
 
 
 def with_variables(program: IntegerProgram, upper: IntArray) -> IntegerProgram:

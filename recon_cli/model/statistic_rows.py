@@ -136,17 +136,14 @@ class Measured:
     unit: int = 1
 
     def below(self, number: Fraction) -> BoolArray:
-        """Test which are less than a number."""
         found: BoolArray = self.values < math.ceil(number * self.unit)
         return found
 
     def above(self, number: Fraction) -> BoolArray:
-        """Test which are greater than a number."""
         found: BoolArray = self.values > math.floor(number * self.unit)
         return found
 
     def at(self, number: Fraction) -> BoolArray:
-        """Test which are a number."""
         found: BoolArray = ~self.below(number) & ~self.above(number)
         return found
 

@@ -68,7 +68,6 @@ class JoinedRows:
 
     @property
     def choices(self) -> IntArray:
-        """Return the columns of choices."""
         return self.columns.people[self.cells :]
 
     @property

@@ -37,7 +37,6 @@ class PublishedInput:
         return cls(run.release, tables, geounits, coverage, ()).using(choice)
 
     def using(self, choice: str | tuple[str, ...] | None) -> Self:
-        """Select tables."""
         chosen = select(self.release, choice, self.coverage)
         return replace(self, used=chosen.tables, unpublished=chosen.unpublished)
 

@@ -92,7 +92,6 @@ class Shard:
 
     @property
     def is_all(self) -> bool:
-        """Report whether this shard is all of the work."""
         return self.of == 1 and self.number == 1
 
     @property

@@ -273,7 +273,6 @@ class ScopeProver:
                 return
 
     def cost(self, coefficients: dict[int, int]) -> IntArray:
-        """Return a cost of each unknown."""
         cost = np.zeros(len(self.column), dtype=np.int64)
         for unknown, a in coefficients.items():
             cost[self.column[unknown]] = a

@@ -178,7 +178,6 @@ def possible_values(masks: Sequence[int], zeros: Sequence[Masks]) -> Iterator[tu
 
 
 def _word(text: str) -> str:
-    """Write a text as one word."""
     return "_".join(text.split())
 
 

@@ -473,7 +473,6 @@ def _joined(units: Sequence[str], areas: Iterable[Column]) -> list[str]:
 
 
 def _places(named: Codes, level: str) -> Places:
-    """Select the geounits of one level."""
     within: dict[str, str] = {}
     below: set[str] = set()
     for name, column in named.items():

@@ -79,7 +79,6 @@ class Span:
 
     @classmethod
     def nothing(cls, functionals: int, rows: int) -> Span:
-        """Return a span in which nothing is proven."""
         weights = np.zeros((functionals, rows), dtype=np.int64)
         return cls(np.zeros(functionals, dtype=bool), weights)
 

@@ -94,7 +94,6 @@ class BlockView:
 
     @classmethod
     def of(cls, program: IntegerProgram) -> BlockView:
-        """Index a program."""
         A = program.constraints.A
         is_open: BoolArray = program.upper >= OPEN
         reach = activity_bounds(A, program.lower, program.upper)

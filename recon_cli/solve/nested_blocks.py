@@ -309,7 +309,6 @@ class _Search:
 
     @property
     def is_due(self) -> bool:
-        """Report whether a callback is due."""
         return self.ledger.effort >= self._shown_at + _TOLD
 
     def pause(self, block: int, after: int = -1) -> None:
@@ -362,7 +361,6 @@ class _Search:
             closed, left = left - now, now
 
     def _open_ends(self, k: IntArray) -> int:
-        """Count the open ends of some functionals."""
         low, high = self.ledger.is_open_below[k], self.ledger.is_open_above[k]
         return int(np.count_nonzero(low) + np.count_nonzero(high))
 

@@ -115,7 +115,6 @@ class PerturbationTable:
         return np.asarray(possible.any(axis=-1)), low, high
 
     def offsets_at(self, counts: IntArray, draws: Draws) -> IntArray:
-        """Return the offset of each draw."""
         counts, _ = np.broadcast_arrays(counts, draws.words)
         rows = self.rows_of(counts)
         step = draws.choose(rows, lambda row: ends_of(self.widths[row].tolist()))

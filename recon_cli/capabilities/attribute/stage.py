@@ -252,7 +252,6 @@ def _text(value: object) -> str:
 
 
 def _said(cell: PublishedCell, unit: str) -> str:
-    """Describe a published cell with its proven count."""
     if cell.geoid == EVERYWHERE:
         return "a structural zero of the schema"
     code = cell.table.codes[cell.cell.number - 1]

@@ -224,7 +224,6 @@ def planned_digests(run: Run) -> dict[str, str]:
 def _parts(
     run: Run, runs: ComparedRuns
 ) -> Iterator[tuple[str, RunConfig, Sequence[Stage], Sequence[Run]]]:
-    """Yield name, config, stages and runs of each part of a comparison."""
     for name, each in runs.first.items():
         yield name, each.config, each.stages, each.runs(run)
     if runs.linking is not None:

@@ -10,13 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.capabilities.joint.part import stacked
 from recon_cli.capabilities.joint.release import JointRelease, Link
 from recon_cli.errors import ContradictionError
 from recon_cli.markdown import markdown_table, markdown_text
 from recon_cli.model.plan import Plan
 from recon_cli.model.predicates import Masks
-from recon_cli.model.program import IntegerProgram, LinearConstraints
+from recon_cli.model.program import IntegerProgram, LinearConstraints, stacked
 from recon_cli.solve.feasibility import Feasibility, solve_program
 
 #: Question about possible causes.

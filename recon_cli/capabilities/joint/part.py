@@ -219,12 +219,3 @@ def rows_within(rows: LinearConstraints, columns: IntArray) -> LinearConstraints
 def over(rows: LinearConstraints, columns: IntArray) -> LinearConstraints:
     """Restrict rows to some columns."""
     return LinearConstraints(sparse.csr_array(rows.A[:, columns]), rows.least, rows.most)
-
-
-def stacked(first: LinearConstraints, second: LinearConstraints) -> LinearConstraints:
-    """Stack the rows of both."""
-    return LinearConstraints(
-        sparse.csr_array(sparse.vstack([first.A, second.A])),
-        np.concatenate([first.least, second.least]),
-        np.concatenate([first.most, second.most]),
-    )

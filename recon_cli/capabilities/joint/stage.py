@@ -83,7 +83,6 @@ def _assumed(release: Release, config: Joint) -> Release:
 
 
 def _part(release: Release, tables: Folder) -> Any:
-    """Select all published tables of a part."""
     with undisturbed():
         from recon_cli.capabilities.joint.part import PartInput
 

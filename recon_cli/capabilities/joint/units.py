@@ -22,14 +22,14 @@ from recon_cli.capabilities.joint.contradictions import JointRows, joint_contrad
 from recon_cli.capabilities.joint.least import Start, least_records
 from recon_cli.capabilities.joint.links import LinkRows, link_rows
 from recon_cli.capabilities.joint.options import Joint
-from recon_cli.capabilities.joint.part import Part, PlacesOfPart, over, rows_within, stacked
+from recon_cli.capabilities.joint.part import Part, PlacesOfPart, over, rows_within
 from recon_cli.capabilities.joint.release import JointRelease
 from recon_cli.capabilities.joint.sifting import first_solution
 from recon_cli.errors import ContradictionError
 from recon_cli.model.bounds import Bounds, propagate_signed
 from recon_cli.model.components import Component, split_components
 from recon_cli.model.ledger import Confirmation, Ledger
-from recon_cli.model.program import LinearConstraints
+from recon_cli.model.program import LinearConstraints, stacked
 from recon_cli.seeding import digest_seed
 from recon_cli.solve.cp_sat import Effort
 from recon_cli.solve.feasibility import Feasibility

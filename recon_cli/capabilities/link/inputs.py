@@ -59,7 +59,6 @@ class LinkageInputs:
     present: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def columns(self, name: str) -> list[str]:
-        """Return the columns to read of a file."""
         spec, release = self.spec, self.spec.release
         needed = [release.geoid_column, *spec.columns]
         for column in spec.columns:

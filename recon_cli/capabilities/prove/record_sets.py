@@ -49,7 +49,6 @@ class RecordSet:
 
     @classmethod
     def of(cls, name: str, lines: Sequence[str], atoms: Sequence[Sequence[int]]) -> Self:
-        """Parse a set from its lines."""
         rows = np.array([line.split()[1:] for line in lines], dtype=np.int64)
         if not len(rows):
             rows = np.empty((0, 2 + len(atoms)), dtype=np.int64)
@@ -94,7 +93,6 @@ class RecordSet:
         return total
 
     def _at(self, units: IntArray) -> IntArray:
-        """Return the indices of the records of some units."""
         key = units.tobytes()
         if key not in self._places:
             self._places[key] = np.flatnonzero(np.isin(self.unit, units))

@@ -221,7 +221,6 @@ def _is_log(path: Path) -> bool:
 
 
 def _all_locks(staging: Path) -> ExitStack:
-    """Hold the locks of all stages."""
     with ExitStack() as held:
         for path in sorted(staging.glob("*.lock")):
             held.enter_context(held_lock(path, f"recon {path.stem}"))

@@ -76,7 +76,6 @@ def contradiction_proof(text: str, grain: Grain, seconds: float) -> Contradictio
 
 
 def _is_accepted(tables: Any, proof: list[str]) -> bool:
-    """Test whether the checker accepts all of a proof."""
     tables.work = 0  # the limit is for reading a text
     results: Any = reconcheck.Proof(tables, proof).results
     return all(is_proven for *_, is_proven in results)

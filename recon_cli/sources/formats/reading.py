@@ -400,7 +400,6 @@ class SheetReader:
         return _text(at).is_in([str(value) for value in values])
 
     def _of_levels(self) -> pl.Expr:
-        """Test whether a row is of one of the levels that are read."""
         levels = self.release.geography.by_name
         digits = [levels[name].digits for name in self.mapping.levels]
         return pl.col("geoid").str.len_chars().is_in(digits)
