@@ -233,4 +233,4 @@ def test_a_sum_that_no_row_shows_is_told() -> None:
     rows.append("W9,63,88,30,21,50,12,42,38,*")
     office(*rows, header=f"School,{header}")
     shown = " ".join(recon("init", "office.csv", "--yes").stdout.split())
-    assert "whether 'People: x' is 'Men: x' + 'Women: x': no row shows it" in shown
+    assert "whether 'People: x' is 'Men: x' + 'Women: x': no number shows it" in shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from recon_cli.capabilities.init.recognition import RecognisedFiles, recognise
@@ -65,6 +66,56 @@ def test_rows_add_up_where_that_is_said(tmp_path: Path) -> None:
     assert list(feature.values) == ["murder", "robbery", "theft", "fraud"]
 
 
+UNION = """Members;2022;2023;2024
+Members in all;995;1090;1128
+  Private;612;536;355
+    Industry;353;437;153
+    Building;256;97;200
+    Mining;:;:;:
+  Public;227;394;542
+    Municipality;72;129;198
+    Hospital;155;265;344
+  No employer;156;160;231
+    Students;14;10;:
+    Pensioners;139;142;225
+    Jobseekers;:;8;:
+"""
+
+
+def test_rows_that_are_indented_add_up_like_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No column shows that Private is its three kinds; that Public is its two, all do."""
+    monkeypatch.chdir(tmp_path)
+    Path("members.csv").write_text(UNION)
+    told = recon("init", "members.csv", "--one-place", "--below", "5", "--complementary").stdout
+    assert "no number shows it, and others that read so do" in " ".join(told.split())
+    recon("run", "--until", "audit")
+    found = pl.read_parquet("work/members/audit/**/*.parquet")
+    known = {(row["least"], row["greatest"]) for row in found.iter_rows(named=True)}
+    assert len(found) == 6
+    assert {(3, 3), (2, 2)} <= known  # 612 - 353 - 256, 536 - 437 - 97
+
+
+def test_rows_that_are_indented_are_asked_about_where_none_is_shown(tmp_path: Path) -> None:
+    text = "\n".join(UNION.splitlines()[:6]).replace("995;1090;1128", ":;:;:")
+    path = tmp_path / "members.csv"
+    path.write_text(text)
+    asked = recognise([path], choices=Choices(are_kinds=True)).questions
+    answers = [flags for each in asked for flags in each.answers.values()]
+    nested = "Private = {0}Industry + {0}Building + {0}Mining".format("Members in all / Private / ")
+    assert f"--sum 'Members in all / {nested}'" in answers
+
+
+@pytest.mark.parametrize("said", ["Private = Industry + Building + Mining"])
+def test_rows_are_called_by_their_last_word_where_it_is_of_one(tmp_path: Path, said: str) -> None:
+    path = tmp_path / "members.csv"
+    path.write_text("\n".join(UNION.splitlines()[:6]))
+    choices = Choices(sums=(SaidSum.of(said),), are_kinds=True)
+    features = recognise([path], choices=choices).schema.features
+    assert any(set(each.values) >= {"industry", "building", "mining"} for each in features)
+
+
 def test_a_sum_that_numbers_break_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,7 +130,7 @@ def test_a_sum_that_numbers_break_is_refused(
     [
         ("All", "say it as 'TOTAL = PART + PART', with the blanks"),
         ("All = Women", "say it as 'TOTAL = PART + PART', with the blanks"),
-        ("All = Women + Girls", "no column is called so"),
+        ("All = Women + Girls", "no table has all of these, each once"),
     ],
 )
 def test_what_is_no_sum_of_the_table_is_refused(

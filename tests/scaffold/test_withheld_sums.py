@@ -50,7 +50,7 @@ def test_rows_of_one_name_are_of_one_category() -> None:
     """18 - 15 = 3, 8 - 6 = 2, 10 - 9 = 1: with a second feature for men all read as safe."""
     Path("a.csv").write_text(NESTED)
     said = " ".join(recon("init", "a.csv", "--to", "run.yaml").stdout.split())
-    assert "whether 'Men' means the same wherever it stands" in said
+    assert "'EU / 25+ / Men' + 'EU / 25+ / Women': no number shows it, and others" in said
     recon("run", "-q", "-c", "run.yaml", "--until", "audit")
     audit = pl.read_parquet("work/**/audit/**/*.parquet", hive_partitioning=False)
     assert sorted(audit.select("least", "greatest").rows()) == [(1, 1), (2, 2), (3, 3)]

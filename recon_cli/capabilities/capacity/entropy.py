@@ -5,6 +5,7 @@ The prior over histogram cells is that of somebody who knows only sums over the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -98,7 +99,7 @@ def exact_bits(people: IntArray, covariance: FloatArray) -> FloatArray:
     """
     sizes, place = np.unique(people, return_inverse=True)
     values = np.clip(np.linalg.eigvalsh(covariance), 0, None)
-    scaled = 2 * np.pi * np.e * (np.outer(sizes, values) + 1 / 12)
+    scaled = 2 * math.pi * math.e * (np.outer(sizes, values) + 1 / 12)
     bits = np.log(scaled).sum(axis=1) / (2 * _LOG_2)
     found: FloatArray = np.where(sizes > 0, np.maximum(bits, 0), 0)[place]
     return found

@@ -527,7 +527,7 @@ class _Drafter:
         self._table(_distinct(cells), part, [ONE_PLACE])
         everybody = [i for i, condition in enumerate(across) if not condition]
         whole = [i for i in kept if not rows[i]]
-        self._note_totals(part, [ONE_PLACE], everybody[:1], whole[:1])
+        self._note_totals(part, [ONE_PLACE] * len(whole[:1]), everybody[:1], whole[:1])
 
     def _each_once(
         self, lines: Iterable[int], conditions: Mapping[int, Condition], labels: Sequence[str]
@@ -725,13 +725,21 @@ class _Drafter:
 
 
 def _sums_alike(part: Part) -> list[str]:
-    """Say which sums no row shows, and that they are taken because others read so."""
+    """Say which sums no number shows, and that they are taken because others read so."""
+    table = part.table
+    label = {
+        row: PART_OF.join(path)
+        for row, path in zip(table.region.body.tolist(), table.rows, strict=True)
+        if table.are_kinds
+    }
     return [
-        f"whether {part.table.header(each.line)!r} is "
-        f"{' + '.join(repr(part.table.header(at)) for at in each.of)}: no row shows it, and others "
-        "that read so do"
-        for each in part.table.relations.sums(Axis.COLUMNS)
-        if each.support.is_alike and not each.support.shown
+        f"whether {name(each.line)!r} is {' + '.join(repr(name(at)) for at in each.of)}: no number "
+        "shows it, and others that read so do"
+        for axis, name in ((Axis.COLUMNS, table.header), (Axis.ROWS, label.__getitem__))
+        for each in table.relations.sums(axis)
+        if each.support.is_alike
+        and not each.support.shown
+        and (axis is Axis.COLUMNS or table.are_kinds)
     ]
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from recon_cli.errors import SourceError
-from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.intervals import Intervals
-from recon_cli.sources.read.row_labels import PART_OF
-from recon_cli.sources.read.words import Sense, says
+from recon_cli.sources.read.row_labels import PART_OF, is_called_total
 
 #: Words that name a place, outermost first; none for all places together.
 Path = tuple[str, ...]
@@ -41,6 +39,11 @@ class _Sheet:
     def depth(self) -> int:
         """Count how many names a place has at most."""
         return max(map(len, self.paths.values()), default=0)
+
+    @property
+    def says_parents(self) -> bool:
+        """Test whether words say what places are part of."""
+        return any(PART_OF in text for text in self.paths)
 
 
 @dataclass
@@ -89,13 +92,12 @@ class PlaceTree:
         Raises:
             SourceError: A name in such a sheet is of several places of the others.
         """
-        most = max(sheet.depth for sheet in self.sheets)
-        known = {
-            path for sheet in self.sheets if sheet.depth == most for path in sheet.paths.values()
-        }
+        sheets = _named_alike(self.sheets)
+        most = max(sheet.depth for sheet in sheets)
+        known = {path for sheet in sheets if sheet.depth == most for path in sheet.paths.values()}
         known |= {path[:n] for path in known for n in range(1, len(path))}
         same: dict[str, Path] = {}
-        for sheet in self.sheets:
+        for sheet in sheets:
             for text, path in sheet.paths.items():
                 same[text] = _among(known, path, sheet, most)
         return same
@@ -152,17 +154,41 @@ def _is_nested(codes: Mapping[Path, str], paths: Sequence[Path]) -> bool:
     return all(one < two for one, two in itertools.pairwise(ordered))
 
 
+def _named_alike(sheets: Sequence[_Sheet]) -> list[_Sheet]:
+    """Return sheets in which a place has the path that others give it whose words say more.
+
+    Sums alone tell what places are part of where no words do; then a region is called as its row.
+    """
+    told: dict[str, set[Path]] = {}
+    for sheet in sheets:
+        for text, path in sheet.paths.items() if sheet.says_parents else ():
+            told.setdefault(text.rpartition(PART_OF)[2], set()).add(path)
+    found = []
+    for sheet in sheets:
+        own = dict(sheet.paths)
+        for text, path in own.items() if told and not sheet.says_parents else ():
+            if len(said := told.get(text, {path})) > 1:
+                raise _ambiguous(sheet, text, said)
+            own[text] = next(iter(said))
+        found.append(_Sheet(sheet.label, own))
+    return found
+
+
+def _ambiguous(sheet: _Sheet, name: str, places: Iterable[Path]) -> SourceError:
+    what = ", ".join(PART_OF.join(each) for each in sorted(places)[:3])
+    return SourceError(
+        f"{sheet.label}: {name!r} is of several places: {what}; say in every sheet what places are "
+        "part of, or name the sheets to read (`recon init --sheet`)"
+    )
+
+
 def _among(known: set[Path], path: Path, sheet: _Sheet, most: int) -> Path:
     """Return the place of other sheets that a name in this one is."""
     if sheet.depth == most or path in known or not path:
         return path
     found = sorted(each for each in known if each[-len(path) :] == path)
     if len(found) > 1:
-        what = ", ".join(PART_OF.join(each) for each in found[:3])
-        raise SourceError(
-            f"{sheet.label}: {path[-1]!r} is of several places: {what}; say in every sheet what "
-            "places are part of, or name the sheets to read (`recon init --sheet`)"
-        )
+        raise _ambiguous(sheet, path[-1], found)
     return found[0] if found else path
 
 
@@ -274,7 +300,7 @@ def _by_words(
         own, parts = by_path.get(outer) if outer else None, members
         if own is None:
             for at, i in enumerate(members):
-                is_whole, is_twice = _is_whole(paths[i]), paths[i][-2:-1] == paths[i][-1:]
+                is_whole, is_twice = is_called_total(paths[i]), paths[i][-2:-1] == paths[i][-1:]
                 if not (is_whole or is_twice):
                     continue
                 others = [each for each in members if each != i]
@@ -309,10 +335,6 @@ def _fits(numbers: Intervals, whole: int, parts: Sequence[int], base: int) -> bo
     low, high = numbers.low[list(parts)].sum(axis=0), numbers.high[list(parts)].sum(axis=0)
     fits = (low <= numbers.high[whole] + slack) & (high >= numbers.low[whole] - slack)
     return bool(parts) and bool(fits.all())
-
-
-def _is_whole(path: Path) -> bool:
-    return is_total(path[-1]) or (len(path) > 1 and says(path[-1], Sense.TOTAL))
 
 
 def _is_below(one: int, other: int, above: Mapping[int, int]) -> bool:

@@ -211,7 +211,6 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
         "leave-out": tuple(choices.leave_out),
         "apart": choices.apart,
         "total": choices.total,
-        "sum": tuple(name for each in choices.sums for name in each.names),
         "statistic": tuple(choices.statistics),
     }
     for name, words in said.items():
@@ -220,8 +219,8 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
                 continue
             is_a_value = any((table.grid.texts == word).any() for table in tables)
             is_a_row = any(rows_named(table.rows, [word]) for table in tables)
-            if (name in {"total", "apart", "sum"} and is_a_value) or (
-                name in {"count", "total", "apart", "sum"} and is_a_row
+            if (name in {"total", "apart"} and is_a_value) or (
+                name in {"count", "total", "apart"} and is_a_row
             ):
                 continue
             if name == "leave-out" and any(word in dict(table.left_rows) for table in tables):
@@ -232,9 +231,30 @@ def _require_known(readings: Sequence[Reading], choices: Choices) -> None:
             raise ConfigError(
                 f"{flag(name, word)}: no column is called so; there are {known}{more}"
             )
+    _require_sums(tables, choices)
     for number in choices.header:
         if not any((reading.grid.rows == number).any() for reading in readings):
             raise ConfigError(f"--header {number}: there is nothing in this row")
+
+
+def _require_sums(tables: Sequence[TableReading], choices: Choices) -> None:
+    for each in choices.sums:
+        if not any(_has_sum(table, each.names) for table in tables):
+            raise ConfigError(
+                f"{flag('sum', str(each))}: no table has all of these, each once, as columns, rows "
+                "or values; rows of one name are called with what they are part of: 'Group / Name'"
+            )
+
+
+def _has_sum(table: TableReading, names: Sequence[str]) -> bool:
+    """Test whether names are of one column each, of one row each, or of values of one dimension."""
+    if table.names.is_long:
+        texts = [set(table.grid.coded((table.region.body, at))[0]) for at in table.names.keys]
+        if any({*names} <= values for values in texts):
+            return True
+    columns = (columns_named(table.headers, [name]) for name in names)
+    rows = (rows_named(table.rows, [name]) for name in names)
+    return any(all(len(own) == 1 for own in axis) for axis in (columns, rows))
 
 
 @contextlib.contextmanager

@@ -8,8 +8,10 @@ from typing import Final
 
 import numpy as np
 
+from recon_cli.sources.formats.vocabulary import is_total
 from recon_cli.sources.read.grid import Grid
 from recon_cli.sources.read.regions import Region
+from recon_cli.sources.read.words import Sense, says
 
 #: Of rows without a label in a column, so that it stands for the rows below it; fewer were lost.
 _FEWEST_REPEATED: Final = 0.4
@@ -111,13 +113,26 @@ def _headings(grid: Grid, region: Region) -> dict[int, Path]:
 
 
 def rows_named(rows: Sequence[Path], words: Sequence[str]) -> tuple[int, ...]:
-    """Return the places of rows whose label is one of some words.
+    """Return the places of rows whose label is one of some words; where none is, the last word.
 
     Example:
         >>> rows_named([("All",), ("Age", "Under 18")], ["Age / Under 18"])
+        (1,)
+        >>> rows_named([("All",), ("Age", "Under 18")], ["Under 18"])
         (1,)
     """
     chosen = {*words}
     if not chosen:
         return ()
-    return tuple(i for i, path in enumerate(rows) if PART_OF.join(path) in chosen)
+    exact = tuple(i for i, path in enumerate(rows) if PART_OF.join(path) in chosen)
+    return exact or tuple(i for i, path in enumerate(rows) if path[-1:] and path[-1] in chosen)
+
+
+def is_called_total(path: Path) -> bool:
+    """Test whether words call a row the total of others.
+
+    Example:
+        >>> is_called_total(("England", "All prisons")), is_called_total(("Wales", "Cardiff"))
+        (True, False)
+    """
+    return is_total(path[-1]) or (len(path) > 1 and says(path[-1], Sense.TOTAL))

@@ -1,0 +1,81 @@
+"""A total over all groups of places, and places that two sheets call by other words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from recon_cli.capabilities.init.recognition import recognise
+from recon_cli.sources.read.choices import Choices
+from tests.support.command_line import recon
+
+WIDE = """Region,Prison,All,Men,Women
+England,All prisons,1063,830,233
+North,North total,400,300,100
+North,Aldwick,250,180,70
+North,Birch,150,120,30
+South,South total,650,520,130
+South,Ivel,410,310,100
+South,Jarrow,240,210,30
+Islands,Islands total,c,c,c
+Islands,Sark,c,c,c
+"""
+LONG = "Region,Prison,Type,Count\n" + "".join(
+    f"{region},{prison},{kind},{count}\n"
+    for region, prison, counts in (
+        ("England", "All prisons", (1050, 650, 400)),
+        ("North", "North total", (400, 250, 150)),
+        ("North", "Aldwick", (250, 150, 100)),
+        ("North", "Birch", (150, 100, 50)),
+        ("South", "South total", (650, 400, 250)),
+        ("South", "Ivel", (410, 240, 170)),
+        ("South", "Jarrow", (240, 160, 80)),
+    )
+    for kind, count in zip(("All types", "Remand", "Sentenced"), counts, strict=True)
+)
+TOTAL = "England / All prisons"
+
+
+def test_a_total_that_no_column_shows_is_asked_about(tmp_path: Path) -> None:
+    (asked,) = recognise([_written(tmp_path)], choices=Choices(place="Prison")).questions
+    assert asked.text.startswith(f"{TOTAL!r} may be all other places together")
+
+
+def _written(folder: Path, text: str = WIDE) -> Path:
+    path = folder / "prisons.csv"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("answer", ["--total", "--apart"])
+def test_the_answer_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    _written(tmp_path)
+    flags = ("--below", "15", "--complementary", "--all-places", answer, TOTAL)
+    recon("init", "prisons.csv", "--place", "Prison", *flags)
+    recon("run", "--until", "audit")
+    found = pl.read_parquet("work/prisons/audit/**/*.parquet")
+    ends = set(found.select("least", "greatest").rows())
+    assert (ends == {(13, 13), (10, 10), (3, 3)}) == (answer == "--total")
+
+
+def test_two_such_totals_are_places(tmp_path: Path) -> None:
+    text = WIDE + "Wales,All of Wales,90,60,30\n"
+    found = recognise([_written(tmp_path, text)], choices=Choices(place="Prison"))
+    assert not any("all other places" in each.text for each in found.questions)
+
+
+def test_sheets_that_call_places_by_other_words_have_the_same(tmp_path: Path) -> None:
+    wide = WIDE.replace("Islands,Islands total,c,c,c\nIslands,Sark,c,c,c\n", "")
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path, text in zip(paths, (wide.replace("1063,830,233", "1050,820,230"), LONG), strict=True):
+        path.write_text(text)
+    found = recognise(paths, choices=Choices(place="Prison"))
+    geoids = found.mapping["geoids"]
+    assert isinstance(geoids, dict)
+    assert geoids["Aldwick"] == geoids["North / Aldwick"]
+    assert geoids["North total"] == geoids["North / North total"]
+    assert geoids["All prisons"] == geoids[TOTAL]
+    assert len(set(geoids.values())) == 7
