@@ -32,6 +32,9 @@ STATISTICS: Final = pl.Schema(
     {"geoid": pl.String, "table": pl.String, "cell": pl.Int16, "text": pl.String}
 )
 
+#: Key of a published count.
+CELL: Final = pl.Schema({"geoid": pl.String, "table": pl.String, "cell": pl.Int16})
+
 #: Of rows of `STATEMENTS`: the count is published as it is. Where a law leaves one count alone, a
 #: flag or another number may still stand for it.
 IS_AS_PUBLISHED: Final = (

@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from recon_cli.errors import ConfigError, StageError
-from recon_cli.frames import STATISTICS
+from recon_cli.frames import CELL, STATISTICS
 from recon_cli.publication import Publication, require_no_statistics
 from recon_cli.schema import Release
 from recon_cli.stage import INGEST
@@ -97,7 +97,9 @@ def read_published(
     protection = read_protection(tables, release)
     counts, statistics = apart(tables.read(partition, span))
     published = Publication.of(release, found, counts, coverage, protection)
-    published = replace(published, statistics=statistics)
+    told = {each[:3] for each in read_percentages(tables)}
+    narrowed = pl.DataFrame(sorted(told), schema=CELL, orient="row")
+    published = replace(published, statistics=statistics, narrowed=narrowed)
     if not with_statistics:
         require_no_statistics(published)
     return published

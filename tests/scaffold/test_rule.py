@@ -153,3 +153,32 @@ def test_the_gate_of_an_office_has_its_rule() -> None:
     assert recon("check").stdout.startswith("check: kept")
     Path("courts.csv").write_text(TABLE.replace("7,*,*", "7,*,5"))
     assert recon("check", code=20).stdout.startswith("check: broken")
+
+
+def test_a_rule_is_of_marks_alone_where_smaller_counts_are_shown() -> None:
+    """Regions are often not suppressed: a shown 3 is exact, and no contradiction."""
+    Path("courts.csv").write_text(TABLE + "Zeal,3,2,1\n")
+    told = " ".join(recon("init", "courts.csv", "--below", "5").stdout.split())
+    assert "why 3 counts of 1 to 4 are shown: the law is taken to be of '*' alone" in told
+    assert "markers: ['*']" in Path("recon.protection.yaml").read_text()
+    recon("run", "--until", "audit")
+    found = pl.read_parquet("work/courts/audit/**/*.parquet")
+    assert len(found) == 4
+
+
+def test_a_count_that_a_percentage_narrows_is_judged_by_its_law() -> None:
+    """0% of 650 is 0 to 3: of two counts that are possible one is enough by no law of five."""
+    Path("offices.csv").write_text(
+        "Office,All,Women,Men,Women %,Men %\nAton,300,270,30,90.0,10.0\n"
+        "Bton,310,280,30,90.3,9.7\nCton,900,*,*,99.6,0.4\nEton,512,400,112,78.1,21.9\n"
+        "Fton,650,*,*,100,0\nGton,333,300,33,90.1,9.9\n"
+    )
+    recon("init", "offices.csv", "--below", "5", "--complementary")
+    recon("run", "--until", "audit")
+    found = pl.read_parquet("work/offices/audit/**/*.parquet").sort("geoid", "cell")
+    assert found.select("least", "greatest", "required", "suppression", "status").rows() == [
+        (896, 896, 5, "complementary", "recovered"),
+        (4, 4, 5, "primary", "recovered"),
+        (647, 649, 5, "complementary", "narrowed"),
+        (1, 3, 5, "primary", "narrowed"),
+    ]

@@ -20,9 +20,10 @@ import numpy.typing as npt
 import polars as pl
 
 from recon_cli.arrays import BoolArray, IntArray
-from recon_cli.frames import OPEN
+from recon_cli.frames import CELL, OPEN
 from recon_cli.progress import OnProgress, ProgressSoFar
 from recon_cli.publication import Publication
+from recon_cli.statement.law import FLAGGED
 
 if TYPE_CHECKING:  # what computes them takes long to import, and rules name statuses alone
     from recon_cli.capabilities.audit.cells import CountEnds, EndsSoFar, OnEnds
@@ -81,10 +82,14 @@ class Withheld:
     Attributes:
         threshold: Counts below it were withheld for being small; 0 where none is known.
         is_flag: Whether a flag stands in place of the count.
+        least: Of counts that a percentage narrows the least that their law admits; else -1.
+        greatest: The greatest likewise; `OPEN` where there is none.
     """
 
     threshold: IntArray
     is_flag: BoolArray
+    least: IntArray
+    greatest: IntArray
 
     @classmethod
     def of(cls, published: Publication, names: pl.DataFrame, high: IntArray) -> Withheld:
@@ -108,16 +113,26 @@ class Withheld:
         # A row without a law is one whose interval the source gave, or that is left out.
         law = pl.when("is_stated").then("law").otherwise("zero_law").fill_null(-1)
         numbers = rows.select(law).to_series().to_numpy()
+        told = published.narrowed.with_columns(is_narrowed=True)
+        is_narrowed = rows.join(told, on=[*CELL], how="left", maintain_order="left")["is_narrowed"]
+        narrowed = is_narrowed.fill_null(value=False).to_numpy()
         threshold = np.zeros(len(high), dtype=np.int64)
+        least, greatest = np.full_like(threshold, -1), np.full_like(threshold, -1)
         for number in np.unique(numbers[numbers >= 0]).tolist():
+            law = protection.laws[number]
+            own = narrowed & (numbers == number)
+            if own.any():  # the standard is what the law admits; a percentage takes from it
+                (least[own],), (greatest[own],) = law.intervals(np.array([FLAGGED]))
             here = numbers == number
-            threshold[here] = protection.laws[number].threshold(high[here])
+            threshold[here] = law.threshold(np.where(own, greatest, high)[here])
         flagged = pl.col("is_stated") & pl.col("count").is_null() & pl.col("law").is_not_null()
         is_flag = rows.select(flagged.fill_null(value=False)).to_series()
-        return cls(threshold, is_flag.to_numpy())
+        return cls(threshold, is_flag.to_numpy(), least, greatest)
 
     def safety_ranges(self, low: IntArray, high: IntArray) -> IntArray:
         """Return the required distance between two possible values of each count, at least 1."""
+        own = self.least >= 0
+        low, high = np.where(own, self.least, low), np.where(own, self.greatest, high)
         admitted = np.where(high < OPEN, high - low, self.threshold)
         return np.maximum(np.where(self.threshold > 0, admitted, 1), 1)
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import click
 
-from recon_cli.capabilities.export.copies import STARS, export_marked, export_suppressed
+from recon_cli.capabilities.export.copies import STARS, Exported, export_marked, export_suppressed
 from recon_cli.capabilities.export.records import export_records
 from recon_cli.capabilities.export.safe import Marking
 from recon_cli.console.options import ConfiguredCommand, GivenPath, RunOptions, run_options
 from recon_cli.console.output import show
-from recon_cli.coverage import PROTECTION
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.run_stages import refuse_statistics
 
@@ -112,14 +110,20 @@ def command(
             facts += [(what, f"{number:,}") for what, number in made.numbers.items()]
             facts += [("note", note) for note in made.notes]
             if target is suppressed:
-                facts.append(("audit them", _audit_of(options, run, made.files)))
+                facts.append(("audit them", _audit_of(options, run, made)))
             show(title, facts)
 
 
-def _audit_of(options: RunOptions, run: Run, files: Sequence[Path]) -> str:
+def _audit_of(options: RunOptions, run: Run, made: Exported) -> str:
     """Return the commands that audit suppressed copies as they can be published."""
-    law = run.work / "suppressed" / PROTECTION
     config = [] if options.config is None else ["-c", str(options.config)]
-    paths = f"ingest.paths=[{', '.join(map(str, files))}]"
-    said = ["--work", f"{run.work}_published", "--set", paths, "--set", f"ingest.protection={law}"]
+    paths = f"ingest.paths=[{', '.join(map(str, made.files))}]"
+    said = [
+        "--work",
+        f"{run.work}_published",
+        "--set",
+        paths,
+        "--set",
+        f"ingest.protection={made.law}",
+    ]
     return "\n".join(shlex.join(["recon", name, *config, *said]) for name in ("ingest", "audit"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +37,7 @@ from recon_cli.capabilities.export.safe import (
 from recon_cli.capabilities.ingest.options import Ingest
 from recon_cli.capabilities.ingest.partitions import file_mapping
 from recon_cli.capabilities.ingest.stage import input_files
+from recon_cli.coverage import PROTECTION
 from recon_cli.errors import ConfigError, SourceError, StageError
 from recon_cli.pipeline.run import Run
 from recon_cli.pipeline.stages import stage_named
@@ -44,6 +46,9 @@ from recon_cli.sources.formats.header import is_number
 from recon_cli.sources.tabular.workbook import open_workbook
 from recon_cli.spreadsheet import column_letters, csv_bytes
 from recon_cli.statement import load_protection
+from recon_cli.statement.protection import protection_text
+from recon_cli.statement.statistics import Printed
+from recon_cli.statement.suppression import is_marker
 from recon_cli.store import open_folder
 from recon_cli.store.files import write_named
 from recon_cli.store.published import open_published, read_names
@@ -89,11 +94,13 @@ class Exported:
     Attributes:
         files: In the order of the published ones; last a list of findings, if there is one.
         numbers: Kind of mark → number of cells.
+        law: The file with the law of suppressed copies.
     """
 
     files: tuple[Path, ...]
     numbers: dict[str, int]
     notes: tuple[str, ...] = ()
+    law: Path | None = None
 
 
 def export_marked(run: Run, folder: Path) -> Exported:
@@ -206,7 +213,23 @@ def export_suppressed(
             )
     numbers = {"withheld": withheld, "percentages": shares, "statistics": statistics}
     numbers = {what: number for what, number in numbers.items() if number or what == "withheld"}
-    return Exported(tuple(written), numbers, tuple(notes))
+    return Exported(tuple(written), numbers, tuple(notes), _law_of(run, marking.text))
+
+
+def _law_of(run: Run, mark: str) -> Path:
+    """Return the file with the law of suppressed copies; one that has their mark if it must."""
+    made = run.work / "suppressed" / PROTECTION
+    if is_marker(mark):
+        return made
+    known = load_protection(made, run.release)
+    statements = [
+        each if isinstance(each.law, Printed) else replace(each, markers=(mark,))
+        for each in known.statements
+    ]
+    path = run.work.with_name(f"{run.work.name}_published.{PROTECTION}")
+    text = protection_text(run.release, statements, is_study=known.is_study)
+    write_named(path, text.encode())
+    return path
 
 
 # --- the published files --------------------------------------------------------------------------
@@ -283,11 +306,24 @@ def _require_alike(file: CountedFile, own: Callable[[str, int, int], str]) -> No
         own: Returns the content of a sheet's row and column.
     """
     for sheet, row, column, text in file.counts.select("sheet", "row", "column", "text").rows():
-        if (found := own(sheet, row, column)) != text:
+        if not _reads_as(found := own(sheet, row, column), text):
             raise SourceError(
                 f"{file.document.label}: row {row}, column {column}: {text!r} was read, and "
                 f"{found!r} is written there: a file of this kind cannot be written again"
             )
+
+
+def _reads_as(written: str, text: str) -> bool:
+    r"""Test whether what is written in a cell is a text as it was read.
+
+    Blanks and marks between digits are left out of what is read, and a dash is read as zero.
+
+    >>> _reads_as("1\xa0499", "1499"), _reads_as("–", "0"), _reads_as("12", "0")
+    (True, True, False)
+    """
+    if written == text or (text == "0" and not any(map(str.isdigit, written))):
+        return True
+    return text.isdigit() and re.sub(r"[\s.,'\u2019]", "", written) == text
 
 
 # --- marks ----------------------------------------------------------------------------------------

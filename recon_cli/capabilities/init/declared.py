@@ -20,11 +20,13 @@ class Declared:
         rule: By what rule counts are suppressed; None where that is unknown.
         rounding: How counts that look rounded are; ``none``: they are exact.
         lists_all: Whether the files list every place.
+        is_of_marks: Whether the rule is of marked counts alone, as smaller ones are shown.
     """
 
     rule: Suppressed | None = None
     rounding: Rounding | None = None
     lists_all: bool = False
+    is_of_marks: bool = False
 
     @classmethod
     def of(

@@ -142,7 +142,7 @@ def compose_protection(
     rule = declared.rule
     if markers and rule is not None:
         lines += _comment("By which law counts were suppressed, as `recon init` was told.")
-        statements += _drafted_laws(markers, rule, is_rounded=bool(base))
+        statements += _drafted_laws(markers, rule, is_listed=bool(base) or declared.is_of_marks)
     elif markers:
         lines += [
             *_comment(
@@ -157,7 +157,7 @@ def compose_protection(
             lines += _comment(f"If {hidden} may hide greater counts, say so in the config:")
             lines.append(f"#   mapping: {{unpublished: {_yaml(said)}}}")
         rule = Suppressed(flagged="may-be-zero")
-        statements += _drafted_laws(markers, rule, is_rounded=bool(base))
+        statements += _drafted_laws(markers, rule, is_listed=bool(base))
     if base:
         if declared.rounding is None:
             lines += [
@@ -184,14 +184,14 @@ def compose_protection(
     return "\n".join([*lines, "statements:", *statements]) + "\n"
 
 
-def _drafted_laws(markers: Sequence[str], rule: Suppressed, *, is_rounded: bool) -> Iterator[str]:
+def _drafted_laws(markers: Sequence[str], rule: Suppressed, *, is_listed: bool) -> Iterator[str]:
     """Yield the statements of texts in place of counts: what they say, else the rule."""
     stated = [each for each in markers if interval_said(each) and not is_marker(each)]
     rest = [each for each in markers if each not in stated]
     if stated:
         yield f"  - {{markers: {_yaml(stated)}, law: stated}}"
     if rest:
-        is_listed = is_rounded or bool(stated) or not all(map(is_marker, rest))
+        is_listed = is_listed or bool(stated) or not all(map(is_marker, rest))
         which = f"markers: {_yaml(rest)}, " if is_listed else ""
         keys = rule.model_dump(exclude_defaults=True)
         yield f"  - {{{which}law: {{suppressed: {_yaml(keys)}}}}}"

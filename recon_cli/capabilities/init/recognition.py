@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from recon_cli.capabilities.fetch.catalogue import catalogued_releases, load_catalogue
 from recon_cli.capabilities.init.declared import NOTHING_DECLARED, Declared
 from recon_cli.capabilities.init.drafting import draft, geoids_of
@@ -203,6 +205,13 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
             "by which rule counts are suppressed: in the drafted law "
             f"{drafted_reading(found.markers)}; a narrower rule proves more{_noted(found)}"
         )
+    if rule is not None and rule.below is not None and (shown := _shown_below(found, rule.below)):
+        declared = replace(declared, is_of_marks=True)
+        marks = ", ".join(map(repr, found.markers))
+        doubts.append(
+            f"why {shown:,} counts of 1 to {rule.below - 1} are shown: the law is taken to be of "
+            f"{marks} alone"
+        )
     if found.base is not None and rounding is None:
         doubts.append(
             f"whether counts are rounded, and how: all are multiples of {found.base}, so the "
@@ -211,6 +220,16 @@ def _with_protection(found: RecognisedFiles, declared: Declared) -> RecognisedFi
         )
     base = None if rounding == "none" else found.base
     return replace(found, base=base, doubts=(*found.doubts, *doubts), declared=declared)
+
+
+def _shown_below(found: RecognisedFiles, below: int) -> int:
+    """Count the numbers of sheets that are shown, above zero and below a threshold."""
+    shown = 0
+    for _, reading in found.readings:
+        for table in reading.tables:
+            values = table.grid.values[np.ix_(table.region.body, np.array(table.counts, np.intp))]
+            shown += int(((values > 0) & (values < below)).sum())
+    return shown
 
 
 def _noted(found: RecognisedFiles) -> str:

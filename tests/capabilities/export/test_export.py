@@ -524,15 +524,16 @@ def true_config(folder: Path) -> Path:
     return config
 
 
-def test_true_counts_become_publishable_by_one_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", ["*", "[c]", "."])
+def test_true_counts_become_publishable_by_one_command(tmp_path: Path, mark: str) -> None:
     config, safe = true_config(tmp_path), tmp_path / "safe"
-    done = recon("export", "-c", config, "--suppressed", safe, "--below", "5", "--mark", "[c]")
+    done = recon("export", "-c", config, "--suppressed", safe, "--below", "5", "--mark", mark)
     rows = [line.split(",") for line in (safe / "true.csv").read_text().splitlines()]
-    assert rows[1] == ["Oak", "31", "[c]", "[c]"]
-    withheld = sum(row.count("[c]") for row in rows)
+    assert rows[1] == ["Oak", "31", mark, mark]
+    withheld = sum(row.count(mark) for row in rows)
     assert f"withheld {withheld}" in " ".join(done.stdout.split())
     assert withheld > 2, "what would give Oak away is withheld, too"
-    again = recon("export", "-c", config, "--suppressed", safe, width=1000)
+    again = recon("export", "-c", config, "--suppressed", safe, "--mark", mark, width=1000)
     told = [line for line in again.stdout.splitlines() if " recon " in line]
     for command in told:
         done = recon(*shlex.split(command.partition(" recon ")[2]))

@@ -92,7 +92,9 @@ def number(text: str) -> int:
 def test_the_verdict_is_as_alarming_as_the_worst_tile(screen: Screen) -> None:
     alarms = [screen.tile("records proven certain"), screen.tile("protected counts recovered")]
     if any(tile is not None and number(tile[1]) for tile in alarms):
-        assert screen.verdict.startswith(VERDICTS.get(screen.kind, "Yes, whole records are given"))
+        assert screen.verdict.startswith(
+            VERDICTS.get(screen.kind, "Yes, whole records are certain")
+        )
     elif screen.kind == "rounded":  # by chance: some roundings leave no record certain
         assert screen.verdict.startswith("Not proven: no stay is known to be given away")
     else:
