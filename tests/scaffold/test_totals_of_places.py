@@ -79,3 +79,13 @@ def test_sheets_that_call_places_by_other_words_have_the_same(tmp_path: Path) ->
     assert geoids["North total"] == geoids["North / North total"]
     assert geoids["All prisons"] == geoids[TOTAL]
     assert len(set(geoids.values())) == 7
+
+
+def test_a_total_that_one_column_shows_is_not_asked_about_for_another(tmp_path: Path) -> None:
+    head, *rows = LONG.splitlines()
+    kinds = {"All types": "9", "Remand": "c", "Sentenced": "c"}
+    text = "\n".join([f"{head},Under 21", *(f"{row},{kinds[row.split(',')[2]]}" for row in rows)])
+    path = _written(tmp_path, text)
+    choices = Choices(place="Prison", count=("Count", "Under 21"))
+    asked = [each.text for each in recognise([path], choices=choices).questions]
+    assert not any("Type" in text for text in asked), asked

@@ -796,6 +796,9 @@ class TableDraft:
             each for at in whole for each in value_sums(self.grid, region, names.keys, at, withheld)
         ]
         dimensions = [(at, self.grid.coded((region.body, at))[0]) for at in names.keys]
+        # What one column shows is no question where stars leave it open in another.
+        shown = {(each.dimension, each.total) for each in found if each.support.is_strong}
+        found = [e for e in found if e.support.shown or (e.dimension, e.total) not in shown]
         found = with_said_values(found, self.choices.sums, dimensions, whole[0])
         return tuple(self._as_said(each) for each in found)
 
