@@ -48,3 +48,41 @@ def test_a_place_is_shown_by_its_name(stays: Path, monkeypatch: pytest.MonkeyPat
     recon("init", "stays.csv", "--place", "departement")
     recon("run", "--until", "reconstruct")
     assert recon("show", "Paris").stdout.startswith("departement 75 (Paris)")
+
+
+def test_places_of_groups_whose_totals_are_called_alike(tmp_path: Path) -> None:
+    """No column names a row alone: of each academy the total has the same name, and no code."""
+    rows = ["code;academie;uai;etablissement;sexe;statut;nombre"]
+    schools = {
+        ("08", "Besançon"): {"0250011A": "Jouffroy", "0250012B": "Le Corbusier"},
+        ("10", "Lyon"): {"0690021C": "Garnier", "0690022D": "Béjuit", "0690023E": "Pardé"},
+    }
+    for (code, academy), own in schools.items():
+        counts = {
+            (uai, sex, status): 20 + 7 * i + 3 * j + 2 * k
+            for i, uai in enumerate(own)
+            for j, sex in enumerate("GF")
+            for k, status in enumerate("SA")
+        }
+        for uai, name in {"": "Ensemble", **own}.items():
+            for sex in "GFT":
+                for status in "SAT":
+                    count = sum(
+                        number
+                        for (at, *kind), number in counts.items()
+                        if uai in {"", at}
+                        and all(a in {"T", b} for a, b in zip((sex, status), kind, strict=True))
+                    )
+                    rows.append(f"{code};{academy};{uai};{name};{sex};{status};{count}")
+    path = tmp_path / "eleves.csv"
+    path.write_text("\n".join(rows) + "\n")
+    found = recognise([path], choices=Choices(place="etablissement", count=("nombre",)))
+    assert not found.questions
+    assert {each.name: len(each.values) for each in found.schema.features} == {
+        "sexe": 2,
+        "statut": 2,
+    }
+    geoids = found.mapping["geoids"]
+    assert isinstance(geoids, dict)
+    assert geoids["Lyon / Garnier"].startswith(geoids["Lyon / Ensemble"])
+    assert found.mapping["parent"] == ["academie"]

@@ -135,16 +135,33 @@ class _Columns:
         if self._count(tuple(keys)) < rows:
             keys, twins = self._with_numbers(keys, twins, numeric)
         is_long = len(keys) > 1 and self._crosses(keys)
+        within = None if is_long else self._nested(keys)
+        if within is not None:
+            inner, outer = within
+            is_long, keys = True, [at for at in keys if at != outer]
+            outer = next((at for at, k in twins.items() if k == outer and self._letters(at)), outer)
         if is_long:
             fixed = [at for at in numeric[:-1] if at not in keys and self._is_fixed(at)]
             constants = (*constants, *fixed)
             same = {at: k for at in numeric[:-1] for k in keys if self._is_code_of(at, k)}
             twins |= {at: k for at, k in same.items() if at not in (*keys, *fixed)}
-        parents: dict[int, int] = {}
+        parents: dict[int, int] = {} if within is None else {inner: outer}
         if not is_long and len(keys) > 1:
             order = sorted(keys, key=lambda at: self._count((at,)))
             parents = dict(zip(order[1:], order, strict=False))
         return Names(tuple(keys), parents, twins, constants, flags, is_long)
+
+    def _nested(self, keys: list[int]) -> tuple[int, int] | None:
+        """Return a key whose values are parts of another's, where all others cross without it.
+
+        Places of several groups are called alike: the totals of each group, say.
+        """
+        for outer in keys:
+            rest = [at for at in keys if at != outer]
+            inner = [at for at in rest if self._is_nested(at, outer)]
+            if len(rest) > 1 and len(inner) == 1 and self._crosses(rest):
+                return inner[0], outer
+        return None
 
     def _is_named_within(self, at: int) -> bool:
         """Test whether headings, or indents, tell rows of one name apart."""
