@@ -48,7 +48,7 @@ def test_a_tidy_file_is_what_was_written(tmp_path: Path) -> None:
 def test_csv_is_written_in_one_place() -> None:
     """Elsewhere only what no spreadsheet need open, or what is marked already."""
     others = {
-        *("spreadsheet.py", "legacy_writer.py", "header.py", "true_counts.py", "tidy.py"),
+        *("spreadsheet.py", "legacy_writer.py", "true_counts.py", "tidy.py"),
         "unit_lists.py",  # geoids, letters and digits alone, in a text file
         "membership.py",  # for a digest
         "noisy_files.py",  # codes of blocks, digits alone

@@ -130,7 +130,7 @@ def agreement(kind: Kind, scale: Scale, rows: Sequence[Observed]) -> Agreement:
 
     >>> scale = Scale.of("size", ["1", "2", "3"])
     >>> rows = [Observed("1.33", (2, 1, 0)), Observed("2.5", (0, 2, 2)), Observed("2", (1, 1, 1))]
-    >>> agreement("mean", scale, rows).shown, agreement("median", scale, rows).broken.text
+    >>> agreement("mean", scale, rows).shown, agreement("maximum", scale, rows).broken.text
     (3, '1.33')
     """
     shown, bits, between = 0, 0.0, 0
